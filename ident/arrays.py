@@ -1,0 +1,41 @@
+"""Arrays as the rest of the package wants them: float64, finite, of a known shape, read-only."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ident.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: type[InputError] = InputError) -> Array:
+    """Return `value` as a read-only float64 array of `shape` (None: any length).
+
+    Raises `error` when it is no array of numbers, has another shape, or holds NaN or infinity;
+    the message names `name` and the first bad index.
+    """
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be numbers, got {_short(value)}") from cause
+    if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
+        wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
+        raise error(f"{name} must have shape {wanted}, got {array.shape}")
+    if not math.isfinite(array.sum()):  # a sum of finite numbers may overflow, so look again
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            index = tuple(int(i) for i in bad[0])
+            at = f"[{', '.join(map(str, index))}]" if index else ""
+            raise error(f"{name}{at} is {array[index]}, wanted a finite number")
+    array.setflags(write=False)
+    return array
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

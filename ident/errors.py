@@ -1,0 +1,86 @@
+"""The errors of `ident`: each is one sentence for the user and carries its data as attributes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+class IdentError(Exception):
+    """Base of every error that `ident` raises on purpose."""
+
+
+class InputError(IdentError):
+    """Something a user gave cannot be used.
+
+    The message reads "FILE, line N, KEY: PROBLEM. FIX."; each part is kept as an attribute.
+
+    Parameters: `problem` what was found and what was wanted; `file`, `line` (1-based), `key` where;
+    `fix` what to do.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        key: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.file = None if file is None else Path(file).name
+        self.line = line
+        self.key = key
+        self.fix = fix
+        places = [self.file, None if line is None else f"line {line}", key]
+        where = ", ".join(p for p in places if p)
+        message = f"{where}: {problem}" if where else problem
+        message = message.rstrip(". ") + "."
+        if fix:
+            message += " " + fix.rstrip(". ") + "."
+        super().__init__(message)
+
+
+class RobotError(InputError):
+    """A robot description cannot be used."""
+
+
+class CadError(InputError):
+    """A CAD table cannot be used, or holds a body that cannot exist."""
+
+
+class LogError(InputError):
+    """A log or its manifest cannot be used."""
+
+
+class ConfigError(InputError):
+    """An experiment file cannot be used."""
+
+
+class ModelError(InputError):
+    """A model and the data given to it do not fit each other."""
+
+
+class RegressionError(InputError):
+    """Factors cannot be merged, loaded or solved."""
+
+
+class EstimationError(IdentError):
+    """An estimator did not succeed. `estimate` holds what it had reached, or None."""
+
+    def __init__(self, message: str, *, estimate: Any = None) -> None:
+        self.estimate = estimate
+        super().__init__(message)
+
+
+class InfeasibleError(EstimationError):
+    """The numbers that would be written out are not physically consistent."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'x'?" for the nearest known name, or "" when none is near."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""

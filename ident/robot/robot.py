@@ -1,0 +1,186 @@
+"""A robot: a tree of links, each moved by one revolute or prismatic joint."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import RobotError
+from ident.robot.transmission import Transmission
+from ident.spatial.pose import Pose, axis_angle
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one joint in rad or m, rad/s or m/s, N m or N; infinite where none is known."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+    acceleration: float = math.inf
+
+    def __post_init__(self) -> None:
+        if any(math.isnan(x) for x in (self.lower, self.upper, self.velocity, self.effort, self.acceleration)):
+            raise RobotError("a joint limit is not a number")
+        if self.lower > self.upper:
+            raise RobotError(f"the lower limit {self.lower:g} is above the upper limit {self.upper:g}")
+        if min(self.velocity, self.effort, self.acceleration) < 0:
+            raise RobotError("velocity, effort and acceleration limits must not be negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint and where it puts its child link.
+
+    The child link's frame seen from the parent link's frame is `placement` @ motion(q), and motion(q)
+    turns about (revolute) or slides along (prismatic) the line through `point` with direction `axis`,
+    both given in the child link's frame. `parent` is the index of the link that carries the joint, -1
+    for the base; joint i moves link i. Sign and offset of a DH joint are already contained in
+    `axis` and `placement`.
+    """
+
+    name: str
+    kind: Literal["revolute", "prismatic"]
+    parent: int
+    placement: Pose
+    axis: Array
+    point: Array = field(default_factory=lambda: np.zeros(3))
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("revolute", "prismatic"):
+            raise RobotError(f"joint '{self.name}' is '{self.kind}', wanted 'revolute' or 'prismatic'")
+        axis = frozen(self.axis, (3,), f"axis of joint '{self.name}'", RobotError)
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            raise RobotError(f"joint '{self.name}' has a zero axis", fix="Give the axis a direction, such as 0 0 1")
+        object.__setattr__(self, "axis", frozen(axis / length, (3,), "axis"))
+        object.__setattr__(self, "point", frozen(self.point, (3,), f"point of joint '{self.name}'", RobotError))
+
+    def pose(self, q: float) -> Pose:
+        """Return the child link's frame seen from the parent link's frame at joint position q [rad or m]."""
+        if self.kind == "prismatic":
+            return self.placement @ Pose(np.eye(3), self.axis * q)
+        turn = axis_angle(self.axis, q)
+        return self.placement @ Pose(turn, self.point - turn @ self.point)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedBody:
+    """A body or frame fixed to a moving link (`link` is its index) or to the base (-1).
+
+    `pose` is its frame seen from that link's frame; `inertial` its ten parameters (10,) in its own
+    frame, or None. Its mass is already part of the moving link's inertial.
+    """
+
+    name: str
+    link: int
+    pose: Pose
+    inertial: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot: joints in an order where parents come first, link names, gravity in the base frame [m/s^2].
+
+    `inertials` (n, 10) are the numbers that the description itself gives for the moving links with
+    everything fixed to them merged in, NaN rows where it gives none, or None. `transmission` maps joints to motors
+    where they differ. Raises RobotError for repeated names, a parent that comes after its child, or wrong shapes.
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    links: tuple[str, ...]
+    gravity: Array = field(default_factory=lambda: np.array(GRAVITY))
+    base: str = "base"
+    fixed: tuple[FixedBody, ...] = ()
+    inertials: Array | None = None
+    transmission: Transmission | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "gravity", frozen(self.gravity, (3,), "gravity", RobotError))
+        n = len(self.joints)
+        if n == 0:
+            raise RobotError(f"robot '{self.name}' has no moving joint")
+        if len(self.links) != n:
+            raise RobotError(f"robot '{self.name}' has {n} joints but {len(self.links)} moving links")
+        for what, names in (("joint", [j.name for j in self.joints]), ("link", list(self.links))):
+            twice = {x for x in names if names.count(x) > 1}
+            if twice:
+                raise RobotError(f"{what} name '{min(twice)}' is used more than once", fix="Give each its own name")
+        for i, joint in enumerate(self.joints):
+            if not -1 <= joint.parent < i:
+                raise RobotError(f"joint '{joint.name}' hangs on link {joint.parent}, which does not come before it")
+        if self.inertials is not None:
+            inertials = np.array(self.inertials, dtype=np.float64)
+            if inertials.shape != (n, 10):
+                raise RobotError(f"inertials must have shape ({n}, 10), got {inertials.shape}")
+            inertials.setflags(write=False)
+            object.__setattr__(self, "inertials", inertials)
+        if self.transmission is not None and self.transmission.matrix.shape[1] != n:
+            raise RobotError(f"the transmission is for {self.transmission.matrix.shape[1]} joints, the robot has {n}")
+
+    @property
+    def n(self) -> int:
+        """Number of joints, which is the number of moving links."""
+        return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of q."""
+        return tuple(j.name for j in self.joints)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Index of each link's parent link, -1 for the base."""
+        return tuple(j.parent for j in self.joints)
+
+    def carried_by(self, joint: int) -> tuple[int, ...]:
+        """Return the indices of the links that joint `joint` carries, itself included, ascending."""
+        carried = {joint}
+        for i in range(joint + 1, self.n):
+            if self.joints[i].parent in carried:
+                carried.add(i)
+        return tuple(sorted(carried))
+
+    def poses(self, q: ArrayLike) -> tuple[Pose, ...]:
+        """Return every moving link's frame seen from the base frame at q (n,)."""
+        q = frozen(q, (self.n,), "q")
+        found: list[Pose] = []
+        for i, joint in enumerate(self.joints):
+            local = joint.pose(float(q[i]))
+            found.append(local if joint.parent < 0 else found[joint.parent] @ local)
+        return tuple(found)
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """Return this robot under another gravity vector (3,) [m/s^2], given in the base frame."""
+        return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
+
+    def mounted(self, rotation: ArrayLike) -> Robot:
+        """Return this robot with its base turned: `rotation` (3, 3) is the base frame seen from the world.
+
+        Gravity is then (0, 0, -9.81) in the world frame.
+        """
+        turn = Pose(np.asarray(rotation, dtype=np.float64), np.zeros(3)).rotation
+        return self.with_gravity(turn.T @ np.array(GRAVITY))
+
+    def fingerprint(self) -> str:
+        """Return a hash (hex) of all that the equations of motion depend on: joints, links, gravity."""
+        digest = hashlib.sha256()
+        for joint, link in zip(self.joints, self.links, strict=True):
+            digest.update(f"{joint.name}|{link}|{joint.kind}|{joint.parent}|".encode())
+            for part in (joint.placement.matrix, joint.axis, joint.point):
+                digest.update(np.round(part, 12).tobytes())
+        digest.update(self.gravity.tobytes())
+        return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Rotations, poses and inertial parameters."""

@@ -1,0 +1,139 @@
+"""XML read as untrusted data: an immutable tree that knows the bytes it came from.
+
+No DOCTYPE is accepted, hence no entity can grow without end or read another file. Every element and attribute value
+knows its place in the original bytes, so that a writer can exchange some values and keep every other byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from xml.parsers import expat
+
+from ident.errors import RobotError
+
+MAX_BYTES = 50_000_000
+MAX_DEPTH = 100
+
+_ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_TAG_NAME = re.compile(rb"<[^\s/>]+")
+_NEWLINE = re.compile(rb"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute: its decoded value, line (1-based), and data[start:end], the bytes between its quotes."""
+
+    value: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element.
+
+    The start tag is data[start:start_end], everything data[start:end]; `empty` is True for <tag/>. Comments and text
+    are not kept here: they stay in the bytes.
+    """
+
+    tag: str
+    line: int
+    attributes: Mapping[str, Attribute]
+    children: tuple[Element, ...]
+    start: int
+    start_end: int
+    end: int
+    empty: bool
+
+    def all(self, tag: str) -> tuple[Element, ...]:
+        """Return the children with this tag, in document order."""
+        return tuple(c for c in self.children if c.tag == tag)
+
+
+def parse_xml(data: bytes, *, file: str | None = None) -> Element:
+    """Return the root element of an XML document in UTF-8.
+
+    Raises RobotError with the line for documents that are no XML, hold a DOCTYPE, are in another encoding, have more
+    than MAX_BYTES bytes or are nested deeper than MAX_DEPTH.
+    """
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"the file has {len(data)} bytes, at most {MAX_BYTES} are read", file=file)
+    if b"\0" in data:  # expat would detect UTF-16 and count bytes of another text than ours
+        raise RobotError("the file holds zero bytes, as UTF-16 and binary files do", file=file, fix="Save it as UTF-8")
+
+    parser = expat.ParserCreate("utf-8")
+    open_elements: list[tuple[str, int, Mapping[str, Attribute], list[Element], int, int, bool]] = []
+    roots: list[Element] = []
+
+    def declaration(_version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
+            raise RobotError(
+                f"the file declares the encoding '{encoding}'",
+                file=file,
+                line=parser.CurrentLineNumber,
+                fix="Save it as UTF-8 and declare encoding='utf-8'",
+            )
+
+    def doctype(name: str, _system: str | None, _public: str | None, _internal: bool) -> None:
+        raise RobotError(
+            f"the file holds a DOCTYPE ('{name[:40]}'), which can define entities that grow without end or read other "
+            "files, and is refused",
+            file=file,
+            line=parser.CurrentLineNumber,
+            fix="Remove the DOCTYPE and write out what its entities stand for",
+        )
+
+    def start(tag: str, values: dict[str, str]) -> None:
+        if len(open_elements) >= MAX_DEPTH:
+            problem = f"elements are nested more than {MAX_DEPTH} deep"
+            raise RobotError(problem, file=file, line=parser.CurrentLineNumber)
+        line, begin = parser.CurrentLineNumber, parser.CurrentByteIndex
+        attributes, tag_end, empty = _scan(data, begin, line, values)
+        open_elements.append((tag, line, attributes, [], begin, tag_end, empty))
+
+    def finish(_tag: str) -> None:
+        tag, line, attributes, children, begin, tag_end, empty = open_elements.pop()
+        stop = tag_end if empty else data.index(b">", parser.CurrentByteIndex) + 1
+        element = Element(tag, line, attributes, tuple(children), begin, tag_end, stop, empty)
+        (open_elements[-1][3] if open_elements else roots).append(element)
+
+    parser.XmlDeclHandler = declaration
+    parser.StartDoctypeDeclHandler = doctype
+    parser.StartElementHandler = start
+    parser.EndElementHandler = finish
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as cause:
+        reason = expat.errors.messages[cause.code]
+        raise RobotError(f"the file is not well-formed XML: {reason}", file=file, line=cause.lineno) from cause
+    return roots[0]
+
+
+def _scan(data: bytes, begin: int, line: int, values: dict[str, str]) -> tuple[Mapping[str, Attribute], int, bool]:
+    """Return the attributes of the (well-formed) start tag at `begin`, where the tag ends, and whether it is <tag/>."""
+    name = _TAG_NAME.match(data, begin)
+    assert name is not None  # expat has just accepted this tag
+    at = name.end()
+    attributes = {}
+    while match := _ATTRIBUTE.match(data, at):
+        start, end = match.span(2) if match.group(2) is not None else match.span(3)
+        key = match.group(1).decode()
+        attributes[key] = Attribute(values[key], line + len(_NEWLINE.findall(data, begin, start)), start, end)
+        at = match.end()
+    stop = data.index(b">", at) + 1
+    return MappingProxyType(attributes), stop, data[stop - 2 : stop - 1] == b"/"
+
+
+def exchanged(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> bytes:
+    """Return `data` with every data[start:end] of the edits (start, end, new) replaced, which must not overlap."""
+    out, at = [], 0
+    for start, end, new in sorted(edits, key=lambda e: e[:2]):
+        if start < at:
+            raise ValueError("edits overlap")
+        out += [data[at:start], new]
+        at = end
+    return b"".join([*out, data[at:]])

@@ -1,0 +1,62 @@
+"""Rigid-body regressor and inverse dynamics of a robot, in batches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ident.arrays import Array, checked
+from ident.dynamics.tree import tree
+from ident.errors import ModelError
+from ident.robot.robot import Robot
+
+
+def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None) -> Array:
+    """Return Y (N, n, 10 n) with tau = Y @ parameters, rigid bodies only.
+
+    q, qd, qdd (N, n) [rad, rad/s, rad/s^2; m for prismatic joints]. Parameters are stacked link by link in the order of
+    `ident.spatial.inertia.INERTIAL`. `out` (N, n, 10 n), C-contiguous, is filled and returned when given.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    from ident.dynamics.kernels import regressor_rows
+
+    q, qd, qdd = states(robot, q, qd, qdd)
+    shape = (len(q), robot.n, 10 * robot.n)
+    if out is None:
+        out = np.empty(shape)
+    elif out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
+        raise ModelError(f"out must be a C-contiguous float64 array of shape {shape}, got {out.dtype} {out.shape}")
+    rows = out.reshape(len(q), robot.n * 10 * robot.n)
+    regressor_rows(tree(robot), q, qd, qdd, dense_columns(robot.n), rows)
+    return out
+
+
+def dense_columns(n: int) -> NDArray[np.uint64]:
+    """Return where parameter k of link i stands in the row of joint j, (n, n, 10), when nothing is left out."""
+    return np.arange(n * n * 10, dtype=np.uint64).reshape(n, n, 10)
+
+
+def inverse_dynamics(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Return tau (N, n) [N m; N for prismatic joints] of rigid bodies with parameters (n, 10).
+
+    q, qd, qdd (N, n). Recursive Newton-Euler by the same sweep as the regressor (Luh, Walker, Paul 1980).
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    from ident.dynamics.kernels import inverse_dynamics_rows
+
+    q, qd, qdd = states(robot, q, qd, qdd)
+    theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
+    out = np.empty((len(q), robot.n))
+    inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, out)
+    return out
+
+
+def states(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return q, qd, qdd as checked (N, n) arrays of equal length.
+
+    Raises ModelError naming the array that does not fit.
+    """
+    arrays = [checked(x, (None, robot.n), name, ModelError) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+    if len({len(x) for x in arrays}) > 1:
+        raise ModelError(f"q, qd and qdd must be equally long, got {[len(x) for x in arrays]} samples")
+    return arrays[0], arrays[1], arrays[2]

@@ -84,7 +84,7 @@ def from_dh(name: str, joints: Sequence[DHJoint], *, gravity: ArrayLike = GRAVIT
         # A(q) = A(0) beyond^-1 motion(q) beyond: the axis z through frame i-1, as seen from frame i
         return _screw(Z, theta, 0.0) @ beyond, beyond.rotation.T @ Z, beyond.inverse().position
 
-    return _serial(name, joints, DHJoint, geometry, gravity, base)
+    return _serial(name, joints, DHJoint, geometry, gravity=gravity, base=base)
 
 
 def from_mdh(name: str, joints: Sequence[MDHJoint], *, gravity: ArrayLike = GRAVITY, base: Pose | None = None) -> Robot:
@@ -93,7 +93,7 @@ def from_mdh(name: str, joints: Sequence[MDHJoint], *, gravity: ArrayLike = GRAV
     def geometry(row: MDHJoint, theta: float, d: float) -> tuple[Pose, Array, Array]:
         return _screw(X, row.alpha, row.a) @ _screw(Z, theta, d), Z, np.zeros(3)
 
-    return _serial(name, joints, MDHJoint, geometry, gravity, base)
+    return _serial(name, joints, MDHJoint, geometry, gravity=gravity, base=base)
 
 
 def _serial(
@@ -101,6 +101,7 @@ def _serial(
     rows: Sequence[Row],
     wanted: type[Row],
     geometry: Callable[[Row, float, float], tuple[Pose, Array, Array]],
+    *,
     gravity: ArrayLike,
     base: Pose | None,
 ) -> Robot:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
 
 from ident.errors import RobotError
 
-MAX_BYTES = 50_000_000
+MAX_BYTES = 20_000_000
 MAX_DEPTH = 100
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -54,14 +55,24 @@ class Element:
         return tuple(c for c in self.children if c.tag == tag)
 
 
+def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a robot's file; raises RobotError when it cannot be read or has more than `limit` bytes."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as cause:
+        raise RobotError(f"the file cannot be read: {cause.strerror or cause}", file=path) from cause
+    if len(data) > limit:
+        raise RobotError(f"the file is larger than {limit / 1e6:g} MB, the most that is read", file=path)
+    return data
+
+
 def parse_xml(data: bytes, *, file: str | None = None) -> Element:
     """Return the root element of an XML document in UTF-8.
 
-    Raises RobotError with the line for documents that are no XML, hold a DOCTYPE, are in another encoding, have more
-    than MAX_BYTES bytes or are nested deeper than MAX_DEPTH.
+    Raises RobotError with the line for documents that are no XML, hold a DOCTYPE, are in another encoding, or are
+    nested deeper than MAX_DEPTH.
     """
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"the file has {len(data)} bytes, at most {MAX_BYTES} are read", file=file)
     if b"\0" in data:  # expat would detect UTF-16 and count bytes of another text than ours
         raise RobotError("the file holds zero bytes, as UTF-16 and binary files do", file=file, fix="Save it as UTF-8")
 

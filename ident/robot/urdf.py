@@ -1,0 +1,347 @@
+"""URDF read as untrusted data: trees of revolute, continuous, prismatic and fixed joints.
+
+Joints come depth first, in the order in which the document lists them. A body fixed to a moving link is merged into
+that link's ten parameters and kept as a FixedBody; so is a joint that the caller locks, at its zero position.
+The root link's frame is the base frame. Source: wiki.ros.org/urdf/XML (link, joint).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import RobotError, nearest
+from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
+from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
+from ident.spatial.inertia import from_com, transformed
+from ident.spatial.pose import Pose, rpy
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LARGEST = 1e12  # beyond it a length, mass or inertia is a mistake, and squares of it lose all digits
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """One <link> and its own ten parameters (10,) in its frame, None where it has no <inertial>."""
+
+    name: str
+    element: Element
+    inertial: Array | None
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """One <joint>; `origin` is the child link's frame seen from the parent link's at zero position."""
+
+    name: str
+    kind: str
+    element: Element
+    parent: str
+    child: str
+    origin: Pose
+
+
+@dataclass(frozen=True)
+class Urdf:
+    """A URDF document whose links and joints are known to form one tree; both in document order."""
+
+    name: str
+    file: str | None
+    root: str
+    links: Mapping[str, UrdfLink]
+    joints: Mapping[str, UrdfJoint]
+
+
+def read_urdf(path: str | Path, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()) -> Robot:
+    """Return the robot that a URDF file describes.
+
+    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold at zero, as if they were fixed.
+    `inertials` are NaN where a link and everything fixed to it have no <inertial>; a body without one among others
+    that have it counts as massless. Bodies fixed to the root are listed with link = -1.
+    As the URDF standard has it: revolute and prismatic joints need <limit> with effort and velocity, whose lower and
+    upper default to 0; <axis> defaults to 1 0 0. Whether a body can exist is not asked here.
+    Raises RobotError with the line and the joint or link.
+    """
+    return parse_urdf(read_bytes(path), file=Path(path).name, gravity=gravity, lock=lock)
+
+
+def parse_urdf(
+    data: bytes, *, file: str | None = None, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()
+) -> Robot:
+    """Return the robot of a URDF document given as bytes; `file` is its name in errors. Otherwise as read_urdf."""
+    return to_robot(parse_document(data, file=file), gravity=gravity, lock=lock)
+
+
+def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | None]:
+    """Return (damping [N m s/rad or N s/m], friction [N m or N]) of each joint by name, None without <dynamics>.
+
+    Raises RobotError as read_urdf does.
+    """
+    urdf = parse_document(read_bytes(path), file=Path(path).name)
+    found: dict[str, tuple[float, float] | None] = {}
+    for joint in urdf.joints.values():
+        at = _At(urdf.file, f"joint '{joint.name}'")
+        if (dynamics := at.only(joint.element, "dynamics")) is None:
+            found[joint.name] = None
+        else:
+            found[joint.name] = (at.number(dynamics, "damping", 0.0), at.number(dynamics, "friction", 0.0))
+    return found
+
+
+def to_robot(urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()) -> Robot:
+    """Return the robot of a parsed document; arguments and errors as for read_urdf."""
+    locked = {lock} if isinstance(lock, str) else set(lock)
+    for name in sorted(locked):
+        if name not in urdf.joints:
+            raise RobotError(f"there is no joint '{name}' to lock{nearest(name, urdf.joints)}", file=urdf.file)
+        if urdf.joints[name].kind == "fixed":
+            raise RobotError(f"joint '{name}' cannot be locked: it is fixed already", file=urdf.file)
+
+    hanging: dict[str, list[UrdfJoint]] = {name: [] for name in urdf.links}
+    for joint in reversed(list(urdf.joints.values())):
+        hanging[joint.parent].append(joint)
+
+    joints: list[Joint] = []
+    links: list[str] = []
+    inertials: list[Array] = []
+    fixed: list[FixedBody] = []
+    # (joint, moving link that carries it, frame of the joint's parent link seen from that moving link)
+    ahead = [(joint, -1, Pose.identity()) for joint in hanging[urdf.root]]
+    while ahead:
+        joint, carrier, pose = ahead.pop()
+        placement = pose @ joint.origin
+        inertial = urdf.links[joint.child].inertial
+        if joint.kind == "fixed" or joint.name in locked:
+            fixed.append(FixedBody(joint.child, carrier, placement, inertial))
+            if carrier >= 0 and inertial is not None:
+                own = inertials[carrier]
+                inertials[carrier] = np.where(np.isnan(own), 0.0, own) + transformed(inertial, placement)
+        else:
+            joints.append(_moving(joint, carrier, placement, urdf.file))
+            links.append(joint.child)
+            inertials.append(np.full(10, np.nan) if inertial is None else inertial)
+            carrier, placement = len(joints) - 1, Pose.identity()
+        ahead += [(below, carrier, placement) for below in hanging[joint.child]]
+    if not joints:
+        held = " that is not locked" if locked else ""
+        raise RobotError(f"the robot has no revolute, continuous or prismatic joint{held}", file=urdf.file)
+    return Robot(
+        urdf.name,
+        tuple(joints),
+        tuple(links),
+        gravity=np.asarray(gravity),
+        base=urdf.root,
+        fixed=tuple(fixed),
+        inertials=np.array(inertials),
+    )
+
+
+def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
+    """Return the links and joints of a URDF document; raises RobotError unless they form one tree."""
+    root = parse_xml(data, file=file)
+    if root.tag != "robot":
+        raise RobotError(f"the root element is <{root.tag}>, wanted <robot>", file=file, line=root.line)
+    if macro := next((c for c in root.children if c.tag.startswith("xacro:")), None):
+        raise RobotError(
+            f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF",
+            file=file,
+            line=macro.line,
+            fix="Expand it first: xacro FILE > robot.urdf",
+        )
+    links: dict[str, UrdfLink] = {}
+    for element in root.all("link"):
+        name = _At(file, "<link>").text(element, "name")
+        _once("link", name, element, links, file)
+        links[name] = UrdfLink(name, element, _inertial(_At(file, f"link '{name}'"), element))
+    if not links:
+        raise RobotError("the robot has no <link>", file=file, line=root.line)
+    joints: dict[str, UrdfJoint] = {}
+    for element in root.all("joint"):
+        name = _At(file, "<joint>").text(element, "name")
+        _once("joint", name, element, joints, file)
+        joints[name] = _joint(_At(file, f"joint '{name}'"), name, element, links)
+    name = _At(file, "<robot>").text(root, "name")
+    return Urdf(name, file, _root(links, joints, file), links, joints)
+
+
+@dataclass(frozen=True)
+class _At:
+    """Reads elements and numbers; `file` and `key` say where in the errors."""
+
+    file: str | None
+    key: str
+
+    def error(self, problem: str, place: Element | Attribute, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix)
+
+    def only(self, element: Element, tag: str) -> Element | None:
+        found = element.all(tag)
+        if len(found) > 1:
+            raise self.error(f"<{tag}> stands here a second time (first in line {found[0].line})", found[1])
+        return found[0] if found else None
+
+    def need(self, element: Element, tag: str) -> Element:
+        if (found := self.only(element, tag)) is None:
+            raise self.error(f"<{element.tag}> has no <{tag}>", element)
+        return found
+
+    def text(self, element: Element, name: str) -> str:
+        if name not in element.attributes or not element.attributes[name].value:
+            raise self.error(f"<{element.tag}> has no {name}", element)
+        return element.attributes[name].value
+
+    def numbers(self, element: Element, name: str, count: int, largest: float = _LARGEST) -> list[float]:
+        text = self.text(element, name)
+        words = text.split()
+        place = element.attributes[name]
+        what = "a number" if count == 1 else f"{count} numbers"
+        if len(words) != count or not all(_NUMBER.fullmatch(w) for w in words):
+            macro = "${" in text or "$(" in text
+            fix = "This is a xacro template; expand it first: xacro FILE > robot.urdf" if macro else None
+            raise self.error(f'<{element.tag}> has {name}="{_short(text)}", wanted {what}', place, fix)
+        values = [float(w) for w in words]
+        if not all(math.isfinite(v) and abs(v) <= largest for v in values):
+            raise self.error(f'<{element.tag}> has {name}="{_short(text)}", which is too large to be true', place)
+        return values
+
+    def number(self, element: Element, name: str, default: float | None = None, largest: float = _LARGEST) -> float:
+        if default is not None and name not in element.attributes:
+            return default
+        return self.numbers(element, name, 1, largest)[0]
+
+    def known(self, element: Element, names: tuple[str, ...]) -> None:
+        for name, attribute in element.attributes.items():
+            if name not in names:
+                raise self.error(f"<{element.tag}> has the unknown attribute {name}{nearest(name, names)}", attribute)
+
+    def origin(self, element: Element) -> Pose:
+        if (origin := self.only(element, "origin")) is None:
+            return Pose.identity()
+        self.known(origin, ("xyz", "rpy"))
+        xyz = self.numbers(origin, "xyz", 3) if "xyz" in origin.attributes else [0.0, 0.0, 0.0]
+        angles = self.numbers(origin, "rpy", 3) if "rpy" in origin.attributes else [0.0, 0.0, 0.0]
+        return Pose(rpy(*angles), np.array(xyz))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _once(what: str, name: str, element: Element, known: Mapping[str, UrdfLink | UrdfJoint], file: str | None) -> None:
+    if name in known:
+        problem = f"a {what} of the name '{name}' stands already in line {known[name].element.line}"
+        raise RobotError(problem, file=file, line=element.line, fix=f"Give each {what} its own name")
+
+
+def _inertial(at: _At, link: Element) -> Array | None:
+    if (inertial := at.only(link, "inertial")) is None:
+        return None
+    mass = at.number(at.need(inertial, "mass"), "value")
+    element = at.need(inertial, "inertia")
+    xx, xy, xz, yy, yz, zz = (at.number(element, name) for name in TENSOR)
+    about_com = from_com(mass, np.zeros(3), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return transformed(about_com, at.origin(inertial))
+
+
+def _joint(at: _At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
+    kind = at.text(element, "type")
+    if kind not in KINDS:
+        raise at.error(f"the type is '{_short(kind)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}", element)
+    ends = []
+    for end in ("parent", "child"):
+        holder = at.need(element, end)
+        link = at.text(holder, "link")
+        if link not in links:
+            raise at.error(f"the {end} link '{link}' is not in the file{nearest(link, links)}", holder)
+        ends.append(link)
+    return UrdfJoint(name, kind, element, ends[0], ends[1], at.origin(element))
+
+
+def _moving(joint: UrdfJoint, carrier: int, placement: Pose, file: str | None) -> Joint:
+    at = _At(file, f"joint '{joint.name}'")
+    hold = f"Lock it at zero with lock = ['{joint.name}'] if it does not move in the log"
+    if joint.kind not in ("revolute", "continuous", "prismatic"):
+        raise at.error(f"joints of type {joint.kind} are not modelled", joint.element, hold)
+    if mimic := at.only(joint.element, "mimic"):
+        raise at.error("joints that mimic another are not modelled", mimic, hold)
+    kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
+    axis = [1.0, 0.0, 0.0]
+    if (element := at.only(joint.element, "axis")) is not None:
+        axis = at.numbers(element, "xyz", 3)
+        if math.hypot(*axis) < 1e-9:
+            raise at.error("<axis> is zero", element, "Give the axis a direction, such as 0 0 1")
+    return Joint(joint.name, kind, carrier, placement, np.array(axis), limits=_limits(at, joint))
+
+
+def _limits(at: _At, joint: UrdfJoint) -> Limits:
+    element = at.only(joint.element, "limit")
+    bounded = joint.kind != "continuous"
+    if element is None:
+        if bounded:
+            raise at.error(
+                f"a {joint.kind} joint needs <limit>, and there is none",
+                joint.element,
+                'Add <limit lower="..." upper="..." effort="..." velocity="..."/>',
+            )
+        return Limits()
+    at.known(element, ("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"))
+
+    lower, upper = -math.inf, math.inf
+    if bounded:
+        lower, upper = (at.number(element, name, 0.0, math.inf) for name in ("lower", "upper"))
+    if lower > upper:
+        raise at.error(f"the lower limit {lower:g} is above the upper limit {upper:g}", element)
+    needed = None if bounded else math.inf
+    defaults = {"velocity": needed, "effort": needed, "acceleration": math.inf}
+    rates = {name: at.number(element, name, default, math.inf) for name, default in defaults.items()}
+    for name, value in rates.items():
+        if value < 0:
+            raise at.error(f"the {name} limit is {value:g}, wanted at least 0", element)
+    return Limits(lower, upper, **rates)
+
+
+def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: str | None) -> str:
+    """Return the root link's name; raises RobotError unless every link hangs on it by exactly one chain of joints."""
+    above: dict[str, UrdfJoint] = {}
+    for joint in joints.values():
+        if joint.child in above:
+            raise RobotError(
+                f"link '{joint.child}' is the child of two joints, '{above[joint.child].name}' and '{joint.name}'",
+                file=file,
+                line=joint.element.line,
+                fix="Closed chains are not modelled: cut one of the two joints",
+            )
+        above[joint.child] = joint
+    safe: set[str] = set()
+    for start in links:  # walk up from every link to a known one or the root, unless the walk meets its own trace
+        trace: dict[str, None] = {}
+        link = start
+        while link in above and link not in safe and link not in trace:
+            trace[link] = None
+            link = above[link].parent
+        if link in trace:
+            walked = list(trace)
+            loop = [*reversed(walked[walked.index(link) :]), walked[-1]]
+            names = " -> ".join(loop if len(loop) < 8 else [*loop[:4], "...", *loop[-3:]])
+            raise RobotError(f"the links {names} form a loop", file=file, line=above[link].element.line)
+        safe.update(trace)
+    roots = [name for name in links if name not in above]
+    if len(roots) > 1:
+        raise RobotError(
+            f"links '{roots[0]}' and '{roots[1]}' both have no parent, and a robot has one root",
+            file=file,
+            line=links[roots[1]].element.line,
+            fix="Connect them with a joint, or remove one",
+        )
+    return roots[0]

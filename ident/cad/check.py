@@ -1,0 +1,151 @@
+"""Can the bodies of a CAD table exist? Decided exactly, on the numbers as they are printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.convention import SI, Convention
+from ident.cad.table import Cad, Exact, Table, steiner
+from ident.errors import CadError
+from ident.spatial.inertia import is_positive_semidefinite
+
+
+@dataclass(frozen=True)
+class LinkVerdict:
+    """What one link's ten numbers say about whether it can exist.
+
+    status: "possible"; "rounded" when a condition fails by less than the rounding of the printed digits, as a thin
+    plate's may; "impossible". `failures`: one phrase per condition that fails, with the amount in the table's units and
+    in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2]; triangle_gap = smallest + middle
+    - largest [kg m^2], both None without a mass. file and line: where the link stands.
+    """
+
+    link: str
+    status: Literal["possible", "rounded", "impossible"]
+    failures: tuple[str, ...]
+    mass: float
+    moments: tuple[float, float, float] | None
+    triangle_gap: float | None
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """Return one sentence."""
+        if self.status == "possible":
+            return f"link '{self.link}' can exist"
+        what = "cannot exist" if self.status == "impossible" else "can exist only within the rounding of its digits"
+        where = f" (line {self.line})" if self.line is not None else ""
+        return f"link '{self.link}'{where} {what}: {'; '.join(self.failures)}"
+
+
+def check_cad(cad: Cad) -> tuple[LinkVerdict, ...]:
+    """Examine every link: m > 0, positive principal moments about the centre of mass, triangle inequality.
+
+    A body of positive density exists exactly when m > 0 and tr(I_c)/2 E - I_c is positive semidefinite (Wensing, Kim,
+    Slotine, RA-L 2018), which contains both other conditions.
+    """
+    rounding = _rounding(cad)
+    return tuple(
+        _verdict(cad, i, exact, allowed) for i, (exact, allowed) in enumerate(zip(cad.exact(), rounding, strict=True))
+    )
+
+
+def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
+    """Return the verdicts of `check_cad`; raises CadError that lists every impossible link, if there is one."""
+    verdicts = check_cad(cad)
+    bad = [v for v in verdicts if v.status == "impossible"]
+    if bad:
+        raise CadError(
+            f"{len(bad)} of {len(verdicts)} links cannot exist:\n  " + "\n  ".join(map(str, bad)) + "\n",
+            file=cad.source or None,
+            fix=_advice(cad, len(bad)),
+        )
+    return verdicts
+
+
+def _verdict(cad: Cad, i: int, exact: Exact, allowed: float) -> LinkVerdict:
+    link, file, line = cad.links[i], cad.source or None, cad.line(i)
+    unit = cad.table.convention if cad.table else SI
+    mass = exact[0]
+    if mass <= 0:
+        phrase = "m > 0 fails: m = " + _in_units(mass, unit, "mass")
+        return LinkVerdict(link, "impossible", (phrase,), float(mass), None, None, file, line)
+    shift = steiner(mass, *(h / mass for h in exact[1:4]))
+    xx, xy, xz, yy, yz, zz = (a - b for a, b in zip(exact[4:], shift, strict=True))
+    half = (xx + yy + zz) / 2
+    sigma = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]  # integral of r r^T dm
+    a, b, c = (float(x) for x in np.linalg.eigvalsh(_floats([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])))
+    gap = float(a + b - c)
+    if is_positive_semidefinite(sigma):
+        return LinkVerdict(link, "possible", (), float(mass), (a, b, c), gap, file, line)
+    failures = []
+    if a < 0:
+        failures.append(f"I_c > 0 fails: the smallest principal moment is {_in_units(a, unit, 'inertia')}")
+    failures.append(
+        f"triangle inequality fails: the smaller principal moments {_plain(a, unit)} + {_plain(b, unit)} are "
+        f"{_in_units(-gap, unit, 'inertia')} less than the largest {_plain(c, unit)}"
+    )
+    lacking = -float(np.linalg.eigvalsh(_floats(sigma))[0])
+    status: Literal["rounded", "impossible"] = "rounded" if lacking <= allowed else "impossible"
+    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line)
+
+
+def _rounding(cad: Cad) -> list[float]:
+    """Return for each link how far rounding alone can push the smallest eigenvalue of sigma below 0 [kg m^2].
+
+    With every entry of the tensor off by at most r, tr/2 E - I is off by at most 3.5 r (largest row sum); a tensor
+    about the link's origin adds the rounding of m c c^T. Numbers without a table count as rounded to double precision.
+    """
+    if cad.table is None:
+        return [16 * np.finfo(float).eps * float(np.abs(p[4:]).max(initial=0.0)) for p in cad.parameters]
+    mass, length, inertia = (float(f) for f in cad.table.convention.factors)
+    found = []
+    for row, rounding in zip(cad.table.rows, cad.table.rounding(), strict=True):
+        allowed = 3.5 * float(max(rounding[4:])) * inertia
+        if cad.table.convention.tensor_at == "link_origin":
+            m, dm = abs(float(row.numbers[0].value)) * mass, float(rounding[0]) * mass
+            c = float(np.linalg.norm([float(n.value) for n in row.numbers[1:4]])) * length
+            dc = float(np.linalg.norm([float(r) for r in rounding[1:4]])) * length
+            allowed += (m + dm) * (c + dc) ** 2 - m * c**2
+        found.append(allowed)
+    return found
+
+
+def _advice(cad: Cad, bad: int) -> str:
+    """Return what to do: another reading of the same table under which every link can exist, where there is one."""
+    general = "Check the units, the point of the tensor and the digits of these rows against the CAD program's report"
+    if cad.table is None:
+        return general
+    convention = cad.table.convention
+    other: Literal["center_of_mass", "link_origin"]
+    other = "link_origin" if convention.tensor_at == "center_of_mass" else "center_of_mass"
+    read = Cad(cad.links, cad.parameters, table=Table(replace(convention, tensor_at=other), cad.table.rows))
+    still = sum(v.status == "impossible" for v in check_cad(read))
+    if still < bad:
+        can = "every link can exist" if still == 0 else f"{still} would still be impossible"
+        return f'{general}. Read with tensor_at = "{other}", {can}'
+    return general
+
+
+def _floats(matrix: list[list[Fraction]]) -> Array:
+    return np.array([[float(x) for x in row] for row in matrix])
+
+
+def _plain(value: float, convention: Convention) -> str:
+    return f"{value / float(convention.factors[2]):.6g}"
+
+
+def _in_units(value: float | Fraction, convention: Convention, what: Literal["mass", "inertia"]) -> str:
+    """Return the value in the table's unit, and in SI where that is another one."""
+    unit, own, si = (
+        (convention.mass, convention.factors[0], "kg")
+        if what == "mass"
+        else (convention.inertia, convention.factors[2], "kg m^2")
+    )
+    shown = f"{float(value) / float(own):.6g} {unit}"
+    return shown if own == 1 else f"{shown} ({float(value):.6g} {si})"

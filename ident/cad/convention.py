@@ -1,0 +1,92 @@
+"""How the numbers of a CAD table are meant: units, point of the tensor, sign of the products of inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from ident.cad.units import INERTIA, LENGTH, MASS, factor
+from ident.errors import CadError, nearest
+
+TENSOR_AT = ("center_of_mass", "link_origin")
+PRODUCTS = ("tensor", "positive")
+
+#: What to write for each key, when it is missing.
+_WANTED = {
+    "mass": '"kg", "g", "lb" ...',
+    "length": '"m", "mm", "in" ...',
+    "inertia": '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" ...',
+    "tensor_at": '"center_of_mass" or "link_origin", the point that the tensor is taken at',
+    "products": '"tensor" where Ixy = -integral of x y dm, or "positive" where Ixy = +integral of x y dm',
+}
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What one table declares; nothing has a default.
+
+    mass, length, inertia: units, see `ident.cad.units`. tensor_at: the point the tensor is taken at, its axes
+    are the link frame's. products: "tensor" for Ixy = -integral of x y dm, "positive" for +integral of x y dm.
+    Raises CadError for an unknown unit or word.
+    """
+
+    mass: str
+    length: str
+    inertia: str
+    tensor_at: Literal["center_of_mass", "link_origin"]
+    products: Literal["tensor", "positive"]
+
+    def __post_init__(self) -> None:
+        check(asdict(self))
+
+    @property
+    def factors(self) -> tuple[Fraction, Fraction, Fraction]:
+        """SI values of the mass [kg], length [m] and inertia [kg m^2] unit, exact."""
+        return (
+            factor(self.mass, MASS, "mass"),
+            factor(self.length, LENGTH, "length"),
+            factor(self.inertia, INERTIA, "inertia"),
+        )
+
+
+def check(given: Mapping[str, Any], file: str | None = None, prefix: str = "", sign: str = "") -> None:
+    """Raise CadError unless `given` declares everything, with known words.
+
+    `prefix` begins the keys named, `sign` the line to write ("# " in a CSV file).
+    """
+    for key in given:
+        if key not in _WANTED:
+            raise CadError(
+                f"unknown key{nearest(key, _WANTED)}",
+                file=file,
+                key=prefix + key,
+                fix=f"The keys of the convention are {', '.join(_WANTED)}",
+            )
+    for key, wanted in _WANTED.items():
+        fix = f"Write {sign}{key} = {wanted}"
+        if key not in given:
+            raise CadError("not declared, and nothing is assumed", file=file, key=prefix + key, fix=fix)
+        if not isinstance(given[key], str):
+            raise CadError("wanted a text in quotes", file=file, key=prefix + key, fix=fix)
+    for key, known in (("mass", MASS), ("length", LENGTH), ("inertia", INERTIA)):
+        factor(given[key], known, prefix + key, file)
+    for key, words in (("tensor_at", TENSOR_AT), ("products", PRODUCTS)):
+        if given[key] not in words:
+            raise CadError(
+                f"unknown word '{given[key]}'{nearest(given[key], words)}",
+                file=file,
+                key=prefix + key,
+                fix=f"Write {sign}{key} = {_WANTED[key]}",
+            )
+
+
+def convention_from(given: Mapping[str, Any], file: str | None = None, prefix: str = "", sign: str = "") -> Convention:
+    """Return the convention declared by a TOML table; raises CadError naming the key and what to write."""
+    check(given, file, prefix, sign)
+    return Convention(**given)
+
+
+#: Units and signs of this package; a table has the centre of mass in place of the first moments.
+SI = Convention(mass="kg", length="m", inertia="kg m^2", tensor_at="link_origin", products="tensor")

@@ -1,0 +1,254 @@
+"""Reads CAD tables from CSV and TOML files.
+
+CSV: lines that begin with `#` above the header hold the convention as TOML, then a header and one row per link.
+TOML: a table [convention], one [[link]] per link or `table = "FILE.csv"`, and optional joint values [joint.NAME].
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ident.cad.convention import Convention, convention_from
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
+from ident.errors import CadError, nearest
+
+#: Keys of a [joint.NAME] table [SI].
+JOINT_KEYS = ("drive_inertia", "viscous", "coulomb", "offset")
+
+
+def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
+    """Read a CAD table (.csv or .toml) and convert it to the ten parameters per link in SI.
+
+    Units, the point of the tensor and the sign of its products must be declared in the file. Given `robot_links`,
+    the table must have exactly these links. Whether the bodies can exist is asked by `ident.cad.check_cad`.
+    Raises CadError naming file, line, column or key, and what to write.
+    """
+    path = Path(path)
+    data = _bytes(path)
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        table = _read_csv(_text(data, path), path.name, None)
+        cad = cad_of(table, path.name, hashlib.sha256(data).hexdigest())
+    elif suffix == ".toml":
+        cad = _read_toml(data, path)
+    else:
+        raise CadError(f"a CAD table must be a .csv or .toml file, got '{suffix}'", file=path)
+    if robot_links is not None:
+        cad.require_links(robot_links, robot_links)
+    return cad
+
+
+def _read_toml(data: bytes, path: Path) -> Cad:
+    file, text = path.name, _text(data, path)
+    given = _toml(text, file, "the file is not valid TOML", "Repair that line")
+    known = ("convention", "link", "table", "joint")
+    for key in given:
+        if key not in known:
+            raise CadError(
+                f"unknown key{nearest(key, known)}", file=file, key=key, fix=f"The keys are {', '.join(known)}"
+            )
+    for key in ("convention", "joint"):
+        if not isinstance(given.get(key, {}), dict):
+            raise CadError("wanted a table", file=file, key=key, fix=f"Begin it with a line [{key}]")
+    convention = convention_from(given.get("convention", {}), file, "convention.")
+    if ("table" in given) == ("link" in given):
+        what = "both [[link]] and 'table' are given" if "table" in given else "there is no link"
+        raise CadError(what, file=file, fix='Write either one [[link]] per link or table = "FILE.csv"')
+    joint_values = _joint_values(given.get("joint", {}), file)
+    if "table" in given:
+        inner = _inside(given["table"], path)
+        more = _bytes(inner)
+        table = _read_csv(_text(more, inner), inner.name, convention)
+        return cad_of(table, inner.name, hashlib.sha256(data + more).hexdigest(), joint_values)
+    table = Table(convention, _toml_rows(given["link"], text, file))
+    return cad_of(table, file, hashlib.sha256(data).hexdigest(), joint_values)
+
+
+def _toml_rows(links: Any, text: str, file: str) -> tuple[Row, ...]:
+    if not isinstance(links, list) or not all(isinstance(x, dict) for x in links):
+        raise CadError("wanted one table per link", file=file, key="link", fix="Begin each with a line [[link]]")
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*link\s*\]\]", line)]
+    rows: list[Row] = []
+    for i, entry in enumerate(links):
+        line = lines[i] if len(lines) == len(links) else None
+        for key in entry:
+            if key not in ("name", *COLUMNS):
+                raise CadError(
+                    f"unknown key{nearest(key, ('name', *COLUMNS))}",
+                    file=file,
+                    line=line,
+                    key=f"link.{key}",
+                    fix=f"The keys of a link are name, {', '.join(COLUMNS)}",
+                )
+        if not isinstance(entry.get("name"), str):
+            raise CadError("the link has no name", file=file, line=line, key="link.name", fix='Write name = "link1"')
+        for key in COLUMNS:
+            if key not in entry:
+                raise CadError(f"link '{entry['name']}' has no {key}", file=file, line=line, fix=f"Write {key} = ...")
+        numbers = tuple(_number(_literal(entry[key]), file, line, f"link.{key}") for key in COLUMNS)
+        rows.append(Row(_name(entry["name"], file, line), numbers, line))
+    return _checked(rows, file)
+
+
+def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
+    values = {}
+    for joint, entry in joints.items():
+        if not isinstance(entry, dict):
+            raise CadError("wanted a table", file=file, key=f"joint.{joint}", fix=f"Write a line [joint.{joint}]")
+        for key, value in entry.items():
+            where = f"joint.{joint}.{key}"
+            if key not in JOINT_KEYS:
+                raise CadError(
+                    f"unknown key{nearest(key, JOINT_KEYS)}",
+                    file=file,
+                    key=where,
+                    fix=f"The keys of a joint are {', '.join(JOINT_KEYS)}",
+                )
+            number = float(_number(_literal(value), file, None, where).value)
+            if number < 0 and key != "offset":
+                raise CadError(f"must not be negative, got {number:g}", file=file, key=where)
+            values[f"{joint}.{key}"] = number
+    return values
+
+
+def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
+    lines = text.splitlines()
+    above = 0  # number of lines above the header
+    while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
+        above += 1
+    head = "\n".join(line.lstrip()[1:] for line in lines[:above])
+    given = _toml(head, file, "the lines above the header are not valid TOML", "Begin a remark with two signs, ##")
+    if convention is None:
+        convention = convention_from(given, file, sign="# ")
+    elif given:
+        raise CadError(
+            "the convention is declared twice, here and in the TOML file",
+            file=file,
+            fix="Delete the lines above the header",
+        )
+    if above == len(lines):
+        raise CadError("there is no header", file=file, fix=f"Write a line link,{','.join(COLUMNS)}")
+    for n, line in enumerate(lines[above:], above + 1):
+        if line.lstrip().startswith("#"):
+            raise CadError("a line with # below the header", file=file, line=n, fix="Move it above the header")
+    reader = csv.reader(lines[above:], strict=True)
+    try:
+        numbered = [(above + reader.line_num, [c.strip() for c in cells]) for cells in reader]
+    except csv.Error as cause:
+        raise CadError(f"not valid CSV: {cause}", file=file, line=above + reader.line_num) from cause
+    header = _header(numbered[0][1], file, above + 1)
+    rows = []
+    for n, cells in numbered[1:]:
+        if not any(cells):
+            continue
+        if len(cells) != len(header):
+            raise CadError(
+                f"{len(cells)} cells where the header has {len(header)}",
+                file=file,
+                line=n,
+                fix="Write one number for each column, with a point in it and no comma",
+            )
+        cell = dict(zip(header, cells, strict=True))
+        rows.append(Row(_name(cell["link"], file, n), tuple(_number(cell[c], file, n, c) for c in COLUMNS), n))
+    return Table(convention, _checked(rows, file))
+
+
+def _header(cells: list[str], file: str, line: int) -> list[str]:
+    wanted = ("link", *COLUMNS)
+    if len(cells) == 1 and re.search(r"[;\t]", cells[0]):
+        raise CadError("the cells are not separated by commas", file=file, line=line, fix="Save the table with commas")
+    for i, cell in enumerate(cells):
+        if cell not in wanted:
+            raise CadError(
+                f"unknown column '{cell}'{nearest(cell, wanted)}",
+                file=file,
+                line=line,
+                fix=f"The columns are {', '.join(wanted)}, in any order",
+            )
+        if cell in cells[:i]:
+            raise CadError(f"column '{cell}' is given twice", file=file, line=line, fix="Delete one of them")
+    missing = [c for c in wanted if c not in cells]
+    if missing:
+        raise CadError(
+            f"no column {', '.join(missing)}", file=file, line=line, fix="Add it, also where all its numbers are 0"
+        )
+    return cells
+
+
+def _checked(rows: list[Row], file: str) -> tuple[Row, ...]:
+    if not rows:
+        raise CadError("the table has no links", file=file, fix="Write one row for each link")
+    return tuple(rows)
+
+
+def _name(text: str, file: str, line: int | None) -> str:
+    name = text.strip()
+    if not name or not name.isprintable():
+        raise CadError("the link has no name that can be printed", file=file, line=line, key="link")
+    return name
+
+
+def _number(text: str, file: str, line: int | None, key: str) -> Printed:
+    try:
+        return Printed(text)
+    except ValueError as cause:
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        problem = f"wanted a finite number, got {shown}" if text else "there is no number"
+        fix = "Write it with digits and a point, such as 0.25"
+        raise CadError(problem, file=file, line=line, key=key, fix=fix) from cause
+
+
+def _literal(value: Any) -> str:
+    """Return a value of a TOML file as it is written there, as far as it is a number."""
+    return value.text if isinstance(value, _Float) else repr(value)
+
+
+class _Float:
+    """A float of a TOML file, kept as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.replace("_", "")
+
+
+def _toml(text: str, file: str, problem: str, fix: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=_Float)
+    except (ValueError, RecursionError) as cause:  # a ValueError also for integers of thousands of digits
+        at = re.search(r"\s*\(at (?:line (\d+)|end).*\)$", str(cause))
+        line = int(at[1]) if at and at[1] else None
+        raise CadError(problem, file=file, line=line, fix=fix) from cause
+
+
+def _inside(name: Any, path: Path) -> Path:
+    """Return the file `name` beside `path`; it must not lead out of that folder."""
+    folder = path.resolve().parent
+    if not isinstance(name, str) or "\0" in name:
+        raise CadError("wanted a file name in quotes", file=path, key="table")
+    inner = (folder / name).resolve()
+    if not inner.is_relative_to(folder) or inner.suffix.lower() != ".csv":
+        raise CadError(f"'{name}' is no .csv file inside the folder of this file", file=path, key="table")
+    return inner
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as cause:
+        raise CadError("there is no such file", file=path) from cause
+    except (OSError, ValueError) as cause:
+        raise CadError("the file cannot be read", file=path) from cause
+
+
+def _text(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise CadError(
+            f"byte {cause.start} is not UTF-8 text", file=path, fix="Save the file as text with UTF-8 encoding"
+        ) from cause

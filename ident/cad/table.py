@@ -1,0 +1,204 @@
+"""CAD tables: mass, centre of mass and inertia of each link as printed, and as the ten parameters in SI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.arrays import Array, frozen
+from ident.cad.convention import Convention
+from ident.errors import CadError, nearest
+from ident.spatial.inertia import transformed
+
+if TYPE_CHECKING:
+    from ident.robot.robot import Robot
+
+#: The ten columns of a table, beside the link's name.
+COLUMNS = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
+#: Ten exact numbers in the order of INERTIAL [kg, kg m, kg m^2].
+Exact = tuple[Fraction, ...]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_QUANTITY = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # mass, length or inertia, of each column
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as it is printed, so that its digits tell how far it was rounded."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if len(self.text) > 60 or not _NUMBER.fullmatch(self.text) or not abs(float(self.text)) < 1e60:
+            raise ValueError(self.text)
+
+    @property
+    def value(self) -> Fraction:
+        """The number, exact."""
+        return Fraction(self.text)
+
+    @property
+    def last_digit(self) -> int:
+        """Power of ten of the last printed digit."""
+        digits, _, exponent = self.text.lower().partition("e")
+        return int(exponent or 0) - len(digits.partition(".")[2])
+
+    @property
+    def scientific(self) -> bool:
+        """Whether it is printed with an exponent."""
+        return "e" in self.text.lower()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One link of a table: its ten printed numbers in the order of COLUMNS, and its line in the file."""
+
+    link: str
+    numbers: tuple[Printed, ...]
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as printed, with the convention it declares."""
+
+    convention: Convention
+    rows: tuple[Row, ...]
+
+    def exact(self) -> tuple[Exact, ...]:
+        """Return the ten parameters of each link in SI, exact: m, h = m c, tensor about the link's origin."""
+        mass, length, inertia = self.convention.factors
+        sign = 1 if self.convention.products == "tensor" else -1
+        about_center = self.convention.tensor_at == "center_of_mass"
+        found = []
+        for row in self.rows:
+            v = [n.value for n in row.numbers]
+            m, (x, y, z) = v[0] * mass, (c * length for c in v[1:4])
+            xx, xy, xz, yy, yz, zz = (i * inertia for i in v[4:])
+            tensor = (xx, sign * xy, sign * xz, yy, sign * yz, zz)
+            shift = steiner(m, x, y, z) if about_center else (Fraction(0),) * 6
+            found.append((m, m * x, m * y, m * z, *(a + b for a, b in zip(tensor, shift, strict=True))))
+        return tuple(found)
+
+    def rounding(self) -> tuple[Exact, ...]:
+        """Return half a unit of the last printed digit of each number, in the table's units.
+
+        Spreadsheets drop trailing zeros ("13.4" for 13.400), so plain numbers count as rounded at the finest digit
+        that the table prints of the same quantity; numbers with an exponent at their own last digit.
+        """
+        finest: dict[int, int] = {}
+        for row in self.rows:
+            for quantity, number in zip(_QUANTITY, row.numbers, strict=True):
+                if not number.scientific:
+                    finest[quantity] = min(finest.get(quantity, 99), number.last_digit)
+        return tuple(
+            tuple(
+                Fraction(10) ** (n.last_digit if n.scientific else finest[quantity]) / 2
+                for quantity, n in zip(_QUANTITY, row.numbers, strict=True)
+            )
+            for row in self.rows
+        )
+
+
+def steiner(m: Fraction, x: Fraction, y: Fraction, z: Fraction) -> Exact:
+    """Return what the tensor about the origin has more than the one about the centre (x, y, z): xx xy xz yy yz zz."""
+    return (m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z, m * (x * x + y * y))
+
+
+@dataclass(frozen=True, eq=False)
+class Cad:
+    """What CAD says about the links of a robot.
+
+    `links`: their names; `parameters` (n, 10): m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each, in its link frame,
+    the tensor about the link frame's origin [kg, kg m, kg m^2]. `source`: the file's name; `sha256`: of the file(s)
+    read. `joint_values`: joint parameters that the file gives, such as {"joint1.viscous": 0.01} [SI].
+    `table`: the printed numbers, where there are any. Raises CadError on repeated names or wrong shapes.
+    """
+
+    links: tuple[str, ...]
+    parameters: Array
+    source: str = ""
+    sha256: str = ""
+    joint_values: Mapping[str, float] = field(default_factory=dict)
+    table: Table | None = None
+
+    def __post_init__(self) -> None:
+        links = tuple(self.links)
+        object.__setattr__(self, "links", links)
+        object.__setattr__(self, "parameters", frozen(self.parameters, (len(links), 10), "parameters", CadError))
+        object.__setattr__(self, "joint_values", dict(self.joint_values))
+        for i, link in enumerate(links):
+            if link in links[:i]:
+                raise CadError(
+                    f"link '{link}' is given twice", file=self.source or None, line=self.line(i), fix="Keep one of them"
+                )
+
+    def line(self, i: int) -> int | None:
+        """Return the line of link number `i` in the file, None where it is not known."""
+        return self.table.rows[i].line if self.table else None
+
+    def exact(self) -> tuple[Exact, ...]:
+        """Return the ten parameters of each link, exact: from the printed numbers, or from `parameters` as they are."""
+        if self.table:
+            return self.table.exact()
+        return tuple(tuple(Fraction(float(x)) for x in row) for row in self.parameters)
+
+    def require_links(self, known: Sequence[str], needed: Sequence[str]) -> None:
+        """Raise CadError when a link of the table is not in `known` or one of `needed` is not in the table."""
+        file = self.source or None
+        for i, link in enumerate(self.links):
+            if link not in known:
+                raise CadError(
+                    f"the robot has no link '{link}'{nearest(link, known)}",
+                    file=file,
+                    line=self.line(i),
+                    fix=f"The robot's links are {_listed(needed)}",
+                )
+        missing = [link for link in needed if link not in self.links]
+        if missing:
+            raise CadError(
+                f"no row for {_listed(missing)}", file=file, fix="Give every moving link of the robot one row"
+            )
+
+    def for_robot(self, robot: Robot) -> Array:
+        """Return the parameters (n, 10) of the robot's moving links in its own order.
+
+        A row for a body fixed to a moving link is moved into that link's frame and added to it; rows for the base and
+        what is fixed to it do not matter. Raises CadError for links and joints that the robot does not have and for
+        moving links without a row, with the nearest name.
+        """
+        fixed = {body.name: body for body in robot.fixed}
+        self.require_links((*robot.links, *fixed, robot.base), robot.links)
+        for name in self.joint_values:
+            joint = name.rpartition(".")[0]
+            if joint not in robot.joint_names:
+                raise CadError(
+                    f"the robot has no joint '{joint}'{nearest(joint, robot.joint_names)}",
+                    file=self.source or None,
+                    key=f"joint.{joint}",
+                    fix=f"The robot's joints are {_listed(robot.joint_names)}",
+                )
+        found = np.zeros((robot.n, 10))
+        for link, parameters in zip(self.links, self.parameters, strict=True):
+            if link in robot.links:
+                found[robot.links.index(link)] += parameters
+            elif link in fixed and fixed[link].link >= 0:
+                found[fixed[link].link] += transformed(parameters, fixed[link].pose)
+        return frozen(found, (robot.n, 10), "parameters", CadError)
+
+
+def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mapping[str, float] | None = None) -> Cad:
+    """Return what a table says, converted to SI; nothing is checked for whether it can exist."""
+    parameters = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
+    return Cad(tuple(r.link for r in table.rows), parameters, source, sha256, joint_values or {}, table)
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"'{n}'" for n in names]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

@@ -1,0 +1,59 @@
+"""Writes a CAD table as CSV in any convention."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+
+from ident.cad.convention import Convention
+from ident.cad.table import COLUMNS, Cad, Exact, steiner
+from ident.errors import CadError
+
+
+def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
+    """Write the links of `cad` to a CSV file (its convention above the header), whole or not at all.
+
+    Numbers are converted exactly and written with the digits that give the same double back. Joint values have no
+    place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment, and
+    when the file cannot be written.
+    """
+    text = io.StringIO()
+    for key, value in asdict(convention).items():
+        text.write(f'# {key} = "{value}"\n')
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("link", *COLUMNS))
+    for link, exact in zip(cad.links, cad.exact(), strict=True):
+        writer.writerow((link, *(repr(float(x)) for x in _printed(link, exact, convention))))
+    _write(Path(path), text.getvalue())
+
+
+def _printed(link: str, exact: Exact, convention: Convention) -> Exact:
+    """Return m, c and the six entries of the tensor in the convention."""
+    mass, length, inertia = convention.factors
+    m, h = exact[0], exact[1:4]
+    if m == 0 and any(h):
+        raise CadError(f"link '{link}' has a first moment but no mass, so it has no centre of mass")
+    c = tuple(x / m for x in h) if m else (Fraction(0),) * 3
+    shift = steiner(m, *c) if convention.tensor_at == "center_of_mass" else (Fraction(0),) * 6
+    signs = (1, 1, 1, 1, 1, 1) if convention.products == "tensor" else (1, -1, -1, 1, -1, 1)
+    tensor = (s * (i - d) / inertia for s, i, d in zip(signs, exact[4:], shift, strict=True))
+    return (m / mass, *(x / length for x in c), *tensor)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    except OSError as cause:
+        raise CadError("the file cannot be written", file=path, fix="Check that its folder exists") from cause
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(name, path)
+    except OSError as cause:
+        Path(name).unlink(missing_ok=True)
+        raise CadError("the file cannot be written", file=path) from cause

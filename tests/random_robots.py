@@ -47,6 +47,7 @@ def _link(rng: np.random.Generator, name: str, inertial: bool) -> str:
 def random_robot(
     rng: np.random.Generator,
     n: int,
+    *,
     branches: bool = True,
     prismatic: bool = True,
     fixed: bool = True,

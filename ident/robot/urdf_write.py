@@ -1,0 +1,219 @@
+"""Write identified numbers back into a URDF: inertials and joint dynamics change, every other byte stays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import InfeasibleError, RobotError, nearest
+from ident.robot.robot import Robot
+from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
+from ident.robot.xml import Element, exchanged, read_bytes
+from ident.spatial.inertia import consistency, is_positive_semidefinite, transformed
+
+Edit = tuple[int, int, bytes]
+
+
+def write_urdf(
+    source: str | Path | bytes,
+    robot: Robot,
+    inertials: ArrayLike,
+    joint_dynamics: Mapping[str, tuple[float, float] | None] | None = None,
+) -> bytes:
+    """Return the bytes of the URDF `source` with new inertials and joint dynamics and no other change.
+
+    inertials (n, 10): the moving links of `robot` (read from this source) with everything fixed to them merged in;
+    what the file says of the fixed bodies is taken away again before writing. Each is written about its centre of
+    mass with rpy 0. joint_dynamics: joint name -> (damping [N m s/rad], friction [N m]), or None to leave a joint as
+    it is. Numbers have all digits, so that reading gives the same inertials within 1e-12; text of a number that keeps
+    its value is kept.
+    Raises RobotError when the robot is not the source's, a joint is unknown or a number is not finite;
+    InfeasibleError when the numbers as written are not those of a body that can exist.
+    """
+    file = None if isinstance(source, bytes) else Path(source).name
+    data = source if isinstance(source, bytes) else read_bytes(source)
+    urdf = parse_document(data, file=file)
+    robot = _same_robot(urdf, robot)
+    inertials = frozen(inertials, (robot.n, 10), "inertials", RobotError)
+    dynamics = joint_dynamics or {}
+
+    own = inertials.copy()
+    for body in robot.fixed:
+        if body.link >= 0 and body.inertial is not None:
+            own[body.link] -= transformed(body.inertial, body.pose)
+    page = _Page(data)
+    edits: list[Edit] = []
+    for i, name in enumerate(robot.links):
+        try:
+            numbers = com_numbers(own[i])
+        except InfeasibleError as cause:
+            raise InfeasibleError(_why(robot, i, inertials[i], str(cause))) from cause
+        edits += page.inertial(urdf.links[name].element, numbers)
+    for name, pair in dynamics.items():
+        if name not in urdf.joints:
+            known = nearest(name, urdf.joints)
+            raise RobotError(f"there is no joint '{name}' to give damping and friction{known}", file=file)
+        if len(urdf.joints[name].element.all("dynamics")) > 1:
+            raise RobotError("the joint has <dynamics> twice", file=file, key=f"joint '{name}'")
+        if pair is not None:
+            if not all(math.isfinite(x) and x >= 0 for x in pair):
+                problem = f"damping and friction are {pair[0]:g} and {pair[1]:g}, wanted finite numbers of at least 0"
+                raise RobotError(problem, file=file, key=f"joint '{name}'")
+            values = dict(zip(("damping", "friction"), pair, strict=True))
+            edits += page.child(urdf.joints[name].element, "dynamics", values)
+    return exchanged(data, edits)
+
+
+def com_numbers(parameters: ArrayLike) -> tuple[float, list[float], list[float]]:
+    """Return mass [kg], centre (3,) [m] and the tensor about it (6,) xx xy xz yy yz zz [kg m^2] of one body (10,).
+
+    Rounded so that these very numbers are physically consistent in exact arithmetic: where rounding breaks a body at
+    the edge of what can exist, its three moments grow by at most 1e-13 of the size of its tensor.
+    Raises InfeasibleError with what fails and by how much.
+    """
+    p = [Fraction(float(x)) for x in np.asarray(parameters, dtype=np.float64)]
+    m, h = p[0], p[1:4]
+    if m <= 0 and any(p):
+        raise InfeasibleError(f"m > 0 fails: m = {float(m):.6g} kg")
+    c = [x / m for x in h] if m else [Fraction(0)] * 3
+    if any(abs(x) > 10**9 for x in c):
+        raise InfeasibleError(f"a mass of {float(m):.6g} kg has its centre more than 1e9 m away")
+    shift = [
+        c[1] ** 2 + c[2] ** 2,
+        -c[0] * c[1],
+        -c[0] * c[2],
+        c[0] ** 2 + c[2] ** 2,
+        -c[1] * c[2],
+        c[0] ** 2 + c[1] ** 2,
+    ]
+    exact = [value - m * s for value, s in zip(p[4:], shift, strict=True)]
+    size = max((abs(float(x)) for x in p[4:]), default=0.0)
+    for nudge in (0.0, 1e-16, 4e-16, 1.6e-15, 6.4e-15, 2.5e-14, 1e-13):
+        grown = [x + Fraction(nudge * size) if k in (0, 3, 5) else x for k, x in enumerate(exact)]
+        rounded = [float(x) for x in grown]
+        if _can_exist(rounded):
+            return float(m), [float(x) for x in c], rounded
+    phrases = consistency(np.asarray(parameters, dtype=np.float64)).failures()
+    raise InfeasibleError("; ".join(phrases) or "the tensor about the centre of mass fails the triangle inequality")
+
+
+def _can_exist(about_com: list[float]) -> bool:
+    """Decide exactly whether tr(I)/2 E - I is positive semidefinite for I about the centre of mass."""
+    xx, xy, xz, yy, yz, zz = (Fraction(x) for x in about_com)
+    half = (xx + yy + zz) / 2
+    return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
+
+
+def _same_robot(urdf: Urdf, robot: Robot) -> Robot:
+    """Return the source's robot, with the joints held that `robot` holds; raises RobotError if it is another."""
+    locked = [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in robot.joint_names]
+    unknown = [name for name in robot.joint_names if name not in urdf.joints]
+    if unknown:
+        raise RobotError(f"the file has no joint '{unknown[0]}', which the robot to be written has", file=urdf.file)
+    same = to_robot(urdf, gravity=robot.gravity, lock=locked)
+    if same.fingerprint() != robot.fingerprint():
+        problem = f"the robot '{robot.name}' to be written has other links, axes or placements than this file"
+        raise RobotError(problem, file=urdf.file, fix="Write into the file that the robot was read from")
+    return same
+
+
+def _why(robot: Robot, i: int, given: Array, what: str) -> str:
+    failures = consistency(given).failures()
+    fixed = [b for b in robot.fixed if b.link == i and b.inertial is not None]
+    if failures or not fixed:
+        return (
+            f"link '{robot.links[i]}' cannot be written, for such a body cannot exist: {'; '.join(failures) or what}."
+        )
+    names = ", ".join(f"'{b.name}' ({b.inertial[0]:.6g} kg)" for b in fixed if b.inertial is not None)
+    return (
+        f"link '{robot.links[i]}' cannot be written: its {given[0]:.6g} kg include what is fixed to it, {names}, and "
+        f"without these as the file has them the rest cannot exist: {what}. "
+        "Correct the <inertial> of the fixed bodies in the URDF, or remove it so that the link takes all."
+    )
+
+
+class _Page:
+    """The source's bytes with their habits: newline and indentation."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.newline = b"\r\n" if b"\r\n" in data else b"\n"
+
+    def inertial(self, link: Element, numbers: tuple[float, list[float], list[float]]) -> list[Edit]:
+        mass, com, about_com = numbers
+        wanted: dict[str, dict[str, float | list[float]]] = {
+            "origin": {"xyz": com, "rpy": [0.0, 0.0, 0.0]},
+            "mass": {"value": mass},
+            "inertia": dict(zip(TENSOR, about_com, strict=True)),
+        }
+        found = link.all("inertial")
+        if found:
+            if not found[0].all("origin") and not any(com):
+                del wanted["origin"]
+            return [edit for tag, values in wanted.items() for edit in self.child(found[0], tag, values)]
+        return self.insert(link, ["<inertial>", *("\t" + _tag(t, v) for t, v in wanted.items()), "</inertial>"])
+
+    def child(self, element: Element, tag: str, values: Mapping[str, float | list[float]]) -> list[Edit]:
+        """Set attributes of the only child with this tag, which is inserted where there is none."""
+        found = element.all(tag)
+        if not found:
+            return self.insert(element, [_tag(tag, values)])
+        child = found[0]
+        edits: list[Edit] = []
+        added = ""
+        for name, value in values.items():
+            attribute = child.attributes.get(name)
+            if attribute is None:
+                added += "" if name == "rpy" else f" {name}={quoteattr(_text(value))}"
+            elif not _says(attribute.value, value):
+                edits.append((attribute.start, attribute.end, _text(value).encode()))
+        if added:
+            ends = [a.end + 1 for a in child.attributes.values()]  # +1: the closing quote
+            at = max(ends, default=child.start + 1 + len(tag))
+            edits.append((at, at, added.encode()))
+        return edits
+
+    def insert(self, parent: Element, lines: list[str]) -> list[Edit]:
+        """Insert lines (one leading tab per level) as last child, indented like the children that are there."""
+        outer = self.indentation(parent.start)
+        unit = b"\t" if b"\t" in outer else b"  "
+        inner = self.indentation(parent.children[0].start) if parent.children else outer + unit
+        body = b"".join(self.newline + inner + line.encode().replace(b"\t", unit) for line in lines)
+        if parent.empty:  # <link name="x"/> becomes <link name="x"> ... </link>
+            slash = parent.end - 2
+            return [(slash, parent.end, b">" + body + self.newline + outer + f"</{parent.tag}>".encode())]
+        if parent.children:
+            at = parent.children[-1].end
+            return [(at, at, body)]
+        rest = self.data[parent.start_end : self.data.rindex(b"</", 0, parent.end)]
+        at = parent.start_end
+        return [(at, at, body if rest.startswith((b"\n", b"\r")) else body + self.newline + outer)]
+
+    def indentation(self, at: int) -> bytes:
+        """Return the white space before data[at] on its line, or nothing where something else stands there."""
+        line = self.data[max(self.data.rfind(b"\n", 0, at), self.data.rfind(b"\r", 0, at)) + 1 : at]
+        return line[: len(line) - len(line.lstrip(b" \t"))]
+
+
+def _tag(tag: str, values: Mapping[str, float | list[float]]) -> str:
+    return f"<{tag} " + " ".join(f"{name}={quoteattr(_text(value))}" for name, value in values.items()) + "/>"
+
+
+def _text(value: float | list[float]) -> str:
+    # repr has all digits; + 0.0 turns -0.0 into 0.0
+    return " ".join(repr(x + 0.0) for x in (value if isinstance(value, list) else [value]))
+
+
+def _says(text: str, value: float | list[float]) -> bool:
+    """Return whether the text already has this value."""
+    try:
+        return [float(word) for word in text.split()] == (value if isinstance(value, list) else [value])
+    except ValueError:
+        return False

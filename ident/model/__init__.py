@@ -1,1 +1,21 @@
-"""TODO"""
+"""Models: rigid bodies plus joint terms, one file each."""
+
+from ident.model.coulomb import Coulomb, SmoothCoulomb
+from ident.model.coupled_drive import CoupledDrive, coupled_drives
+from ident.model.drive_inertia import DriveInertia
+from ident.model.model import Model, regressor, torque
+from ident.model.offset import Offset
+from ident.model.viscous import Viscous
+
+__all__ = [
+    "Coulomb",
+    "CoupledDrive",
+    "DriveInertia",
+    "Model",
+    "Offset",
+    "SmoothCoulomb",
+    "Viscous",
+    "coupled_drives",
+    "regressor",
+    "torque",
+]

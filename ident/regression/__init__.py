@@ -1,1 +1,17 @@
-"""TODO"""
+"""Base parameters and the factors of a regression."""
+
+from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.compress import compress
+from ident.regression.regression import Regression
+from ident.regression.segment import Segment
+from ident.regression.storage import load_regression, save_regression
+
+__all__ = [
+    "BaseParameters",
+    "Regression",
+    "Segment",
+    "base_parameters",
+    "compress",
+    "load_regression",
+    "save_regression",
+]

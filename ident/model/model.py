@@ -1,0 +1,105 @@
+"""A model: rigid bodies plus joint terms, linear in the standard parameters theta."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ident.arrays import Array, checked
+from ident.dynamics.rigid_body import inverse_dynamics, states
+from ident.dynamics.rigid_body import regressor as rigid_regressor
+from ident.errors import ModelError, nearest
+from ident.model.term import Term
+from ident.robot.robot import Robot
+from ident.spatial.inertia import INERTIAL
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """tau = Y(q, qd, qdd) theta for a robot's rigid bodies and the given joint terms.
+
+    theta: ten numbers per link, then each term's parameters. Raises ModelError when a name occurs twice.
+    """
+
+    robot: Robot
+    terms: tuple[Term, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple(self.terms))
+        twice = {name for name in self.names if self.names.count(name) > 1}
+        if twice:
+            raise ModelError(f"parameter '{min(twice)}' comes from two terms", fix="Give each joint one of them")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the standard parameters theta, such as `link2.hx`, `joint3.viscous`."""
+        rigid = tuple(f"{link}.{part}" for link in self.robot.links for part in INERTIAL)
+        return rigid + tuple(name for term in self.terms for name in term.names(self.robot))
+
+    @property
+    def n_rigid(self) -> int:
+        """Number of rigid-body parameters; they come first in theta."""
+        return 10 * self.robot.n
+
+    @cached_property
+    def nonnegative(self) -> NDArray[np.bool_]:
+        """Which joint-term parameters (after the rigid ones) must not be negative."""
+        return np.array([t.nonnegative for t in self.terms for _ in t.names(self.robot)], dtype=bool)
+
+    @cached_property
+    def term_entries(self) -> tuple[tuple[int, int], ...]:
+        """(joint, parameter) of every column that `term_columns` returns; parameters count from theta's start."""
+        found: list[tuple[int, int]] = []
+        start = self.n_rigid
+        for term in self.terms:
+            found += [(j, start + k) for j, k in term.entries(self.robot)]
+            start += len(term.names(self.robot))
+        return tuple(found)
+
+    def term_columns(self, qd: Array, qdd: Array) -> Array:
+        """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""
+        parts = [term.columns(self.robot, qd, qdd) for term in self.terms]
+        return np.concatenate(parts) if parts else np.empty((0, len(qd)))
+
+    def index(self, name: str) -> int:
+        """Return the place of a parameter in theta; ModelError with the nearest name when unknown."""
+        if name not in self.names:
+            raise ModelError(f"the model has no parameter '{name}'{nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def fingerprint(self) -> str:
+        """Return a hash (hex) of robot and terms: factors of equal fingerprint may be merged."""
+        return hashlib.sha256((self.robot.fingerprint() + repr(self.terms)).encode()).hexdigest()
+
+
+def regressor(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Return Y (N, n, p) with tau = Y @ theta, joint terms included.
+
+    q, qd, qdd (N, n). Whole logs are compressed without it: see `ident.regression`.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    q, qd, qdd = states(model.robot, q, qd, qdd)
+    out = np.zeros((len(q), model.robot.n, len(model.names)))
+    out[:, :, : model.n_rigid] = rigid_regressor(model.robot, q, qd, qdd)
+    columns = model.term_columns(qd, qdd)
+    for (j, k), column in zip(model.term_entries, columns, strict=True):
+        out[:, j, k] += column
+    return out
+
+
+def torque(model: Model, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Return tau (N, n) [N m; N] of the model at theta (p,): inverse dynamics plus joint terms.
+
+    q, qd, qdd (N, n). Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    theta = checked(theta, (len(model.names),), "theta", ModelError)
+    q, qd, qdd = states(model.robot, q, qd, qdd)
+    tau = inverse_dynamics(model.robot, theta[: model.n_rigid].reshape(-1, 10), q, qd, qdd)
+    columns = model.term_columns(qd, qdd)
+    for (j, k), column in zip(model.term_entries, columns, strict=True):
+        tau[:, j] += theta[k] * column
+    return tau

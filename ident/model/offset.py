@@ -1,0 +1,34 @@
+"""Torque offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.model.term import chosen, joint_names, one_per_joint
+from ident.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Offset:
+    """tau_j = F0_j [N m; N]: current offset of the amplifier, asymmetry of Coulomb friction.
+
+    joints: names of the joints that have it, None for all.
+    """
+
+    joints: tuple[str, ...] | None = None
+    nonnegative: bool = False
+
+    def names(self, robot: Robot) -> tuple[str, ...]:
+        """Return `JOINT.offset` for each joint."""
+        return joint_names(self.joints, robot, "offset")
+
+    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
+        """Return one entry per joint, in its own equation."""
+        return one_per_joint(self.joints, robot)
+
+    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+        """Return ones of each joint, (n_joints, N)."""
+        return np.ones((len(chosen(self.joints, robot)), len(qd)))

@@ -1,0 +1,47 @@
+"""What every joint term of a model offers. Terms are small frozen values; nothing has to be inherited."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ident.arrays import Array
+from ident.errors import ModelError, nearest
+from ident.robot.robot import Robot
+
+
+class Term(Protocol):
+    """A part of the joint torque that is linear in its own parameters.
+
+    `names(robot)`: parameter names. `nonnegative`: whether physics forbids negative values.
+    `entries(robot)`: (joint, parameter) index pairs of the columns that are not zero.
+    `columns(robot, qd, qdd)`: those columns, (n_entries, N), from qd, qdd (N, n).
+    """
+
+    @property
+    def nonnegative(self) -> bool: ...
+
+    def names(self, robot: Robot) -> tuple[str, ...]: ...
+
+    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]: ...
+
+    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array: ...
+
+
+def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:
+    """Return the indices of the named joints, or of all when None; ModelError names an unknown one."""
+    if joints is None:
+        return list(range(robot.n))
+    for name in joints:
+        if name not in robot.joint_names:
+            raise ModelError(f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}")
+    return [robot.joint_names.index(name) for name in joints]
+
+
+def one_per_joint(joints: tuple[str, ...] | None, robot: Robot) -> tuple[tuple[int, int], ...]:
+    """Return the entries of a term with one parameter in each chosen joint's own equation."""
+    return tuple((j, k) for k, j in enumerate(chosen(joints, robot)))
+
+
+def joint_names(joints: tuple[str, ...] | None, robot: Robot, suffix: str) -> tuple[str, ...]:
+    """Return `joint.suffix` for each chosen joint."""
+    return tuple(f"{robot.joint_names[j]}.{suffix}" for j in chosen(joints, robot))

@@ -1,0 +1,142 @@
+"""From motion to factors: the regressor is built, thinned, masked and factorised in pieces that fit the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.dynamics.tree import Tree, tree
+from ident.errors import ModelError, RegressionError
+from ident.logs.decimate import decimate
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.regression import Regression
+from ident.regression.segment import Segment, r_factor
+
+_CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Where each joint's regressor columns and torque stand, side by side, in one packed row.
+
+    Joint j owns the columns span[j]; parameters[j] are the base parameters they belong to, its
+    torque follows them. `rigid` (n, n, 10) is the kernel's map, with one waste column at the end;
+    `terms` are (entry, column) pairs for the joint terms.
+    """
+
+    model: Model
+    base: BaseParameters
+    parameters: tuple[tuple[int, ...], ...]
+    span: tuple[tuple[int, int], ...]
+    rigid: NDArray[np.uint64]
+    terms: tuple[tuple[int, int], ...]
+    width: int
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The robot as the kernel reads it."""
+        return tree(self.model.robot)
+
+
+def packed_columns(model: Model, base: BaseParameters) -> Columns:
+    """Lay out the columns of the kept parameters that each joint's torque can show."""
+    robot = model.robot
+    place = {standard: k for k, standard in enumerate(base.kept)}
+    wanted: list[list[int]] = []
+    for j in range(robot.n):
+        rigid = [10 * i + k for i in robot.carried_by(j) for k in range(10)]
+        own = {k for joint, k in model.term_entries if joint == j}
+        wanted.append(sorted(place[k] for k in {*rigid, *own} if k in place))
+    starts = np.concatenate([[0], np.cumsum([len(w) + 1 for w in wanted])])
+    width = int(starts[-1]) + 1
+    rigid_map = np.full((robot.n, robot.n, 10), width - 1, dtype=np.uint64)
+    column = [{b: int(starts[j]) + c for c, b in enumerate(w)} for j, w in enumerate(wanted)]
+    for j in range(robot.n):
+        for i in robot.carried_by(j):
+            for k in range(10):
+                b = place.get(10 * i + k)
+                if b is not None:
+                    rigid_map[j, i, k] = column[j][b]
+    terms = tuple((e, column[j][place[k]]) for e, (j, k) in enumerate(model.term_entries) if k in place)
+    span = tuple((int(starts[j]), int(starts[j + 1])) for j in range(robot.n))
+    return Columns(model, base, tuple(map(tuple, wanted)), span, rigid_map, terms, width)
+
+
+def compress(model: Model, motions: Motion | Iterable[Motion], *, base: BaseParameters | None = None) -> Regression:
+    """Return the factors of one or many motions, taken one after the other so that memory stays flat.
+
+    motions: a Motion, or any iterable of them such as a generator over a log larger than memory. `base` saves
+    the structural analysis when it is known already.
+    Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given.
+    """
+    columns = packed_columns(model, base or base_parameters(model))
+    segments: list[Segment] = []
+    for motion in [motions] if isinstance(motions, Motion) else motions:
+        segments += _segments(columns, motion)
+    if not segments:
+        raise RegressionError(
+            "no sample was left to compress", fix="Check masks, time window and the list of recordings"
+        )
+    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments))
+
+
+def _segments(columns: Columns, motion: Motion) -> Iterator[Segment]:
+    n = columns.model.robot.n
+    if motion.q.shape[1] != n:
+        raise ModelError(f"motion '{motion.name}' has {motion.q.shape[1]} joints, the robot has {n}")
+    identity = motion.fingerprint()
+    thinned = _decimated(columns, motion) if motion.decimation else None
+    for number, (start, stop) in enumerate(motion.blocks, start=1):
+        rows = motion.keep[start:stop].sum(axis=0)
+        if rows.any():
+            name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{number}]"
+            digest = hashlib.sha256(f"{identity}|{number}".encode()).hexdigest()
+            factors = _factors(columns, motion, thinned, start, stop)
+            yield Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
+
+
+def _factors(columns: Columns, motion: Motion, thinned: Array | None, start: int, stop: int) -> tuple[Array, ...]:
+    """Return each joint's R factor of the rows start:stop, taken in pieces."""
+    from ident.regression.kernels import update_factors
+
+    # The number of lanes depends on the rows alone, so that the result does not depend on the machine.
+    lanes = min(max((stop - start) // 4096, 1), 8)
+    size = max(last - first for first, last in columns.span)
+    lane_factors = np.zeros((lanes, len(columns.span), size, size))
+    starts = np.array([first for first, _ in columns.span] + [columns.width - 1])
+    for first in range(start, stop, _CHUNK):
+        last = min(first + _CHUNK, stop)
+        piece = packed_rows(columns, motion, first, last) if thinned is None else thinned[first:last]
+        update_factors(piece, motion.keep[first:last], starts, lane_factors)
+    widths = [last - first for first, last in columns.span]
+    return tuple(r_factor(np.concatenate([f[j, :k, :k] for f in lane_factors])) for j, k in enumerate(widths))
+
+
+def packed_rows(columns: Columns, motion: Motion, first: int, last: int) -> Array:
+    """Return the packed regressor and torque columns (last - first, width) of some samples of a motion."""
+    from ident.dynamics.kernels import regressor_rows
+
+    q, qd, qdd = motion.q[first:last], motion.qd[first:last], motion.qdd[first:last]
+    out = np.empty((last - first, columns.width))
+    regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
+    entries = columns.model.term_columns(qd, qdd)
+    for entry, column in columns.terms:
+        out[:, column] += entries[entry]
+    for j, (_, stop) in enumerate(columns.span):
+        out[:, stop - 1] = motion.tau[first:last, j]
+    return out
+
+
+def _decimated(columns: Columns, motion: Motion) -> Array:
+    """Return all packed rows of a motion, low-pass filtered and thinned column by column, torque alike."""
+    bounds = range(0, len(motion.q), _CHUNK)
+    full = np.concatenate([packed_rows(columns, motion, a, min(a + _CHUNK, len(motion.q))) for a in bounds])
+    return np.column_stack([decimate(full[:, k], motion.decimation) for k in range(full.shape[1])])

@@ -1,0 +1,65 @@
+"""Compiled update of triangular factors by new rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+_ROWS = 64  # rows that are reflected at a time: one joint's block of them stays in the first-level cache
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
+def _reflect(r: Any, block: Any, k: int, rows: int) -> None:
+    """Turn R on top of `block` (k columns, each contiguous over rows) into a new R, by Householder reflections.
+
+    Reflector c acts on row c of R and on the block only, because the rest of R's column is zero
+    (Golub, Van Loan, section 5.2; LAPACK's tpqrt works alike).
+    """
+    for c in range(k):
+        u = block[c]
+        below = 0.0
+        for s in range(rows):
+            below += u[s] * u[s]
+        if below == 0.0:
+            continue
+        head = r[c, c]
+        beta = -np.copysign(np.sqrt(head * head + below), head)
+        v = head - beta
+        scale = -1.0 / (beta * v)  # 2 / ||(v, block_c)||^2
+        for d in range(c + 1, k):
+            w = block[d]
+            dot = 0.0
+            for s in range(rows):
+                dot += u[s] * w[s]
+            dot = (dot + v * r[c, d]) * scale
+            r[c, d] -= dot * v
+            for s in range(rows):
+                w[s] -= dot * u[s]
+        r[c, c] = beta
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def update_factors(piece: Any, keep: Any, start: Any, factors: Any) -> None:
+    """Add the rows of `piece` (N, width) to factors (lanes, n, k_max, k_max), lanes side by side on the cores.
+
+    Joint j's columns are start[j]:start[j + 1] and its rows are those with keep (N, n).
+    """
+    lanes, n = factors.shape[0], factors.shape[1]
+    for lane in prange(lanes):
+        block = np.empty((factors.shape[2], _ROWS))
+        first = piece.shape[0] * lane // lanes
+        last = piece.shape[0] * (lane + 1) // lanes
+        for j in range(n):
+            k = start[j + 1] - start[j]
+            s = first
+            while s < last:
+                rows = 0
+                while rows < _ROWS and s < last:
+                    if keep[s, j]:
+                        for c in range(k):
+                            block[c, rows] = piece[s, start[j] + c]
+                        rows += 1
+                    s += 1
+                _reflect(factors[lane, j], block, k, rows)

@@ -1,0 +1,128 @@
+"""Regression: the R factors of a model's base parameters, segment by segment. Add them with +."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import RegressionError
+from ident.regression.base import BaseParameters
+from ident.regression.segment import Segment, r_factor
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """All that the estimators need of any number of logs.
+
+    model: fingerprint of the model; base: its base parameters phi; parameters[j]: which of them the torque of
+    joint j can show, in the order of the factors' columns; segments: the factors.
+    Raises RegressionError when a segment occurs twice.
+    """
+
+    model: str
+    base: BaseParameters
+    parameters: tuple[tuple[int, ...], ...]
+    segments: tuple[Segment, ...]
+
+    def __post_init__(self) -> None:
+        seen: dict[str, Segment] = {}
+        for segment in self.segments:
+            if segment.identity in seen:
+                raise RegressionError(
+                    f"segment '{segment.name}' holds the same numbers as '{seen[segment.identity].name}'",
+                    fix="Give each recording once; counting it twice makes error bars too small",
+                )
+            seen[segment.identity] = segment
+
+    def __add__(self, other: Regression) -> Regression:
+        """Return the factors of both; RegressionError for another model's factors or the same segment twice."""
+        if other.model != self.model:
+            raise RegressionError(
+                "the factors belong to another model (robot, gravity or terms differ)",
+                fix="Compress the logs again with one and the same model",
+            )
+        return replace(self, segments=self.segments + other.segments)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return len(self.parameters)
+
+    @property
+    def recordings(self) -> tuple[str, ...]:
+        """Names of the recordings, in order of appearance."""
+        return tuple(dict.fromkeys(s.recording for s in self.segments))
+
+    @cached_property
+    def rows(self) -> Array:
+        """Number of samples per joint (n,)."""
+        return np.sum([s.rows for s in self.segments], axis=0)
+
+    def only(self, recordings: Collection[str]) -> Regression:
+        """Return the segments of some recordings; RegressionError when there is none."""
+        chosen = tuple(s for s in self.segments if s.recording in recordings)
+        if not chosen:
+            raise RegressionError(f"no segment of {sorted(recordings)}; there are {list(self.recordings)}")
+        return replace(self, segments=chosen)
+
+    def without(self, identities: Collection[str]) -> Regression:
+        """Return all but some segments; RegressionError when nothing is left."""
+        left = tuple(s for s in self.segments if s.identity not in identities)
+        if not left:
+            raise RegressionError("every segment was left out")
+        return replace(self, segments=left)
+
+    @cached_property
+    def joint_factors(self) -> tuple[Array, ...]:
+        """R factor of each joint over all segments."""
+        return tuple(r_factor(np.concatenate([s.factors[j] for s in self.segments])) for j in range(self.n_joints))
+
+    def factor(self, sigma: ArrayLike) -> Array:
+        """Return R (b + 1, b + 1) of all joints' equations, each divided by its sigma (n,).
+
+        ||R[:, :b] phi - R[:, b]||^2 is the weighted sum of squared residuals.
+        """
+        return weighted_factor(self, self.joint_factors, sigma)
+
+    def squared_residuals(self, phi: ArrayLike) -> Array:
+        """Return the sum of squared torque residuals of each joint (n,) at base parameters phi (b,)."""
+        phi = frozen(phi, (len(self.base.names),), "phi", RegressionError)
+        return squared_residuals(self, self.joint_factors, phi)
+
+    @cached_property
+    def squared_torques(self) -> Array:
+        """Sum of squared measured torques of each joint (n,)."""
+        return np.array([np.sum(r[:, -1] ** 2) for r in self.joint_factors])
+
+    def unseen(self) -> tuple[str, ...]:
+        """Base parameters whose column is zero in these logs, so that nothing can be said of them."""
+        seen = np.zeros(len(self.base.names))
+        for j, r in enumerate(self.joint_factors):
+            seen[list(self.parameters[j])] += np.abs(r[:, :-1]).sum(axis=0)
+        return tuple(name for name, s in zip(self.base.names, seen, strict=True) if s == 0.0)
+
+
+def weighted_factor(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
+    """Return the common R (b + 1, b + 1) of per-joint factors, each divided by its sigma (n,)."""
+    b = len(regression.base.names)
+    sigma = frozen(sigma, (regression.n_joints,), "sigma", RegressionError)
+    if not (sigma > 0).all():
+        raise RegressionError(f"every joint's sigma must be positive, got {sigma.tolist()}")
+    stacked = np.zeros((sum(len(r) for r in factors), b + 1))
+    row = 0
+    for j, r in enumerate(factors):
+        stacked[row : row + len(r), [*regression.parameters[j], b]] = r / sigma[j]
+        row += len(r)
+    return r_factor(stacked)
+
+
+def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:
+    """Return ||Y_j phi - tau_j||^2 of each joint (n,) from per-joint factors."""
+    return np.array(
+        [np.sum((r[:, :-1] @ phi[list(regression.parameters[j])] - r[:, -1]) ** 2) for j, r in enumerate(factors)]
+    )

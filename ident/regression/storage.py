@@ -1,0 +1,93 @@
+"""Factors on disk: one NPZ file, numbers and a JSON header, no pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ident.arrays import frozen
+from ident.errors import RegressionError
+from ident.files import write_whole
+from ident.regression.base import BaseParameters
+from ident.regression.regression import Regression
+from ident.regression.segment import Segment
+
+FORMAT = "ident-regression-1"
+
+
+def save_regression(regression: Regression, path: str | Path) -> Path:
+    """Write the factors to `path` (NPZ), whole or not at all."""
+    header = {
+        "format": FORMAT,
+        "model": regression.model,
+        "names": regression.base.names,
+        "kept": regression.base.kept,
+        "standard": regression.base.standard,
+        "parameters": regression.parameters,
+        "segments": [
+            {"identity": s.identity, "name": s.name, "recording": s.recording, "rows": s.rows}
+            for s in regression.segments
+        ],
+    }
+    upper = [np.triu_indices(len(p) + 1) for p in regression.parameters]
+    packed = [np.concatenate([r[u] for r, u in zip(s.factors, upper, strict=True)]) for s in regression.segments]
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(buffer, header=text, K=regression.base.K, factors=np.array(packed))
+    return write_whole(path, buffer.getvalue())
+
+
+def load_regression(path: str | Path) -> Regression:
+    """Read factors written by `save_regression`.
+
+    Raises RegressionError, naming the file, when it is not such a file or is damaged.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            header = json.loads(bytes(stored["header"]))
+            K, packed = stored["K"], stored["factors"]
+        if header["format"] != FORMAT:
+            raise RegressionError(f"format is '{header['format']}', wanted '{FORMAT}'", file=path)
+        return _assemble(header, K, packed)
+    except FileNotFoundError:
+        raise RegressionError("no such file", file=path, fix="Check the path") from None
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+    ) as cause:
+        raise RegressionError(
+            "this is not a file of factors written by ident, or it is damaged", file=path, fix="Compress the logs again"
+        ) from cause
+
+
+def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:
+    names, standard = tuple(header["names"]), tuple(header["standard"])
+    K = frozen(K, (len(names), len(standard)), "K", RegressionError)
+    base = BaseParameters(names, tuple(int(k) for k in header["kept"]), K, standard)
+    parameters = tuple(tuple(int(i) for i in p) for p in header["parameters"])
+    sizes = [len(p) + 1 for p in parameters]
+    lengths = [s * (s + 1) // 2 for s in sizes]
+    packed = frozen(packed, (len(header["segments"]), sum(lengths)), "factors", RegressionError)
+    segments = []
+    for info, numbers in zip(header["segments"], packed, strict=True):
+        factors, start = [], 0
+        for size, length in zip(sizes, lengths, strict=True):
+            r = np.zeros((size, size))
+            r[np.triu_indices(size)] = numbers[start : start + length]
+            factors.append(r)
+            start += length
+        rows = tuple(int(r) for r in info["rows"])
+        segments.append(Segment(str(info["identity"]), str(info["name"]), str(info["recording"]), rows, tuple(factors)))
+    return Regression(str(header["model"]), base, parameters, tuple(segments))

@@ -61,7 +61,7 @@ def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
     bad = [v for v in verdicts if v.status == "impossible"]
     if bad:
         raise CadError(
-            f"{len(bad)} of {len(verdicts)} links cannot exist:\n  " + "\n  ".join(map(str, bad)) + "\n",
+            f"{len(bad)} of {len(verdicts)} links cannot exist:\n  " + "\n  ".join(map(str, bad)),
             file=cad.source or None,
             fix=_advice(cad, len(bad)),
         )

@@ -15,9 +15,9 @@ PRODUCTS = ("tensor", "positive")
 
 #: What to write for each key, when it is missing.
 _WANTED = {
-    "mass": '"kg", "g", "lb" ...',
-    "length": '"m", "mm", "in" ...',
-    "inertia": '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" ...',
+    "mass": '"kg", or "g", "lb" and others',
+    "length": '"mm", or "m", "in" and others',
+    "inertia": '"kg mm^2", or "kg m^2", "g mm^2", "lb in^2" and others',
     "tensor_at": '"center_of_mass" or "link_origin", the point that the tensor is taken at',
     "products": '"tensor" where Ixy = -integral of x y dm, or "positive" where Ixy = +integral of x y dm',
 }
@@ -75,7 +75,7 @@ def check(given: Mapping[str, Any], file: str | None = None, prefix: str = "", s
     for key, words in (("tensor_at", TENSOR_AT), ("products", PRODUCTS)):
         if given[key] not in words:
             raise CadError(
-                f"unknown word '{given[key]}'{nearest(given[key], words)}",
+                f"unknown word '{given[key]}'",
                 file=file,
                 key=prefix + key,
                 fix=f"Write {sign}{key} = {_WANTED[key]}",

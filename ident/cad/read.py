@@ -90,7 +90,9 @@ def _toml_rows(links: Any, text: str, file: str) -> tuple[Row, ...]:
             raise CadError("the link has no name", file=file, line=line, key="link.name", fix='Write name = "link1"')
         for key in COLUMNS:
             if key not in entry:
-                raise CadError(f"link '{entry['name']}' has no {key}", file=file, line=line, fix=f"Write {key} = ...")
+                raise CadError(
+                    f"link '{entry['name']}' has no {key}", file=file, line=line, fix="Write it too, also where it is 0"
+                )
         numbers = tuple(_number(_literal(entry[key]), file, line, f"link.{key}") for key in COLUMNS)
         rows.append(Row(_name(entry["name"], file, line), numbers, line))
     return _checked(rows, file)
@@ -122,6 +124,9 @@ def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
     above = 0  # number of lines above the header
     while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
         above += 1
+    for n, line in enumerate(lines[above:], above + 1):
+        if line.lstrip().startswith("#"):
+            raise CadError("a line with # below the header", file=file, line=n, fix="Move it above the header")
     head = "\n".join(line.lstrip()[1:] for line in lines[:above])
     given = _toml(head, file, "the lines above the header are not valid TOML", "Begin a remark with two signs, ##")
     if convention is None:
@@ -134,9 +139,6 @@ def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
         )
     if above == len(lines):
         raise CadError("there is no header", file=file, fix=f"Write a line link,{','.join(COLUMNS)}")
-    for n, line in enumerate(lines[above:], above + 1):
-        if line.lstrip().startswith("#"):
-            raise CadError("a line with # below the header", file=file, line=n, fix="Move it above the header")
     reader = csv.reader(lines[above:], strict=True)
     try:
         numbered = [(above + reader.line_num, [c.strip() for c in cells]) for cells in reader]

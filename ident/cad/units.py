@@ -52,7 +52,7 @@ def factor(unit: str, known: Mapping[str, Fraction], key: str, file: str | None 
     """Return the SI value of `unit`, one of `known`; raises CadError naming the nearest one."""
     name = normal(unit)
     if name not in known:
-        shown = '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" ...'
+        shown = '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" and others'
         if known is not INERTIA:
             shown = ", ".join(f'"{u}"' for u in known)
         raise CadError(f"unknown unit '{unit}'{nearest(name, known)}", file=file, key=key, fix=f"Write one of {shown}")

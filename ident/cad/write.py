@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -13,14 +11,15 @@ from pathlib import Path
 from ident.cad.convention import Convention
 from ident.cad.table import COLUMNS, Cad, Exact, steiner
 from ident.errors import CadError
+from ident.files import write_whole
 
 
 def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     """Write the links of `cad` to a CSV file (its convention above the header), whole or not at all.
 
     Numbers are converted exactly and written with the digits that give the same double back. Joint values have no
-    place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment, and
-    when the file cannot be written.
+    place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment,
+    InputError when the file cannot be written.
     """
     text = io.StringIO()
     for key, value in asdict(convention).items():
@@ -29,7 +28,7 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     writer.writerow(("link", *COLUMNS))
     for link, exact in zip(cad.links, cad.exact(), strict=True):
         writer.writerow((link, *(repr(float(x)) for x in _printed(link, exact, convention))))
-    _write(Path(path), text.getvalue())
+    write_whole(path, text.getvalue())
 
 
 def _printed(link: str, exact: Exact, convention: Convention) -> Exact:
@@ -43,17 +42,3 @@ def _printed(link: str, exact: Exact, convention: Convention) -> Exact:
     signs = (1, 1, 1, 1, 1, 1) if convention.products == "tensor" else (1, -1, -1, 1, -1, 1)
     tensor = (s * (i - d) / inertia for s, i, d in zip(signs, exact[4:], shift, strict=True))
     return (m / mass, *(x / length for x in c), *tensor)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except OSError as cause:
-        raise CadError("the file cannot be written", file=path, fix="Check that its folder exists") from cause
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.replace(name, path)
-    except OSError as cause:
-        Path(name).unlink(missing_ok=True)
-        raise CadError("the file cannot be written", file=path) from cause

@@ -8,7 +8,7 @@ from ident.robot.robot import Robot
 from ident.spatial.pose import Pose
 
 
-def frames(robot: Robot, q: ArrayLike) -> dict[str, Pose]:
+def frame_poses(robot: Robot, q: ArrayLike) -> dict[str, Pose]:
     """Return each link's and fixed body's frame seen from the base frame at q (n,) [rad or m], by name.
 
     Raises InputError when q has another shape or is not finite.

@@ -205,7 +205,7 @@ class _At:
         text = self.text(element, name)
         words = text.split()
         place = element.attributes[name]
-        what = "a number" if count == 1 else f"{count} numbers"
+        what = "a finite number" if count == 1 else f"{count} finite numbers"
         if len(words) != count or not all(_NUMBER.fullmatch(w) for w in words):
             macro = "${" in text or "$(" in text
             fix = "This is a xacro template; expand it first: xacro FILE > robot.urdf" if macro else None

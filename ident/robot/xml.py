@@ -120,6 +120,8 @@ def parse_xml(data: bytes, *, file: str | None = None) -> Element:
         parser.Parse(data, True)
     except expat.ExpatError as cause:
         reason = expat.errors.messages[cause.code]
+        if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
+            reason = "it ends before its root element does"
         raise RobotError(f"the file is not well-formed XML: {reason}", file=file, line=cause.lineno) from cause
     return roots[0]
 

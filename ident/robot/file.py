@@ -1,0 +1,264 @@
+"""Robot files: a URDF, or a TOML file with a DH table or a URDF and what a URDF cannot say (see README.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import InputError, RobotError, nearest
+from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
+from ident.robot.robot import GRAVITY, Limits, Robot
+from ident.robot.transmission import Transmission
+from ident.robot.urdf import read_urdf
+from ident.robot.xml import read_bytes
+from ident.spatial.pose import Pose, rpy
+
+LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
+ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
+
+_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission")
+_URDF_KEYS = (*_COMMON, "urdf", "lock")
+_DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
+_LIMITS = ("lower", "upper", "velocity", "acceleration", "effort")
+
+
+def read_robot(path: str | Path) -> Robot:
+    """Return the robot of a .urdf or .xml file (a URDF), or of a .toml robot file (see README.md in this folder).
+
+    Raises RobotError with the file and the line or the key.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix in (".urdf", ".xml"):
+        return read_urdf(path)
+    if suffix != ".toml":
+        raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
+    table = _Table(_toml(path), "", path)
+    with table.place():
+        robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
+        robot = robot.with_gravity(_gravity(table))
+        if "transmission" in table.data:
+            robot = replace(robot, transmission=_transmission(table.table("transmission"), robot))
+        return robot
+
+
+def data_path(text: str, folder: Path) -> Path:
+    """Return the file that `text` in a file of `folder` names: inside that folder, or inside $IDENT_DATA.
+
+    Raises InputError when the path leaves its folder or IDENT_DATA is needed and not set.
+    """
+    problem = f"the path '{text}' "
+    if "\0" in text or not text:
+        raise InputError(problem + "is no path")
+    if text.startswith("$"):
+        variable, _, text = text[1:].replace("\\", "/").partition("/")
+        if variable != "IDENT_DATA":
+            raise InputError(problem + f"uses ${variable}, and only $IDENT_DATA is known here")
+        if not os.environ.get(variable):
+            fix = f"Set it to the folder of the data: export {variable}=FOLDER"
+            raise InputError(problem + f"needs the environment variable {variable}, which is not set", fix=fix)
+        folder = Path(os.environ[variable])
+    found = (folder / text).resolve()
+    if not found.is_relative_to(folder.resolve()):
+        raise InputError(problem + "leads out of its folder", fix="Put the file beside this one, or below it")
+    return found
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_bytes(path, limit=1_000_000).decode())
+    except UnicodeDecodeError as cause:
+        raise RobotError("the file is not UTF-8 text", file=path, fix="Save it as UTF-8") from cause
+    except ValueError as cause:  # TOMLDecodeError, or an integer of thousands of digits
+        where = re.search(r" \(at line (\d+), column \d+\)$", str(cause))
+        reason = str(cause)[: where.start()] if where else str(cause)
+        line = int(where.group(1)) if where else None
+        raise RobotError(f"the file is not valid TOML: {reason}", file=path, line=line) from cause
+    except RecursionError as cause:
+        raise RobotError("the file is nested too deep", file=path) from cause
+
+
+def _from_urdf(table: _Table, path: Path) -> Robot:
+    for key in _DH_KEYS:
+        if key in table.data and key not in _URDF_KEYS:
+            raise table.error(key, "stands beside urdf, and belongs to a DH table: keep one of the two")
+    table.known(_URDF_KEYS)
+    with table.place("urdf"):
+        urdf = data_path(table.text("urdf"), path.parent)
+    robot = read_urdf(urdf, lock=table.texts("lock") if "lock" in table.data else ())
+    return replace(robot, name=table.text("name", robot.name))
+
+
+def _from_table(table: _Table, path: Path) -> Robot:
+    if not table.data.keys() & {"convention", "joint"}:
+        table.known((*_DH_KEYS, "urdf", "lock"))
+        raise table.error("", "the file has neither a DH table nor a urdf", "Add [[joint]] tables, or urdf = 'FILE'")
+    table.known(_DH_KEYS)
+    convention = table.choice("convention", ("dh", "mdh"))
+    length = LENGTH[table.choice("length", LENGTH)]
+    angle = ANGLE[table.choice("angle", ANGLE)]
+    base = Pose.identity()
+    if "base" in table.data:
+        mounting = table.table("base")
+        mounting.known(("xyz", "rpy"))
+        base = Pose(rpy(*(mounting.numbers("rpy", 3) / angle)), mounting.numbers("xyz", 3) / length)
+    rows = [_row(row, length, angle) for row in table.tables("joint")]
+    name = table.text("name", path.stem)
+    if convention == "dh":
+        return from_dh(name, [DHJoint(**row) for row in rows], base=base)
+    return from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+
+
+def _row(table: _Table, length: float, angle: float) -> dict[str, Any]:
+    """Return the fields of a DHJoint or MDHJoint in SI units."""
+    table.known(("name", "link", "kind", "a", "alpha", "d", "theta", "offset", "sign", "limits"))
+    kind = table.choice("kind", ("revolute", "prismatic"), "revolute")
+    moving = angle if kind == "revolute" else length
+    units = {"a": length, "alpha": angle, "d": length, "theta": angle, "offset": moving}
+    row: dict[str, Any] = {key: table.number(key, 0.0) / unit for key, unit in units.items()}
+    row |= {key: table.text(key) for key in ("name", "link") if key in table.data}
+    sign = table.number("sign", 1.0)
+    if sign not in (1, -1):
+        raise table.error("sign", f"is {sign:g}, wanted 1 or -1")
+    limits = Limits()
+    if "limits" in table.data:
+        given = table.table("limits")
+        given.known(_LIMITS)
+        values = {key: given.number(key) / (1.0 if key == "effort" else moving) for key in given.data}
+        if given.number("lower", -math.inf) > given.number("upper", math.inf):
+            raise given.error("lower", f"is {given.data['lower']:g}, above upper = {given.data['upper']:g}")
+        with given.place():
+            limits = Limits(**values)
+    return row | {"kind": kind, "sign": int(sign), "limits": limits}
+
+
+def _gravity(table: _Table) -> Array:
+    if "mounting_rpy" not in table.data:
+        return table.numbers("gravity", 3) if "gravity" in table.data else np.array(GRAVITY)
+    if "gravity" in table.data:
+        raise table.error("mounting_rpy", "stands beside gravity, and each gives the direction of gravity: keep one")
+    unit = ANGLE[table.choice("angle", ANGLE)]
+    return np.asarray(rpy(*(table.numbers("mounting_rpy", 3) / unit)).T @ np.array(GRAVITY))
+
+
+def _transmission(table: _Table, robot: Robot) -> Transmission:
+    """Return q_motor = matrix @ q_joint from ratios on the diagonal and couplings beside it, or the matrix itself."""
+    table.known(("motors", "ratios", "coupling", "matrix"))
+    motors = table.texts("motors")
+    if len(motors) != robot.n or len(set(motors)) != robot.n:
+        raise table.error("motors", f"must be {robot.n} different names, one per joint of '{robot.name}'")
+    if "matrix" in table.data:
+        if "ratios" in table.data or "coupling" in table.data:
+            raise table.error("matrix", "stands beside ratios or coupling: give one or the other")
+        rows = table.data["matrix"]
+        if not isinstance(rows, list) or len(rows) != robot.n:
+            raise table.error("matrix", f"must be {robot.n} rows of {robot.n} numbers")
+        holder = _Table({f"matrix[{i + 1}]": row for i, row in enumerate(rows)}, table.path, table.file)
+        matrix = np.array([holder.numbers(key, robot.n) for key in holder.data])
+    else:
+        matrix = np.diag(table.numbers("ratios", robot.n))
+        for entry in table.tables("coupling") if "coupling" in table.data else ():
+            entry.known(("motor", "joint", "ratio"))
+            motor, joint = entry.choice("motor", motors), entry.choice("joint", robot.joint_names)
+            matrix[motors.index(motor), robot.joint_names.index(joint)] = entry.number("ratio")
+    with table.place():
+        return Transmission(tuple(motors), matrix)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One TOML table, its key path, and the file; reads values strictly."""
+
+    data: dict[str, Any]
+    path: str
+    file: Path
+
+    def key(self, key: str) -> str:
+        return ".".join(p for p in (self.path, key) if p)
+
+    def error(self, key: str, problem: str, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=self.file, key=self.key(key), fix=fix)
+
+    @contextlib.contextmanager
+    def place(self, key: str = "") -> Iterator[None]:
+        """Give errors that do not know their file this table's file and key."""
+        try:
+            yield
+        except InputError as cause:
+            if cause.file is not None:
+                raise
+            raise self.error(key, cause.problem, cause.fix) from cause
+
+    def known(self, keys: Iterable[str]) -> None:
+        for key in self.data:
+            if key not in keys:
+                raise self.error(key, f"is not a known key here{nearest(key, keys)}")
+
+    def _get(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
+        if key not in self.data:
+            raise self.error(key, f"is missing, wanted {what}")
+        value = self.data[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.error(key, f"is {_short(value)}, wanted {what}")
+        return value
+
+    def number(self, key: str, default: float | None = None) -> float:
+        if key not in self.data and default is not None:
+            return default
+        value = self._get(key, (int, float), "a number")
+        if not abs(value) <= 1e12:  # also not a number; integers of TOML may be too large for a float
+            raise self.error(key, "is not finite or too large to be true")
+        return float(value)
+
+    def numbers(self, key: str, count: int) -> Array:
+        values = self._get(key, list, f"{count} numbers")
+        if len(values) != count:
+            raise self.error(key, f"has {len(values)} entries, wanted {count} numbers")
+        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
+        return np.array([entries.number(k) for k in entries.data])
+
+    def text(self, key: str, default: str | None = None) -> str:
+        if key not in self.data and default is not None:
+            return default
+        value: str = self._get(key, str, "a text")
+        if not value:
+            raise self.error(key, "is empty")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        values = self._get(key, list, "a list of texts")
+        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
+        return [entries.text(k) for k in entries.data]
+
+    def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
+        names = list(known)
+        wanted = "one of " + ", ".join(f"'{n}'" for n in names)
+        if key not in self.data and default is None:
+            raise self.error(key, f"is missing, wanted {wanted}")
+        value = self.text(key, default)
+        if value not in names:
+            raise self.error(key, f"is '{_short(value, str)}', wanted {wanted}{nearest(value, names)}")
+        return value
+
+    def table(self, key: str) -> _Table:
+        return _Table(self._get(key, dict, "a table"), self.key(key), self.file)
+
+    def tables(self, key: str) -> list[_Table]:
+        values = self._get(key, list, f"tables [[{key}]]")
+        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
+        return [entries.table(k) for k in entries.data]
+
+
+def _short(value: Any, show: Any = repr) -> str:
+    text: str = show(value)
+    return text if len(text) <= 40 else text[:37] + "..."

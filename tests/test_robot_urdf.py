@@ -1,0 +1,178 @@
+"""URDF against Pinocchio: frames, merged inertias, torques, limits, on random trees and on real files."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+import pytest
+from random_robots import pinocchio_model, random_pair, random_robot
+
+from ident.errors import RobotError
+from ident.robot.file import read_robot
+from ident.robot.frames import frame_poses
+from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
+from ident.spatial.inertia import from_com, tensor
+
+DATA = Path(os.environ.get("IDENT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+BROKEN = Path(__file__).parent / "broken" / "robot"
+EXPECTED = tomllib.loads((BROKEN / "expected.toml").read_text(encoding="utf-8"))
+
+
+def check_against_pinocchio(model, robot, rng, samples=5):
+    data = model.createData()
+    order = np.array([model.joints[model.getJointId(j)].idx_v for j in robot.joint_names])
+    for _ in range(samples):
+        q = rng.uniform(-2.0, 2.0, robot.n)
+        q_pin = np.zeros(model.nq)
+        q_pin[order] = q
+        pinocchio.framesForwardKinematics(model, data, q_pin)
+        ours = frame_poses(robot, q)
+        for name, pose in ours.items():
+            theirs = data.oMf[model.getFrameId(name, pinocchio.FrameType.BODY)].homogeneous
+            np.testing.assert_allclose(pose.matrix, theirs, rtol=0, atol=1e-12, err_msg=name)
+    for joint, row in zip(robot.joint_names, robot.inertials, strict=True):
+        inertia = model.inertias[model.getJointId(joint)]
+        theirs = from_com(inertia.mass, inertia.lever, inertia.inertia)
+        np.testing.assert_allclose(np.nan_to_num(row), theirs, rtol=0, atol=1e-12 * max(1.0, abs(theirs).max()))
+    for i, joint in enumerate(robot.joints):
+        at = order[i]
+        assert joint.limits.lower == model.lowerPositionLimit[at]
+        assert joint.limits.upper == model.upperPositionLimit[at]
+        assert joint.limits.velocity == model.velocityLimit[at]
+        assert joint.limits.effort == model.effortLimit[at]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_trees_have_pinocchios_frames_and_inertias(seed):
+    rng = np.random.default_rng(seed)
+    text, robot = random_pair(rng, int(rng.integers(1, 13)), missing=0.3 if seed % 3 == 0 else 0.0)
+    model, order = pinocchio_model(text, robot)
+    assert sorted(order) == list(range(robot.n))
+    check_against_pinocchio(model, robot, rng)
+
+
+@pytest.mark.parametrize(
+    "file", ["pendubot/planar_manip.urdf", "staubli_tx40/tx40_mdh_modified.urdf", "ur10e/ur10e.urdf"]
+)
+def test_real_robots_have_pinocchios_frames_and_inertias(file):
+    robot = read_urdf(DATA / file)
+    model = pinocchio.buildModelFromXML((DATA / file).read_text())
+    check_against_pinocchio(model, robot, np.random.default_rng(1))
+
+
+def test_order_is_depth_first_as_the_document_lists_the_joints():
+    def joint(name, parent, child, kind="continuous"):
+        return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/></joint>'
+
+    text = (
+        '<robot name="tree">'
+        + "".join(f'<link name="{x}"/>' for x in "rabcdef")
+        + joint("c", "b", "c")
+        + joint("d", "r", "d")
+        + joint("b", "a", "b")
+        + joint("e", "d", "e", "fixed")
+        + joint("a", "r", "a")
+        + joint("f", "e", "f")
+        + "</robot>"
+    )
+    robot = parse_urdf(text.encode())
+    assert robot.base == "r"
+    assert robot.joint_names == ("d", "f", "a", "b", "c")
+    assert robot.parents == (-1, 0, -1, 2, 3)
+    assert [(b.name, b.link) for b in robot.fixed] == [("e", 0)]
+    assert np.isnan(robot.inertials).all()
+    assert robot.joints[0].axis.tolist() == [1.0, 0.0, 0.0]  # the standard's default
+    assert robot.joints[0].limits.upper == np.inf
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_locked_joints_are_the_ones_that_pinocchio_reduces(seed):
+    rng = np.random.default_rng(seed)
+    text = random_robot(rng, 6)
+    lock = ["joint1", "joint4"]
+    robot = parse_urdf(text.encode(), lock=lock)
+    full = pinocchio.buildModelFromXML(text)
+    reduced = pinocchio.buildReducedModel(full, [full.getJointId(j) for j in lock], np.zeros(full.nq))
+    assert robot.n == 4
+    check_against_pinocchio(reduced, robot, rng)
+
+
+def test_fixed_bodies_keep_their_own_inertial_and_the_base_is_not_counted():
+    text, _ = random_pair(np.random.default_rng(3), 5)
+    robot = parse_urdf(text.encode())
+    root_mass = sum(b.inertial[0] for b in robot.fixed if b.link < 0 and b.inertial is not None)
+    model = pinocchio.buildModelFromXML(text)
+    everything = robot.inertials[:, 0].sum() + root_mass
+    base = next(line for line in text.split("<link ") if line.startswith('name="base"'))
+    if "<mass" in base:
+        everything += float(base.split('<mass value="')[1].split('"')[0])
+    # Pinocchio's joint 0 holds what is fixed to the root
+    assert everything == pytest.approx(sum(i.mass for i in model.inertias), rel=1e-12)
+    assert robot.inertials[:, 0].sum() == pytest.approx(sum(i.mass for i in list(model.inertias)[1:]), rel=1e-12)
+
+
+def test_a_mimic_or_floating_joint_can_be_locked():
+    robot = parse_urdf(
+        b'<robot name="g"><link name="r"/><link name="a"/><link name="b"/><link name="c"/>'
+        b'<joint name="j" type="continuous"><parent link="r"/><child link="a"/></joint>'
+        b'<joint name="m" type="prismatic"><parent link="a"/><child link="b"/><mimic joint="j"/></joint>'
+        b'<joint name="f" type="floating"><parent link="b"/><child link="c"/></joint></robot>',
+        lock=["m", "f"],
+    )
+    assert robot.joint_names == ("j",)
+    assert [(b.name, b.link) for b in robot.fixed] == [("b", 0), ("c", 0)]
+
+
+def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():
+    robot = parse_urdf(
+        b'<robot name="g"><link name="r"/><link name="a"><inertial><mass value="0"/>'
+        b'<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
+        b'<joint name="j" type="continuous"><parent link="r"/><child link="a"/></joint></robot>'
+    )
+    assert not robot.inertials.any()
+    assert np.isfinite(robot.inertials).all()
+
+
+def test_a_body_that_cannot_exist_is_read_as_it_stands():
+    robot = parse_urdf(
+        b'<robot name="g"><link name="r"/><link name="a"><inertial><mass value="-2"/>'
+        b'<inertia ixx="9" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        b'<joint name="j" type="continuous"><parent link="r"/><child link="a"/></joint></robot>'
+    )
+    assert robot.inertials[0, 0] == -2
+    assert tensor(robot.inertials[0])[0, 0] == 9
+
+
+def test_a_chain_of_thousands_of_links_is_read():
+    n = 4000
+    text = '<robot name="snake"><link name="l0"/>' + "".join(
+        f'<link name="l{i}"/><joint name="j{i}" type="{"continuous" if i == n else "fixed"}">'
+        f'<parent link="l{i - 1}"/><child link="l{i}"/></joint>'
+        for i in range(1, n + 1)
+    )
+    assert parse_urdf((text + "</robot>").encode()).joint_names == (f"j{n}",)
+
+
+def test_joint_dynamics_are_read(tmp_path):
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="g"><link name="r"/><link name="a"/><link name="b"/>'
+        '<joint name="j" type="continuous"><parent link="r"/><child link="a"/><dynamics damping="0.5"/></joint>'
+        '<joint name="k" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    assert read_joint_dynamics(tmp_path / "r.urdf") == {"j": (0.5, 0.0), "k": None}
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.iterdir() if p.name != "expected.toml"))
+def test_broken_robots_say_what_is_wrong(name, monkeypatch):
+    monkeypatch.delenv("IDENT_DATA", raising=False)
+    with pytest.raises(RobotError) as caught:
+        read_robot(BROKEN / name)
+    assert str(caught.value) == EXPECTED[name]
+
+
+def test_every_broken_example_has_its_message():
+    assert set(EXPECTED) == {p.name for p in BROKEN.iterdir()} - {"expected.toml"}

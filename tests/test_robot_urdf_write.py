@@ -197,6 +197,22 @@ def test_bodies_that_cannot_exist_are_refused():
         )
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_link_that_is_nothing_but_what_is_fixed_to_it_stays_without_inertial(seed):
+    rng = np.random.default_rng(seed)
+    text = '<robot name="t"><link name="r"/><link name="a"/>'
+    text += '<joint name="j" type="continuous"><parent link="r"/><child link="a"/></joint>'
+    for i in range(4):
+        m, x = rng.uniform(0.1, 1.0), rng.normal(size=3).tolist()
+        text += f'<link name="b{i}"><inertial><mass value="{m!r}"/>'
+        text += '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
+        text += f'<joint name="w{i}" type="fixed"><origin xyz="{x[0]!r} {x[1]!r} {x[2]!r}"/>'
+        text += f'<parent link="a"/><child link="b{i}"/></joint>'
+    source = (text + "</robot>").encode()
+    robot = parse_urdf(source)
+    assert write_urdf(source, robot, robot.inertials) == source
+
+
 @pytest.mark.parametrize(
     ("inertials", "dynamics", "message"),
     [

@@ -51,8 +51,13 @@ def write_urdf(
     page = _Page(data)
     edits: list[Edit] = []
     for i, name in enumerate(robot.links):
+        size = float(np.abs(inertials[i, 4:]).max())
+        if (np.abs(own[i]) <= 1e-14 * np.array([inertials[i, 0]] * 4 + [size] * 6)).all():
+            own[i] = 0.0  # what rounding leaves when the fixed bodies are all there is
+        if not own[i].any() and urdf.links[name].inertial is None:
+            continue
         try:
-            numbers = com_numbers(own[i])
+            numbers = com_numbers(own[i], size=size)
         except InfeasibleError as cause:
             raise InfeasibleError(_why(robot, i, inertials[i], str(cause))) from cause
         edits += page.inertial(urdf.links[name].element, numbers)
@@ -71,11 +76,12 @@ def write_urdf(
     return exchanged(data, edits)
 
 
-def com_numbers(parameters: ArrayLike) -> tuple[float, list[float], list[float]]:
+def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, list[float], list[float]]:
     """Return mass [kg], centre (3,) [m] and the tensor about it (6,) xx xy xz yy yz zz [kg m^2] of one body (10,).
 
     Rounded so that these very numbers are physically consistent in exact arithmetic: where rounding breaks a body at
-    the edge of what can exist, its three moments grow by at most 1e-13 of the size of its tensor.
+    the edge of what can exist, its three moments grow by at most 1e-13 of the largest entry of its tensor about the
+    origin, or of `size` [kg m^2] where the numbers are a difference of larger ones.
     Raises InfeasibleError with what fails and by how much.
     """
     p = [Fraction(float(x)) for x in np.asarray(parameters, dtype=np.float64)]
@@ -94,7 +100,7 @@ def com_numbers(parameters: ArrayLike) -> tuple[float, list[float], list[float]]
         c[0] ** 2 + c[1] ** 2,
     ]
     exact = [value - m * s for value, s in zip(p[4:], shift, strict=True)]
-    size = max((abs(float(x)) for x in p[4:]), default=0.0)
+    size = max(size, *(abs(float(x)) for x in p[4:]))
     for nudge in (0.0, 1e-16, 4e-16, 1.6e-15, 6.4e-15, 2.5e-14, 1e-13):
         grown = [x + Fraction(nudge * size) if k in (0, 3, 5) else x for k, x in enumerate(exact)]
         rounded = [float(x) for x in grown]

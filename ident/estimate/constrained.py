@@ -1,0 +1,207 @@
+"""Least squares under physical consistency, drawn to a prior where the data leave freedom.
+
+Three ways to weigh the prior: `constrained` takes a given weight, `closest_to_prior` the vanishing one (least
+residual first, then closest to the prior at that residual), `cross_validated` chooses one by leaving recordings out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import EstimationError, InfeasibleError
+from ident.estimate.bounds import Bounds
+from ident.estimate.covariance import default_covariance, residual_sigma
+from ident.estimate.estimate import Estimate, fit_figures
+from ident.estimate.least_squares import solve
+from ident.estimate.prior import Prior
+from ident.estimate.program import Coordinates, Program
+from ident.estimate.written import written
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import pseudo_inertia
+
+#: Relative excess of the squared residual that the vanishing weight may cost.
+VANISHING = 1e-6
+#: Weights that cross-validation tries, per sample of the mean squared weighted residual.
+WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 1.01, 1.0))
+
+
+def constrained(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    weight: float,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Estimate:
+    """Return argmin mean squared weighted residual + weight * divergence from the prior, over bodies that can exist.
+
+    weight: 0 is the plain LMI fit (Sousa, Cortesao, IJRR 2014; Wensing, Kim, Slotine, RA-L 2018), positive the
+    entropic one (Lee, Wensing, Park, T-RO 2020). sigma (n,) [N m; N]: torque noise of each joint, by default
+    its residual standard deviation under OLS. Friction and drive inertia are kept non-negative.
+    Raises EstimationError when no solver succeeds, InfeasibleError when the result is not consistent.
+    """
+    sigma = noise(regression, sigma)
+    factor = regression.factor(sigma)
+    coordinates = Coordinates.of(model, prior, factor, regression.base)
+    goal = "residual and prior" if weight > 0 else "residual"
+    program = Program(model, regression.base, coordinates, bounds or Bounds(), goal)
+    theta, solver = program.solve(factor, samples(regression), weight=weight)
+    return finish(model, regression, prior, bounds, sigma, theta, solver, weight)
+
+
+def closest_to_prior(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Estimate:
+    """Return the point closest to the prior among those of least weighted residual (within 1e-6 of its square).
+
+    Arguments and errors as in `constrained`.
+    """
+    sigma = noise(regression, sigma)
+    factor = regression.factor(sigma)
+    coordinates = Coordinates.of(model, prior, factor, regression.base)
+    bounds = bounds or Bounds()
+    theta, _ = Program(model, regression.base, coordinates, bounds, "residual").solve(factor, samples(regression))
+    explained = float(np.sum((factor @ np.append(regression.base.K @ theta, -1.0)) ** 2))
+    allowed = explained * (1.0 + 0.9 * VANISHING) - factor[-1, -1] ** 2
+    nearest = Program(model, regression.base, coordinates, bounds, "prior within residual")
+    theta, solver = nearest.solve(factor, samples(regression), radius=float(np.sqrt(max(allowed, 0.0))))
+    return finish(model, regression, prior, bounds, sigma, theta, solver, 0.0)
+
+
+def cross_validated(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    weights: Sequence[float] = WEIGHTS,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Estimate:
+    """Return the constrained fit at the weight that predicts left-out recordings best.
+
+    Recordings are left out one at a time where there are three or more, else five stretches of consecutive segments;
+    everything happens on the factors. `selection` of the result holds weight and mean squared weighted error.
+    Raises EstimationError when there are fewer than four segments, else as `constrained`.
+    """
+    groups = folds(regression)
+    sigma = noise(regression, sigma)
+    factor = regression.factor(sigma)
+    coordinates = Coordinates.of(model, prior, factor, regression.base)
+    program = Program(model, regression.base, coordinates, bounds or Bounds(), "residual and prior")
+    errors = np.zeros(len(weights))
+    for group in groups:
+        train = regression.without(group)
+        test = regression.without([s.identity for s in train.segments])
+        train_factor = train.factor(sigma)
+        for k, weight in enumerate(weights):
+            theta, _ = program.solve(train_factor, samples(train), weight=weight)
+            errors[k] += np.sum(test.squared_residuals(regression.base.K @ theta) / sigma**2)
+    errors /= samples(regression)
+    best = float(weights[int(np.argmin(errors))])
+    theta, solver = program.solve(factor, samples(regression), weight=best)
+    selection = tuple((float(w), float(e)) for w, e in zip(weights, errors, strict=True))
+    return finish(model, regression, prior, bounds, sigma, theta, solver, best, selection)
+
+
+def folds(regression: Regression) -> list[list[str]]:
+    """Return the identities of the segments to leave out together, fold by fold."""
+    if len(regression.recordings) >= 3:
+        return [[s.identity for s in regression.segments if s.recording == r] for r in regression.recordings]
+    identities = [s.identity for s in regression.segments]
+    if len(identities) < 4:
+        raise EstimationError(
+            f"cross-validation needs at least four segments, the logs have {len(identities)}. "
+            "Cut them into shorter segments, or use the vanishing weight."
+        )
+    return [list(part) for part in np.array_split(identities, min(5, len(identities)))]
+
+
+def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
+    """Return the given torque noise (n,), or each joint's residual standard deviation under OLS."""
+    if sigma is not None:
+        return np.asarray(sigma, dtype=np.float64)
+    return residual_sigma(regression, solve(regression, np.ones(regression.n_joints)))
+
+
+def samples(regression: Regression) -> float:
+    """Return the number of rows of all joints together."""
+    return float(regression.rows.sum())
+
+
+def finish(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    bounds: Bounds | None,
+    sigma: Array,
+    theta: Array,
+    solver: str,
+    weight: float,
+    selection: tuple[tuple[float, float], ...] = (),
+) -> Estimate:
+    """Return the Estimate at theta, checked in exact arithmetic on the very numbers that will be written."""
+    active = active_constraints(model, prior, bounds or Bounds(), theta)
+    numbers = written(model, theta, prior.inertials)
+    phi = regression.base.K @ numbers
+    unconstrained = solve(regression, sigma)
+    estimate = Estimate(
+        estimator="constrained",
+        robot=model.robot.name,
+        links=model.robot.links,
+        joints=model.robot.joint_names,
+        base=regression.base,
+        phi=phi,
+        theta=numbers,
+        covariance=default_covariance(regression, sigma, unconstrained),
+        sigma=sigma,
+        active=active,
+        prior=prior.source,
+        weight=weight,
+        selection=selection,
+        solver=solver,
+        feasible=True,
+        warnings=tuple([f"first solver failed: {solver}"] if "after" in solver else []),
+        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
+    )
+    moved = np.abs(numbers - theta) > 1e-6 * (np.abs(theta) + np.abs(theta).max() * 1e-9)
+    if moved[: model.n_rigid].any():
+        raise InfeasibleError(
+            "the solver's result is not physically consistent, even after rounding", estimate=estimate
+        )
+    return estimate
+
+
+def active_constraints(model: Model, prior: Prior, bounds: Bounds, theta: Array) -> tuple[str, ...]:
+    """Return one phrase per constraint that theta sits on."""
+    found = []
+    for i, link in enumerate(model.robot.links):
+        half = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.inertials[i])))
+        body = theta[10 * i : 10 * i + 10]
+        if np.linalg.eigvalsh(half @ pseudo_inertia(body) @ half.T)[0] < 1e-6:
+            found.append(f"{link}: pseudo-inertia at the edge of what can exist")
+        if link in bounds.mass and min(abs(body[0] - x) for x in bounds.mass[link]) < 1e-5 * (1e-3 + body[0]):
+            found.append(f"{link}: mass at its bound")
+        for axis, interval in enumerate(bounds.com.get(link, ())):
+            if min(abs(body[1 + axis] - x * body[0]) for x in interval) < 1e-5 * body[0]:
+                found.append(f"{link}: centre of mass at its bound in {'xyz'[axis]}")
+    terms = model.names[model.n_rigid :]
+    scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
+    for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
+        if bounded and value <= 1e-6 * scale:
+            found.append(f"{name} at zero")
+    if bounds.total_mass is not None:
+        total = theta[: model.n_rigid : 10].sum()
+        if min(abs(total - x) for x in bounds.total_mass) < 1e-5 * total:
+            found.append("total mass at its bound")
+    return tuple(found)

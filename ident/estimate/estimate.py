@@ -1,0 +1,95 @@
+"""The result of an identification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.estimate.covariance import Covariance, residual_sigma
+from ident.regression.base import BaseParameters
+from ident.regression.regression import Regression
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Identified parameters and what is known about them.
+
+    estimator: "ols", "wls" or "constrained". robot: its name; links, joints: names.
+    base: the base parameters' meaning; phi (b,) their values; theta (p,) standard parameters named base.standard, or
+    None where the estimator determines phi only. covariance of phi with its kind; sigma (n,): torque noise used as weights.
+    rms (n,) [N m; N] and relative (n,): residual of each joint on the fitted logs, relative to the torque's norm.
+    condition, condition_scaled: of the regressor in SI units, and with columns scaled to unit length and noise weights.
+    active: constraints at their bound. prior: what theta was drawn to, in words; weight: how strongly;
+    selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
+    feasible: exact check of theta's physical consistency. provenance: versions and input hashes.
+    """
+
+    estimator: str
+    robot: str
+    links: tuple[str, ...]
+    joints: tuple[str, ...]
+    base: BaseParameters
+    phi: Array
+    theta: Array | None
+    covariance: Covariance
+    sigma: Array
+    rows: Array
+    rms: Array
+    relative: Array
+    relative_total: float
+    condition: float
+    condition_scaled: float
+    active: tuple[str, ...] = ()
+    prior: str | None = None
+    weight: float | None = None
+    selection: tuple[tuple[float, float], ...] = ()
+    solver: str | None = None
+    feasible: bool | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fixed_by_data(self) -> tuple[str, ...]:
+        """Standard parameters that these logs determine by themselves, prior or not."""
+        known = dict(zip(self.base.names, np.isfinite(self.covariance.standard_errors), strict=True))
+        return tuple(name for name in self.base.identifiable if known[name])
+
+    @property
+    def inertials(self) -> Array | None:
+        """The links' ten parameters (n, 10), or None when theta is not known."""
+        return None if self.theta is None else self.theta[: 10 * len(self.links)].reshape(-1, 10)
+
+    def value(self, name: str) -> float | None:
+        """Return one standard parameter, or None when theta is not known."""
+        return None if self.theta is None else float(self.theta[self.base.standard.index(name)])
+
+
+def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, Array | float]:
+    """Return rows, rms, relative, relative_total and condition numbers of phi on these logs."""
+    ssr = regression.squared_residuals(phi)
+    energy = regression.squared_torques
+    R = regression.factor(np.ones(regression.n_joints))[:, :-1]
+    W = regression.factor(sigma)[:, :-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            "rows": np.array(regression.rows),
+            "rms": np.sqrt(ssr / regression.rows),
+            "relative": np.sqrt(ssr / energy),
+            "relative_total": float(np.sqrt(ssr.sum() / energy.sum())),
+            "condition": _condition(R),
+            "condition_scaled": _condition(W / np.linalg.norm(W, axis=0)),
+        }
+
+
+def _condition(matrix: Array) -> float:
+    """Return the 2-norm condition number, infinite for a singular or empty column."""
+    if not np.isfinite(matrix).all():
+        return float("inf")
+    s = np.linalg.svd(matrix, compute_uv=False)
+    return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+
+
+__all__ = ["Estimate", "fit_figures", "residual_sigma"]

@@ -1,0 +1,69 @@
+"""Ordinary and weighted least squares on the compressed factor."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import EstimationError
+from ident.estimate.covariance import default_covariance, residual_sigma
+from ident.estimate.estimate import Estimate, fit_figures
+from ident.model.model import Model
+from ident.regression.regression import Regression
+
+_SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
+
+
+def ols(model: Model, regression: Regression) -> Estimate:
+    """Return argmin ||Y phi - tau||^2, every joint's residual counted in N m (or N) alike.
+
+    Raises EstimationError when the logs do not determine every base parameter, naming those that they do not.
+    """
+    return _least_squares("ols", model, regression, np.ones(regression.n_joints))
+
+
+def wls(model: Model, regression: Regression, sigma: ArrayLike | None = None) -> Estimate:
+    """Return argmin sum_j ||Y_j phi - tau_j||^2 / sigma_j^2.
+
+    sigma (n,) [N m; N]: torque noise of each joint; by default each joint's residual standard deviation under OLS
+    (Gautier 1997). Raises EstimationError like `ols`.
+    """
+    if sigma is None:
+        sigma = residual_sigma(regression, solve(regression, np.ones(regression.n_joints)))
+    return _least_squares("wls", model, regression, np.asarray(sigma, dtype=np.float64))
+
+
+def solve(regression: Regression, sigma: ArrayLike) -> Array:
+    """Return the least-squares phi (b,), of least norm (in scaled columns) where the logs leave it open."""
+    factor = regression.factor(sigma)
+    R, z = factor[:, :-1], factor[:, -1]
+    scale = np.linalg.norm(R, axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return np.asarray(np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale)
+
+
+def _least_squares(name: str, model: Model, regression: Regression, sigma: Array) -> Estimate:
+    phi = solve(regression, sigma)
+    covariance = default_covariance(regression, sigma, phi)
+    estimate = Estimate(
+        estimator=name,
+        robot=model.robot.name,
+        links=model.robot.links,
+        joints=model.robot.joint_names,
+        base=regression.base,
+        phi=phi,
+        theta=None,
+        covariance=covariance,
+        sigma=residual_sigma(regression, phi) if name == "ols" else sigma,
+        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
+    )
+    open_ = [n for n, se in zip(regression.base.names, covariance.standard_errors, strict=True) if not np.isfinite(se)]
+    if open_:
+        raise EstimationError(
+            f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
+            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a motion "
+            "that moves every joint.",
+            estimate=estimate,
+        )
+    return estimate

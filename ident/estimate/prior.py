@@ -1,0 +1,95 @@
+"""What the parameters are drawn to where the data do not decide: CAD values, or a stated neutral body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import ModelError
+from ident.robot.robot import Robot
+from ident.spatial.inertia import consistency, from_com, pseudo_inertia
+
+DENSITY = 2000.0  # kg/m^3: between a hollow aluminium link and a solid one
+SLENDERNESS = 0.1  # radius of a link against its length, and of the whole arm's reach at least half of it
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Link parameters (n, 10) that can exist, positive joint-term values by name, and where they come from.
+
+    Raises ModelError when a link of the prior cannot exist: its divergence would be infinite.
+    """
+
+    inertials: Array
+    source: str
+    joint_values: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertials", frozen(self.inertials, (None, 10), "prior inertials", ModelError))
+        for i, body in enumerate(self.inertials):
+            found = consistency(body)
+            if not found.consistent:
+                raise ModelError(
+                    f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}",
+                    fix="Correct the CAD table, or fit without one",
+                )
+
+
+def cad_prior(
+    robot: Robot, inertials: ArrayLike, source: str, joint_values: Mapping[str, float] | None = None
+) -> Prior:
+    """Return the prior at CAD values (n, 10). Bodies flat or thin enough to be singular get 1e-6 of a neutral body.
+
+    Links whose row is NaN (the description gives no inertial) get the neutral body.
+    """
+    values = np.array(inertials, dtype=np.float64)
+    neutral = neutral_inertials(robot)
+    missing = [robot.links[i] for i in range(robot.n) if np.isnan(values[i]).any()]
+    for i in range(robot.n):
+        if np.isnan(values[i]).any():
+            values[i] = neutral[i]
+        elif consistency(values[i]).consistent:
+            relative = np.linalg.eigvalsh(_whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
+            if relative[0] < 1e-9:
+                values[i] = values[i] + 1e-6 * neutral[i]
+    if missing:
+        source += f"; neutral bodies for {', '.join(missing)}"
+    return Prior(values, source, dict(joint_values or {}))
+
+
+def neutral_prior(robot: Robot) -> Prior:
+    """Return the prior for a robot without CAD: solid rods of 2000 kg/m^3 from each joint to the next."""
+    return Prior(neutral_inertials(robot), f"neutral: solid rods of {DENSITY:g} kg/m^3 between the joints")
+
+
+def neutral_inertials(robot: Robot) -> Array:
+    """Return a rod (n, 10) per link, from its frame to the mean of the joints and frames that it carries.
+
+    Radius: a tenth of its length, but at least a twentieth of the mean link length.
+    """
+    ends = []
+    for i in range(robot.n):
+        carried = [j.placement.position for j in robot.joints if j.parent == i]
+        carried += [f.pose.position for f in robot.fixed if f.link == i]
+        ends.append(np.mean(carried, axis=0) if carried else np.zeros(3))
+    lengths = np.linalg.norm(ends, axis=1)
+    typical = lengths[lengths > 0].mean() if (lengths > 0).any() else 0.1
+    bodies = []
+    for end, length in zip(ends, lengths, strict=True):
+        radius = max(SLENDERNESS * length, 0.5 * SLENDERNESS * typical)
+        rod = max(float(length), 2.0 * radius)
+        mass = DENSITY * np.pi * radius**2 * rod
+        along = end / length if length > 0 else np.array([0.0, 0.0, 1.0])
+        across = mass * (3 * radius**2 + rod**2) / 12
+        inertia = across * np.eye(3) + (mass * radius**2 / 2 - across) * np.outer(along, along)
+        bodies.append(from_com(mass, end / 2, inertia))
+    return np.array(bodies)
+
+
+def _whitened(j: Array, reference: Array) -> Array:
+    half = np.linalg.inv(np.linalg.cholesky(reference))
+    return np.asarray(half @ j @ half.T)

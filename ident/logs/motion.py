@@ -16,10 +16,11 @@ class Motion:
     """One recording, processed: joint positions, velocities, accelerations and torques on the joint side.
 
     t (N,) [s]; q, qd, qdd (N, n) [rad, rad/s, rad/s^2] (m for prismatic joints); tau (N, n) [N m] or [N].
-    `decimation`: factors by which regressor columns and torque are low-pass filtered and thinned alike,
-    one after the other, when the motion is compressed; () for none. With M = N / (product of the factors), rounded up,
-    `keep` (M, n) says which rows of each joint count. `blocks` are the (start, stop) rows after decimation that form one
-    segment each (one R factor and one cluster); `recording` and `name` say where the rows come from.
+    `decimation`: factors by which regressor columns and torque are low-pass filtered and thinned alike (`decimate`),
+    one after the other, when the motion is compressed; () for none. With M = N / (product of the factors), rounded
+    up, `keep` (M, n) says which rows of each joint count. `blocks` are the (start, stop) rows after decimation that
+    form one segment each (one R factor and one cluster); rows outside all blocks only lead the thinning's filters in
+    and out (parts of a streamed recording have such rows). `name` says which recording it is.
     Raises LogError on shapes that do not fit or numbers that are not finite.
     """
 

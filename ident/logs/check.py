@@ -1,0 +1,278 @@
+"""What is odd about a log: rows lost or repeated, gaps, coarse encoders, limits exceeded, units that look wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite, log10
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import LogError
+from ident.logs.log import Log, spans
+from ident.robot import Robot
+
+GAP = 1.5  # times the median step
+SHORT = 0.5  # times the median step
+IRREGULAR = 0.01  # spread of the steps, relative to the median
+COARSE = 0.005  # one encoder step per sample, relative to the largest speed
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a user should know. `rows` of the file (1-based), () where it concerns the whole recording."""
+
+    kind: str
+    rows: tuple[int, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class LogReport:
+    """What `check_log` found and counted.
+
+    `steps`: (time step [s], how often), most frequent first, the step rounded to three digits of the median.
+    `quantum` [rad or m] per joint: the step of the position readings, None where none shows. `duration` and the
+    `dt` values in s.
+    """
+
+    name: str
+    file: str | None
+    samples: int
+    duration: float
+    dt_median: float
+    dt_mean: float
+    dt_min: float
+    dt_max: float
+    steps: tuple[tuple[float, int], ...]
+    quantum: tuple[float | None, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_log(log: Log, robot: Robot) -> LogReport:
+    """Report what is odd about a log; nothing is repaired.
+
+    Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
+    them. Kinds of findings: "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
+    "repeated position", "coarse position", "position limit", "velocity limit", "effort limit", "unit", "sign".
+    Raises LogError when the robot has another number of joints.
+    """
+    if log.n != robot.n:
+        raise LogError(f"has {log.n} joints, robot '{robot.name}' has {robot.n}", file=log.file, key=log.name)
+    if len(log.t) < 3:
+        raise LogError("has fewer than 3 rows", file=log.file, key=log.name)
+    dt = np.diff(log.t)
+    quantum = tuple(position_quantum(log.q[:, j]) for j in range(log.n))
+    findings = (
+        *_sampling(log, dt),
+        *_repeats(log),
+        *_quantisation(log, robot, quantum, float(np.median(dt))),
+        *_limits(log, robot),
+        *_units(log, robot),
+    )
+    return LogReport(
+        name=log.name,
+        file=log.file,
+        samples=len(log.t),
+        duration=float(log.t[-1] - log.t[0]),
+        dt_median=float(np.median(dt)),
+        dt_mean=float(dt.mean()),
+        dt_min=float(dt.min()),
+        dt_max=float(dt.max()),
+        steps=_histogram(dt),
+        quantum=quantum,
+        findings=findings,
+    )
+
+
+def position_quantum(q: Array) -> float | None:
+    """Return the step [rad or m] in which the readings q (N,) come, or None where none shows.
+
+    Neighbouring distinct readings are whole multiples of the step; that it is one is believed when nearly all of the
+    smaller distances are multiples of their smallest.
+    """
+    levels = np.unique(q)
+    scale = float(np.abs(q).max())
+    gaps = np.diff(levels)
+    gaps = gaps[gaps > 1e-9 * scale]  # rounding of floating point is no step
+    if len(gaps) < 3:
+        return None
+    step = float(np.sort(gaps)[: max(1, len(gaps) // 100)].mean())
+    near = gaps[gaps < 20.5 * step]
+    if len(near) < 0.5 * len(gaps):
+        return None
+    multiple = np.round(near / step)
+    step = float(near.sum() / multiple.sum())  # the smallest alone carries the rounding of the file
+    multiple = near / step
+    return step if np.mean(np.abs(multiple - np.round(multiple)) < 0.1) > 0.95 else None
+
+
+def _histogram(dt: Array) -> tuple[tuple[float, int], ...]:
+    digits = 2 - int(np.floor(log10(float(np.median(dt)))))
+    values, counts = np.unique(np.round(dt, digits), return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return tuple((float(values[i]), int(counts[i])) for i in order)
+
+
+def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
+    usual = float(np.median(dt))
+    wide = np.flatnonzero(dt > GAP * usual)
+    missing = np.round(dt / usual).astype(int) - 1
+    whole = np.abs(dt / usual - missing - 1) < 0.15  # a whole number of usual steps: rows were lost, not late
+    lost, late = wide[whole[wide]], wide[~whole[wide]]
+    if len(lost):
+        count = int(missing[lost].sum())
+        yield Finding(
+            "dropped rows",
+            log.rows(lost),
+            f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)},"
+            f" where {_ms(usual)} is usual",
+        )
+    if len(late):
+        yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual)} is usual")
+    short = np.flatnonzero(dt < SHORT * usual)
+    if len(short):
+        yield Finding(
+            "short step",
+            log.rows(short + 1),
+            f"{log.where(short + 1)}: less than {_ms(SHORT * usual)} after the row before, where {_ms(usual)}"
+            " is usual; resample linearly rather than differentiate over it",
+        )
+    if np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
+        most = ", ".join(f"{_ms(step)} {count} times" for step, count in _histogram(dt)[:3])
+        yield Finding(
+            "irregular sampling",
+            (),
+            f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())};"
+            " set resample_hz, or differentiate with the measured steps",
+        )
+
+
+def _after(log: Log, at: np.ndarray, dt: Array) -> str:
+    """Return "after rows 3 (16 ms), 90 (18 ms) and 7 more"."""
+    text = ", ".join(f"{log.first_row + i} ({_ms(dt[i])})" for i in at[:5])
+    more = f" and {len(at) - 5} more" if len(at) > 5 else ""
+    return f"after row{'s' if len(at) > 1 else ''} {text}{more}"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g} ms"
+
+
+def _repeats(log: Log) -> Iterator[Finding]:
+    still = (np.diff(log.q, axis=0) == 0).all(axis=1)
+    same = still & (np.diff(log.tau, axis=0) == 0).all(axis=1)
+    if log.qd is not None:
+        same &= (np.diff(log.qd, axis=0) == 0).all(axis=1)
+    whole, position = np.flatnonzero(same) + 1, np.flatnonzero(still & ~same) + 1
+    if len(whole):
+        yield Finding(
+            "repeated rows",
+            log.rows(whole),
+            f"{log.where(whole)}: every signal is the same as in the row before; was a frame logged twice?",
+        )
+    if len(position):
+        yield Finding(
+            "repeated position",
+            log.rows(position),
+            f"{log.where(position)}: all positions are the same as in the row before, the torque is not; the robot"
+            " rests, or its encoders are read less often than they are logged",
+        )
+
+
+def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:
+    for j, step in enumerate(quantum):
+        speed = float(np.abs(np.gradient(log.q[:, j], log.t)).max())
+        if step is not None and step / dt > COARSE * speed > 0:
+            unit = _unit(robot, j)
+            yield Finding(
+                "coarse position",
+                (),
+                f"position of '{robot.joint_names[j]}' comes in steps of {step:.3g} {unit} (noise of"
+                f" {step / 12**0.5:.2g} {unit} rms); one step per sample is {step / dt:.3g} {unit}/s: low-pass it",
+            )
+
+
+def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
+    for j, joint in enumerate(robot.joints):
+        unit, limits = _unit(robot, j), joint.limits
+        slack = 1e-6 + 1e-3 * max((abs(x) for x in (limits.lower, limits.upper) if isfinite(x)), default=0.0)
+        torque = "N m" if unit == "rad" else "N"
+        checks = [
+            ("position limit", log.q[:, j], limits.lower - slack, limits.upper + slack, unit),
+            ("effort limit", log.tau[:, j], -limits.effort, limits.effort, torque),
+        ]
+        if log.qd is not None:
+            checks.append(("velocity limit", log.qd[:, j], -limits.velocity, limits.velocity, f"{unit}/s"))
+        for kind, values, low, high, of in checks:
+            outside = np.flatnonzero((values < low) | (values > high))
+            if len(outside):
+                rows = log.rows(outside)
+                far = float(values[outside[np.argmax(np.abs(values[outside]))]])
+                yield Finding(
+                    kind,
+                    rows,
+                    f"{kind.split()[0]} of '{joint.name}' reaches {far:.4g} {of}, beyond {low:.4g} to {high:.4g}, in"
+                    f" {len(rows)} row{'s' if len(rows) > 1 else ''}: {spans(rows)}",
+                )
+
+
+def _units(log: Log, robot: Robot) -> Iterator[Finding]:
+    for j, joint in enumerate(robot.joints):
+        limits, largest = joint.limits, float(np.abs(log.q[:, j]).max())
+        reach = max(abs(limits.lower), abs(limits.upper))
+        if joint.kind == "revolute" and largest > 2 * (reach if isfinite(reach) else 4 * np.pi):
+            yield Finding(
+                "unit",
+                (),
+                f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
+                " is it in degrees or on the motor side?",
+            )
+        torque = float(np.abs(log.tau[:, j]).max())
+        if isfinite(limits.effort) and 0 < torque < 0.01 * limits.effort:
+            yield Finding(
+                "unit",
+                (),
+                f"torque of '{joint.name}' stays below {torque:.3g}, 1 % of its limit {limits.effort:.4g}:"
+                " is it a current without its gain, or on the motor side?",
+            )
+        if isfinite(limits.effort) and torque > 3 * limits.effort > 0:
+            yield Finding(
+                "unit",
+                (),
+                f"torque of '{joint.name}' reaches {torque:.4g}, over 3 times its limit {limits.effort:.4g}: is its"
+                " gain or unit right?",
+            )
+        if log.qd is not None:
+            yield from _speed_unit(log, robot, j, log.qd[:, j])
+
+
+def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:
+    """Compare the measured velocity with the position's change: their ratio tells a wrong unit, sign or clock."""
+    moved = np.diff(log.q[:, j])
+    expected = (qd[1:] + qd[:-1]) / 2 * np.diff(log.t)
+    if not moved.any() or not qd.any():
+        return
+    ratio = float(moved @ expected / (moved @ moved))
+    correlation = float(moved @ expected / np.sqrt((moved @ moved) * (expected @ expected)))
+    if abs(correlation) < 0.9:
+        return  # noise, not a unit
+    name = robot.joint_names[j]
+    if ratio < 0:
+        yield Finding("sign", (), f"velocity of '{name}' has the opposite sign of the change of its position")
+    if not 0.7 < abs(ratio) < 1.4:
+        known = {57.29578: "degrees", 9.549297: "revolutions per minute", 1e3: "thousandths"}
+        off = max(abs(ratio), 1 / abs(ratio))
+        close = [text for value, text in known.items() if 0.8 < off / value < 1.25]
+        hint = f" ({close[0]}?)" if close else ""
+        yield Finding(
+            "unit", (), f"velocity of '{name}' is {abs(ratio):.3g} times the change of its position per second{hint}"
+        )
+
+
+def _unit(robot: Robot, j: int) -> str:
+    return "m" if robot.joints[j].kind == "prismatic" else "rad"

@@ -1,0 +1,76 @@
+"""Where the files of a data set are: under its folder, or fetched once from their public address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from ident.errors import LogError
+from ident.logs.manifest import Manifest
+
+VARIABLE = "IDENT_DATA"
+
+
+def data_folder(manifest: Manifest) -> Path | None:
+    """Return the folder of the data set, or None when it begins with $IDENT_DATA and that is not set."""
+    if not manifest.folder.startswith("$" + VARIABLE):
+        return manifest.file.parent / manifest.folder
+    root = os.environ.get(VARIABLE)
+    return Path(root) / manifest.folder.removeprefix("$" + VARIABLE).lstrip("/") if root else None
+
+
+def locate(manifest: Manifest, file: str) -> Path:
+    """Return the path of `file`, a name relative to the data set's folder.
+
+    When the folder begins with $IDENT_DATA and that is not set, a file with a [[remote]] is fetched over https, its
+    SHA-256 checked, and kept in the user's cache. Raises LogError when the file is missing, lies outside the folder
+    (by a link, say), or is not the one whose SHA-256 the manifest gives.
+    """
+    remotes = {r.file: r for r in manifest.remotes}
+    folder = data_folder(manifest)
+    if folder is None:
+        if file not in remotes:
+            raise LogError(
+                f"'{file}' has no [[remote]] address and ${VARIABLE} is not set",
+                file=manifest.file,
+                fix=f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder",
+            )
+        return _fetch(manifest.name, file, remotes[file].url, remotes[file].sha256, manifest.file)
+    root = folder.resolve()
+    path = (folder / file).resolve()
+    if not path.is_relative_to(root):
+        raise LogError(f"'{file}' lies outside the data folder", file=manifest.file, fix="Put the file itself there")
+    if not path.is_file():
+        hint = f", or unset {VARIABLE} to have it fetched" if file in remotes and VARIABLE in manifest.folder else ""
+        raise LogError(f"there is no file '{file}' in the data folder", file=manifest.file, fix=f"Put it there{hint}")
+    if file in remotes and file_sha256(path) != remotes[file].sha256:
+        raise LogError(
+            f"'{file}' is not the published file: its SHA-256 differs from [[remote]]",
+            file=manifest.file,
+            fix="Take the published file, or remove its [[remote]] table if yours is meant",
+        )
+    return path
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 (hex) of the file's content."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
+    import pooch
+
+    pooch.get_logger().setLevel("ERROR")  # what goes wrong is raised below
+    folder = Path(pooch.os_cache("robot-ident")) / name / Path(file).parent
+    try:
+        return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=Path(file).name, path=folder))
+    except ValueError:
+        raise LogError(f"'{file}' fetched from {url} has another SHA-256 than [[remote]] says", file=manifest) from None
+    except OSError as cause:  # network errors of requests are OSError
+        raise LogError(
+            f"'{file}' could not be fetched from {url} ({type(cause).__name__})",
+            file=manifest,
+            fix=f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it",
+        ) from None

@@ -1,0 +1,260 @@
+"""Log: one recording as measured, on the joint side and in SI units; nothing filtered, nothing repaired."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import LogError
+from ident.logs.columns import EVERYTHING, Chunk, Reference, line_of_first_row, read_chunks
+from ident.logs.fetch import file_sha256, locate
+from ident.logs.manifest import Manifest, Recording, Signal
+from ident.logs.units import RAW, kind_of, si_factor
+from ident.robot import Robot
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that a log was read from: its name in the data set and the SHA-256 of its content."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """One recording as measured.
+
+    t (N,) [s] from the recording's first row on; q, qd (N, n) [rad, rad/s] ([m, m/s] for prismatic joints), qd None
+    where it was not measured; tau (N, n) [N m] ([N]) on the joint side. `first_row` is the row of the file (1-based,
+    header not counted) of the first sample and `first_line` its line in a text file; `clock` [s] the file's own time
+    at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a streamed
+    recording. Raises LogError, with the rows, for numbers that are not finite, for time that does not increase, and
+    for shapes that do not fit.
+    """
+
+    name: str
+    t: Array
+    q: Array
+    tau: Array
+    qd: Array | None = None
+    joints: tuple[str, ...] = ()
+    first_row: int = 1
+    first_line: int | None = None
+    clock: float = 0.0
+    sources: tuple[Source, ...] = ()
+    margin: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        q = np.asarray(self.q)
+        if q.ndim != 2 or 0 in q.shape:
+            raise LogError(f"q must have shape (samples, joints), got {q.shape}", key=self.name)
+        joints = tuple(self.joints) or tuple(f"joint {i}" for i in range(1, q.shape[1] + 1))
+        if len(joints) != q.shape[1]:
+            raise LogError(f"has {q.shape[1]} columns for {len(joints)} joints", key=self.name)
+        object.__setattr__(self, "joints", joints)
+        for what, shape in (("t", q.shape[:1]), ("q", q.shape), ("qd", q.shape), ("tau", q.shape)):
+            if what == "qd" and self.qd is None:
+                continue
+            object.__setattr__(self, what, self._checked(what, getattr(self, what), shape))
+        stuck = np.flatnonzero(np.diff(self.t) <= 0)
+        if len(stuck):
+            at = int(stuck[0])
+            raise LogError(
+                f"does not increase at {self.where(stuck + 1)}: {self.t[at + 1] + self.clock:.12g} s after"
+                f" {self.t[at] + self.clock:.12g} s",
+                file=self.file,
+                key="time",
+                fix="Correct the time stamps or cut the rows out; nothing is reordered silently",
+            )
+
+    def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+        try:
+            array = np.array(value, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise LogError(f"{what} must be numbers", key=self.name) from None
+        if array.shape != shape:
+            raise LogError(f"{what} must have shape {shape}, got {array.shape}", key=self.name)
+        if not isfinite(array.sum()):
+            bad = ~np.isfinite(array.reshape(len(array), -1))
+            if bad.any():
+                column = int(np.flatnonzero(bad.any(axis=0))[0])
+                label = {"t": "time", "q": "position", "qd": "velocity", "tau": "torque"}[what]
+                raise LogError(
+                    f"no finite number at {self.where(np.flatnonzero(bad[:, column]))}",
+                    file=self.file,
+                    key=label if what == "t" else f"{label} of {self.joints[column]}",
+                    fix="Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently",
+                )
+        array.setflags(write=False)
+        return array
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.q.shape[1])
+
+    @property
+    def file(self) -> str | None:
+        """The recording's own file, or None for a log that was not read from one."""
+        return self.sources[0].file if self.sources else None
+
+    @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of the content of that file."""
+        return self.sources[0].sha256 if self.sources else None
+
+    @property
+    def rate_hz(self) -> float:
+        """Mean sampling rate [Hz]."""
+        if len(self.t) < 2:
+            raise LogError("has one row only", file=self.file, key=self.name)
+        return float((len(self.t) - 1) / (self.t[-1] - self.t[0]))
+
+    def rows(self, samples: ArrayLike) -> tuple[int, ...]:
+        """Return the rows of the file (1-based) of samples counted from 0."""
+        return tuple(int(i) + self.first_row for i in np.atleast_1d(np.asarray(samples, dtype=np.int64)))
+
+    def where(self, samples: ArrayLike) -> str:
+        """Return the rows of the file, and the line of the first one, as text for a message."""
+        rows = self.rows(samples)
+        line = "" if self.first_line is None else f" (line {rows[0] - self.first_row + self.first_line})"
+        return f"row {rows[0]}{line}" if len(rows) == 1 else f"{len(rows)} rows: {spans(rows)}"
+
+
+def spans(rows: Sequence[int], most: int = 6) -> str:
+    """Return ascending row numbers as text: "3, 7-9 and 12 more"."""
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row == runs[-1][1] + 1:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:most])
+    left = sum(b - a + 1 for a, b in runs[most:])
+    return f"{text} and {left} more" if left else text
+
+
+def read_log(manifest: Manifest, recording: str, robot: Robot) -> Log:
+    """Read one recording of a data set, its columns in the order of the robot's joints.
+
+    Signals of side "motor" go through the robot's transmission: q = R^-1 q_motor, qd = R^-1 qd_motor,
+    tau = R^T tau_motor; then the position offsets are added. Raises LogError (see `Log`, `read_chunks`, `locate`), also
+    for a number of columns that is not the robot's, units that do not fit a joint's kind, and a motor side without a
+    transmission.
+    """
+    return next(read_parts(manifest, recording, robot, EVERYTHING))
+
+
+def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> Iterator[Log]:
+    """Yield a recording in consecutive logs of `rows` rows (the last one shorter), as `read_log` would read it."""
+    record = manifest.recording(recording)
+    sources = tuple(Source(f, file_sha256(locate(manifest, f))) for f in record.files)
+    if not sources:
+        raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
+    line = line_of_first_row(locate(manifest, sources[0].file), manifest.text)
+    row = record.rows[0] if record.rows else 1
+    clock: int | float | None = None
+    done, last = 0, -np.inf
+    for raw in _chunks(manifest, record, rows):
+        size = len(next(iter(raw.values()))[0])
+        if record.time.rate_hz is not None:
+            start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
+        else:
+            unit = si_factor(str(record.time.unit), "time")
+            if clock is None:
+                clock = raw["time"][0][0].item()  # subtracted before the clock becomes a float: ns need 61 bits
+            start, t = clock * unit, (raw["time"][0] - clock) * unit
+        t = np.asarray(t, dtype=np.float64)
+        log = Log(
+            name=record.name,
+            t=t,
+            q=_position(record.position, raw["position"], robot, manifest),
+            tau=_torque(record.torque, raw["torque"], robot, manifest),
+            qd=_velocity(record.velocity, raw["velocity"], robot, manifest) if record.velocity else None,
+            joints=robot.joint_names,
+            first_row=row + done,
+            first_line=None if line is None else line + row - 1 + done,
+            clock=start if isfinite(start) else 0.0,
+            sources=sources,
+        )
+        if log.t[0] <= last:
+            raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
+        last, done = float(log.t[-1]), done + size
+        yield log
+
+
+def _chunks(manifest: Manifest, record: Recording, rows: int) -> Iterator[dict[str, Chunk]]:
+    """Yield {signal: its columns}; each file is read once, files side by side."""
+    readers = []
+    for file in record.files:
+        wanted: dict[str, list[Reference]] = {
+            s.quantity: [(s.array, c) for c in s.columns or (None,)]
+            for s in record.signals
+            if s.file == file and s.rate_hz is None
+        }
+        readers.append(read_chunks(locate(manifest, file), file, wanted, manifest.text, rows=record.rows, chunk=rows))
+    for parts in itertools.zip_longest(*readers):
+        sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
+        if len(set(sizes)) > 1:
+            short, long = record.files[int(np.argmin(sizes))], record.files[int(np.argmax(sizes))]
+            raise LogError(
+                f"has fewer rows than '{long}', from which '{record.name}' takes other signals",
+                file=short,
+                fix="Give rows = [first, last] that both files have, if their rows belong together",
+            )
+        yield {quantity: columns for part in parts for quantity, columns in part.items()}
+
+
+def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
+    """Return number * unit * gain as (rows, n), checked against the robot's joints."""
+    n = robot.n
+    if len(columns) != n:
+        raise LogError(
+            f"{signal.quantity} gives {len(columns)} columns, robot '{robot.name}' has {n} joints",
+            file=manifest.file,
+            fix=f"Name one column per joint, in the order {', '.join(robot.joint_names)}",
+        )
+    units = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
+    gains = np.broadcast_to(np.asarray(signal.gain), (n,)) if np.size(signal.gain) in (1, n) else None
+    if gains is None or len(units) != n:
+        raise LogError(f"unit or gain of {signal.quantity} is not one per joint", file=manifest.file)
+    if signal.side == "motor" and robot.transmission is None:
+        raise LogError(
+            f"{signal.quantity} is on the motor side, but robot '{robot.name}' has no transmission",
+            file=manifest.file,
+            fix="Give the robot a [transmission], or set side = 'joint'",
+        )
+    for joint, unit in zip(robot.joints, units, strict=True):
+        kind = kind_of(unit, signal.quantity)
+        if signal.side == "joint" and kind not in {RAW, "length" if joint.kind == "prismatic" else "angle"}:
+            raise LogError(
+                f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
+            )
+    values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
+    return np.asarray(values * (gains * [si_factor(u, signal.quantity) for u in units]))
+
+
+def _position(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
+    q = _joint_values(signal, columns, robot, manifest)
+    if np.size(signal.offset) not in (1, robot.n):
+        raise LogError("offset of position is not one per joint", file=manifest.file)
+    if signal.side == "motor" and robot.transmission:
+        q = robot.transmission.joint_position(q)
+    return np.asarray(q + np.asarray(signal.offset))
+
+
+def _velocity(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
+    qd = _joint_values(signal, columns, robot, manifest)
+    return robot.transmission.joint_position(qd) if signal.side == "motor" and robot.transmission else qd
+
+
+def _torque(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
+    tau = _joint_values(signal, columns, robot, manifest)
+    return robot.transmission.joint_torque(tau) if signal.side == "motor" and robot.transmission else tau

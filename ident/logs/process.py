@@ -1,0 +1,282 @@
+"""From a log to a motion: delay, resampling, zero-phase filters, derivatives, edges, window, masks, segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import ceil, inf, isfinite, prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import LogError
+from ident.logs import decimate as thinning
+from ident.logs import filter as filters
+from ident.logs.blocks import segment_length, split
+from ident.logs.delay import undelayed
+from ident.logs.differentiate import central, fourier_fit, savitzky_golay
+from ident.logs.log import Log
+from ident.logs.mask import moving
+from ident.logs.motion import Motion
+from ident.logs.resample import Interpolation, resample
+
+PerJoint = float | tuple[float, ...]
+Ends = float | tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Processing:
+    """How a log becomes a motion; the steps in the order in which they are done.
+
+    `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); taken out by interpolation.
+    `resample_hz` [Hz]: all signals onto the uniform grid k / resample_hz by `interpolation`; None: rows as they are.
+    `position_hz`, `velocity_hz`, `acceleration_hz`, `torque_hz` [Hz]: zero-phase Butterworth low-pass of `order`
+    (per direction) of each signal, None for none; the acceleration is the derivative of the filtered velocity.
+    The filters are designed for the recording's mean rate, or for `nominal_rate_hz`.
+    `velocity`: "position" (its derivative) or "measured". `derivative`: "central" (with the measured steps), "savgol"
+    (`savgol_window` samples, `savgol_degree`; uniform samples only) or "fourier" (`fourier_period_s`,
+    `fourier_harmonics`: q, qd, qdd are the fitted series and its exact derivatives, over the whole recording).
+    `edge_s` [s] and `edge_samples`, one or (start, end): cut from the recording's ends, where filters miss their
+    neighbours. `start_s`, `stop_s` [s] after the recording's first row: only start <= t < stop is kept; filters
+    still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
+    motion is compressed.
+    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `mask.moving`.
+    `segment_s` [s]: length of the segments, None for the rule of `blocks`.
+    Raises LogError for values that make no sense.
+    """
+
+    delay_s: PerJoint = 0.0
+    resample_hz: float | None = None
+    interpolation: Interpolation = "cubic"
+    nominal_rate_hz: float | None = None
+    order: int = 4
+    position_hz: float | None = None
+    velocity_hz: float | None = None
+    acceleration_hz: float | None = None
+    torque_hz: float | None = None
+    velocity: Literal["position", "measured"] = "position"
+    derivative: Literal["central", "savgol", "fourier"] = "central"
+    savgol_window: int = 11
+    savgol_degree: int = 3
+    fourier_period_s: float | None = None
+    fourier_harmonics: int | None = None
+    edge_s: Ends = 0.0
+    edge_samples: int | tuple[int, int] = 0
+    start_s: float | None = None
+    stop_s: float | None = None
+    decimation: tuple[int, ...] = ()
+    min_speed: PerJoint = 0.0
+    standstill: PerJoint = 0.0
+    segment_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if isinstance(getattr(self, f.name), list):
+                object.__setattr__(self, f.name, tuple(getattr(self, f.name)))
+        hz = ("position_hz", "velocity_hz", "acceleration_hz", "torque_hz", "resample_hz", "nominal_rate_hz")
+        for key in (*hz, "segment_s", "fourier_period_s"):
+            value = getattr(self, key)
+            if value is not None and not (isfinite(value) and value > 0):
+                raise LogError(f"is {value}, wanted a number above 0", key=key, fix="Leave it out for none")
+        for key in ("edge_s", "edge_samples", "min_speed", "standstill"):
+            if not all(isfinite(v) and v >= 0 for v in _tuple(getattr(self, key))):
+                raise LogError(f"is {getattr(self, key)}, wanted numbers that are 0 or more", key=key)
+        for key in ("edge_s", "edge_samples"):
+            if len(_tuple(getattr(self, key))) > 2:
+                raise LogError(f"has {len(_tuple(getattr(self, key)))} values, wanted one or (start, end)", key=key)
+        if not all(isfinite(v) for v in _tuple(self.delay_s)):
+            raise LogError(f"is {self.delay_s}, wanted finite numbers", key="delay_s")
+        choices = {
+            "interpolation": ("cubic", "linear"),
+            "velocity": ("position", "measured"),
+            "derivative": ("central", "savgol", "fourier"),
+        }
+        for key, known in choices.items():
+            if getattr(self, key) not in known:
+                raise LogError(f"is '{getattr(self, key)}', wanted one of: {', '.join(known)}", key=key)
+        if not 1 <= self.order <= 20:
+            raise LogError(f"is {self.order}, wanted 1 to 20", key="order")
+        if self.start_s is not None and self.stop_s is not None and not self.start_s < self.stop_s:
+            raise LogError(f"start_s {self.start_s:g} is not before stop_s {self.stop_s:g}", key="start_s")
+        object.__setattr__(self, "decimation", thinning.checked(self.decimation))
+        if self.derivative == "savgol" and not (
+            self.savgol_window % 2 and 2 <= self.savgol_degree < self.savgol_window
+        ):
+            raise LogError(
+                f"a window of {self.savgol_window} samples and degree {self.savgol_degree} do not fit",
+                key="savgol_window",
+                fix="Use an odd window, longer than the degree, and a degree of 2 or more",
+            )
+        if self.derivative == "fourier":
+            if self.fourier_period_s is None or not self.fourier_harmonics or self.fourier_harmonics < 1:
+                raise LogError("needs fourier_period_s and fourier_harmonics", key="derivative = 'fourier'")
+            if self.velocity == "measured" or self.position_hz or self.velocity_hz or self.acceleration_hz:
+                raise LogError(
+                    "takes velocity and acceleration from the fitted series",
+                    key="derivative = 'fourier'",
+                    fix="Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz",
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Filtered signals of a whole log with, in first..stop, the samples that belong to the motion."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    first: int
+    stop: int
+
+
+def process(log: Log, processing: Processing) -> Motion:
+    """Return the motion of a log: filtered, differentiated, cut, with its masks and segments.
+
+    Nothing is thinned here: `Motion.decimation` says by what the regressor and the torque will be, together
+    (`decimate`), and `Motion.keep` and `Motion.blocks` count rows after that. Raises LogError for settings that the log
+    does not allow, such as a cut-off above its Nyquist frequency, or when nothing is left.
+    """
+    rate = processing.nominal_rate_hz or log.rate_hz
+    ready = prepare(log, processing, rate)
+    if ready.stop <= ready.first:
+        raise LogError("nothing is left after edges and window", file=log.file, key=log.name)
+    return motion(log.name, ready, processing, ready.first, ready.stop)
+
+
+def prepare(log: Log, p: Processing, rate_hz: float) -> Prepared:
+    """Do all steps up to edges and window; `rate_hz` is what the filters are designed for (before resampling)."""
+    n = log.n
+    known = undelayed(log.t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
+    t, q, qd, tau, rate = log.t, log.q, log.qd, known[0], rate_hz
+    from_s, to_s = t[known[1]][[0, -1]] if known[1].stop > known[1].start else (inf, -inf)
+    if p.resample_hz is not None:
+        stacked = np.hstack([q, tau] if qd is None else [q, tau, qd])
+        t, joined = resample(t, stacked, p.resample_hz, p.interpolation, rate_hz)
+        q, tau, qd = joined[:, :n], joined[:, n : 2 * n], joined[:, 2 * n :] if qd is not None else None
+        rate = p.resample_hz
+    if len(t) < 3:
+        raise LogError("has fewer than 3 samples", file=log.file, key=log.name)
+    q, qd, qdd = _derivatives(log, p, t, (q, qd), rate)
+    tau = _low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
+
+    # which samples belong to the motion: torque known, not a neighbouring part's, not at an edge, in the window
+    before, after = log.margin
+    edge_s, edge_samples = _ends(p.edge_s), _ends(p.edge_samples)
+    first = int(np.searchsorted(t, max(from_s, log.t[before]) - 1e-9))
+    stop = int(np.searchsorted(t, min(to_s, log.t[-1]) + 1e-9, side="right"))
+    if after:
+        stop = min(stop, int(np.searchsorted(t, log.t[-after] - 1e-9)))
+    if before == 0:
+        first = max(first + int(edge_samples[0]), int(np.searchsorted(t, log.t[0] + edge_s[0] - 1e-9)))
+    if after == 0:
+        stop = min(stop - int(edge_samples[1]), int(np.searchsorted(t, log.t[-1] - edge_s[1] + 1e-9, side="right")))
+    if p.start_s is not None:
+        first = max(first, int(np.searchsorted(t, p.start_s - 1e-9)))
+    if p.stop_s is not None:
+        stop = min(stop, int(np.searchsorted(t, p.stop_s - 1e-9)))
+    return Prepared(t, q, qd, qdd, tau, first, stop)
+
+
+def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> Motion:
+    """Return samples first..stop of `ready` as a motion.
+
+    Of its rows after thinning only those count (`keep`, `blocks`) whose sample belongs to the motion; the
+    others lead the thinning's filters in and out.
+    """
+    span = slice(first, stop)
+    t, qd = ready.t[span], ready.qd[span]
+    thin = prod(p.decimation)
+    slow = thinning.decimate(qd, p.decimation)
+    keep = moving(
+        slow, _per_joint(p.min_speed, qd.shape[1], "min_speed"), _per_joint(p.standstill, qd.shape[1], "standstill")
+    )
+    counted = (ceil((ready.first - first) / thin), ceil((min(ready.stop, stop) - first) / thin))
+    keep[: counted[0]] = False
+    keep[counted[1] :] = False
+    rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
+    cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
+    cutoffs += [thinning.BAND / 2 * rate / thin] if p.decimation else []
+    length = p.segment_s or segment_length(len(t) / rate, min(cutoffs, default=inf))
+    return Motion(
+        name=name,
+        t=t,
+        q=ready.q[span],
+        qd=qd,
+        qdd=ready.qdd[span],
+        tau=ready.tau[span],
+        keep=keep,
+        decimation=p.decimation,
+        blocks=split(*counted, length * rate / thin),
+    )
+
+
+def memory(p: Processing, rate_hz: float) -> int:
+    """Return after how many rows of the log no step of `process` remembers a sample (thinning not included)."""
+    rate, per_row, rows = rate_hz, 1.0, 60.0  # splines forget a sample by a factor 0.27 a row
+    if p.resample_hz is not None:
+        fine = max(1, ceil(rate_hz / p.resample_hz - 0.01))
+        if fine > 1:
+            rows += filters.memory(0.4 * p.resample_hz, fine * p.resample_hz, 8) * rate_hz / (fine * p.resample_hz)
+        rate, per_row = p.resample_hz, rate_hz / p.resample_hz
+        rows += 2 * fine
+    cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz) if c]
+    chain = sum(filters.memory(c, rate, p.order) for c in cutoffs if c < rate / 2)
+    torque = filters.memory(p.torque_hz, rate, p.order) if p.torque_hz and p.torque_hz < rate / 2 else 0
+    stencil = p.savgol_window if p.derivative == "savgol" else 4
+    delay = max(abs(d) for d in _tuple(p.delay_s)) * rate_hz
+    return ceil(rows + per_row * (max(chain, torque) + stencil) + delay)
+
+
+def _derivatives(
+    log: Log, p: Processing, t: Array, signals: tuple[Array, Array | None], rate: float
+) -> tuple[Array, Array, Array]:
+    q, measured = signals
+    if p.derivative == "fourier":
+        assert p.fourier_period_s is not None
+        assert p.fourier_harmonics is not None
+        series = fourier_fit(t, q, p.fourier_period_s, p.fourier_harmonics)
+        return series(t), series(t, 1), series(t, 2)
+    q = _low_pass(q, p.position_hz, rate, p.order, "position_hz")
+
+    def slope(x: Array, derivative: int = 1) -> Array:
+        if p.derivative == "savgol":
+            return savitzky_golay(x, t, p.savgol_window, p.savgol_degree, derivative)
+        return central(x, t)
+
+    if p.velocity == "measured":
+        if measured is None:
+            raise LogError(
+                "no velocity was measured",
+                file=log.file,
+                key="velocity = 'measured'",
+                fix="Use velocity = 'position', or name the velocity's columns in the manifest",
+            )
+        qd = _low_pass(measured, p.velocity_hz, rate, p.order, "velocity_hz")
+    else:
+        qd = _low_pass(slope(q), p.velocity_hz, rate, p.order, "velocity_hz")
+    twice = p.derivative == "savgol" and p.velocity == "position" and p.velocity_hz is None
+    qdd = slope(q, 2) if twice else slope(qd)
+    return q, qd, _low_pass(qdd, p.acceleration_hz, rate, p.order, "acceleration_hz")
+
+
+def _low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key: str) -> Array:
+    return x if cutoff_hz is None else filters.low_pass(x, cutoff_hz, rate_hz, order, key)
+
+
+def _tuple(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _ends(value: Ends) -> tuple[float, float]:
+    values = _tuple(value)
+    return (values[0], values[-1])
+
+
+def _per_joint(value: ArrayLike, n: int, key: str) -> Array:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (n,)):
+        raise LogError(f"has {array.size} values, the recording has {n} joints", key=key)
+    return np.broadcast_to(array, (n,))

@@ -1,0 +1,128 @@
+"""Long recordings in parts: memory stays flat, and no row is counted twice or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil, prod
+
+import numpy as np
+
+from ident.errors import LogError
+from ident.logs import decimate as thinning
+from ident.logs.log import Log, read_parts
+from ident.logs.manifest import Manifest
+from ident.logs.motion import Motion
+from ident.logs.process import Processing, memory, motion, prepare
+from ident.robot import Robot
+
+
+def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_000, overlap: int = 0) -> Iterator[Log]:
+    """Yield a recording in consecutive logs of about `rows` rows of their own.
+
+    Each also has up to `overlap` rows of its neighbours on either side; `Log.margin` says how many. Only text and
+    Parquet files are read in parts; NPZ and MAT files are loaded whole. Raises what `read_log` raises.
+    """
+    if rows < 3 or overlap < 0:
+        raise LogError(f"rows is {rows} and overlap {overlap}, wanted at least 3 and 0", key=recording)
+    parts = read_parts(manifest, recording, robot, rows)
+    held: list[Log] = []  # consecutive parts; `own` of their rows have been yielded, counted from `start`
+    start, own, ended = 0, 0, False
+    while True:
+        end = start + sum(len(p.t) for p in held)
+        while not ended and end < own + rows + overlap + 2:  # 2 rows more: no part of fewer than 3 is left over
+            part = next(parts, None)
+            if part is None:
+                ended = True
+            else:
+                held.append(part)
+                end += len(part.t)
+        if own >= end:
+            return
+        log = held[0] if len(held) == 1 else _joined(held)
+        stop = end if ended and end - own < rows + max(3, rows // 2) else own + rows
+        a, b = max(start, own - overlap), min(end, stop + overlap)
+        yield _cut(log, a - start, b - start, (own - a, b - stop))
+        own = stop
+        held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
+        if own >= end:
+            return
+
+
+def iter_motions(
+    manifest: Manifest, recording: str, robot: Robot, processing: Processing, rows: int = 100_000
+) -> Iterator[Motion]:
+    """Yield the motion of a recording in parts that together are `process` of the whole.
+
+    Each part is filtered with as much of its neighbours as the filters remember, which is then cut off. With
+    decimation, the rows that the thinning remembers stay in each motion, beginning at a whole step of the thinning,
+    but only the part's own rows are in `keep` and `blocks`. The mean rate comes from a first pass over the time
+    stamps, unless it is
+    given (`rate_hz` of the manifest, `nominal_rate_hz`). Raises LogError as `process` does, and for a Fourier fit,
+    which needs the whole recording at once.
+    """
+    if processing.derivative == "fourier":
+        raise LogError(
+            "needs the whole recording at once and cannot be streamed",
+            key="derivative = 'fourier'",
+            fix="Use read_log and process, or derivative = 'central'",
+        )
+    rate = processing.nominal_rate_hz or manifest.recording(recording).time.rate_hz
+    if rate is None:
+        rate = _mean_rate(manifest, recording, robot, rows)
+    thin = prod(processing.decimation)
+    grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
+    lead = thinning.memory(processing.decimation) + thin if thin > 1 else 0
+    overlap = memory(processing, rate) + ceil(lead * grid)
+    done = 0  # samples of the motion that have been yielded
+    for log in iter_logs(manifest, recording, robot, rows, overlap):
+        ready = prepare(log, processing, rate)
+        own = ready.stop - ready.first
+        if own <= 0:
+            if log.margin[0] == 0 or log.margin[1] == 0:
+                _refuse_long_edges(log, processing)
+            continue
+        before = min(ready.first, lead, done)
+        before -= (before - done) % thin  # the part begins where the whole motion's thinning has a row
+        after = min(len(ready.t) - ready.stop, lead) if log.margin[1] else 0
+        if processing.stop_s is not None and ready.stop < len(ready.t):
+            after = min(after, int(np.searchsorted(ready.t, processing.stop_s - 1e-9)) - ready.stop)
+        part = motion(log.name, ready, processing, ready.first - max(before, 0), ready.stop + max(after, 0))
+        done += own
+        yield part
+
+
+def _refuse_long_edges(log: Log, p: Processing) -> None:
+    for key in ("edge_s", "edge_samples"):
+        if np.any(np.asarray(getattr(p, key)) > 0):
+            raise LogError("is longer than a whole part", file=log.file, key=key, fix="Stream with more rows per part")
+
+
+def _mean_rate(manifest: Manifest, recording: str, robot: Robot, rows: int) -> float:
+    count, first, last = 0, 0.0, 0.0
+    for log in read_parts(manifest, recording, robot, rows):
+        first = first if count else float(log.t[0])
+        count, last = count + len(log.t), float(log.t[-1])
+    return (count - 1) / (last - first)
+
+
+def _joined(parts: list[Log]) -> Log:
+    def stack(what: str) -> np.ndarray:
+        return np.concatenate([getattr(p, what) for p in parts])
+
+    qd = None if parts[0].qd is None else stack("qd")
+    return replace(parts[0], t=stack("t"), q=stack("q"), tau=stack("tau"), qd=qd, margin=(0, 0))
+
+
+def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
+    span = slice(start, stop)
+    return replace(
+        log,
+        t=log.t[span],
+        q=log.q[span],
+        tau=log.tau[span],
+        qd=None if log.qd is None else log.qd[span],
+        first_row=log.first_row + start,
+        first_line=None if log.first_line is None else log.first_line + start,
+        margin=margin,
+    )

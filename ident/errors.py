@@ -38,10 +38,13 @@ class InputError(IdentError):
         places = [self.file, None if line is None else f"line {line}", key]
         where = ", ".join(p for p in places if p)
         message = f"{where}: {problem}" if where else problem
-        message = message.rstrip(". ") + "."
-        if fix:
-            message += " " + fix.rstrip(". ") + "."
-        super().__init__(message)
+        super().__init__(" ".join(_sentence(part) for part in (message, fix) if part))
+
+
+def _sentence(text: str) -> str:
+    """Return the text ending in one full stop, unless it is a question."""
+    text = text.rstrip(". ")
+    return text if text.endswith("?") else text + "."
 
 
 class RobotError(InputError):

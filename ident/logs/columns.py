@@ -17,6 +17,7 @@ import numpy as np
 
 from ident.errors import LogError, nearest
 from ident.logs.manifest import Column, TextFormat
+from ident.logs.tables import plural
 
 Window = tuple[int, int, int]  # first row, last row, rows per chunk
 Reference = tuple[str | None, Column | None]  # array and column
@@ -107,7 +108,9 @@ def _text(path: Path, name: str, columns: Sequence[Reference], text: TextFormat,
 
 def _text_column(name: str, array: str | None, column: Column | None, header: list[str] | None, width: int) -> int:
     if array is not None or column is None:
-        raise LogError(f"is a text file and has no array '{array}'", file=name, fix="Give columns = [...]")
+        raise LogError(
+            f"is a text file and has no array '{array}'", file=name, fix="Remove array, give columns = [...]"
+        )
     if isinstance(column, str):
         if header is None:
             raise LogError(
@@ -124,7 +127,11 @@ def _text_column(name: str, array: str | None, column: Column | None, header: li
 
 def _numbered(name: str, column: int, width: int) -> int:
     if column > width:
-        raise LogError(f"has {width} columns, column {column} is asked for", file=name, fix="Columns count from 1")
+        raise LogError(
+            f"has {plural(width, 'column')}, column {column} is asked for",
+            file=name,
+            fix="Set delimiter in [text]" if width == 1 else "Columns count from 1",
+        )
     return column - 1
 
 
@@ -147,7 +154,7 @@ def _check_width(block: list[bytes], name: str, line: int, width: int, text: Tex
             found = len(row.split()) if text.delimiter == " " else row.count(mark) + 1
         if found != width:
             raise LogError(
-                f"has {found} columns, the lines before have {width}",
+                f"has {plural(found, 'column')}, the lines before have {width}",
                 file=name,
                 line=line + i,
                 fix="Repair the line, or end rows = [first, last] before it",
@@ -176,8 +183,9 @@ def _parse(block: list[bytes], name: str, line: int, wanted: list[int], text: Te
             frame = read(dict.fromkeys(wanted, np.float64))
         except ValueError:
             raise _text_found(block, name, line, wanted, text) from None
-        if (np.abs(frame.to_numpy()) > 2.0**53).any():  # clocks in ns: read their digits again as integers
-            big = {c: np.int64 for c in wanted if (np.abs(frame[c]) > 2.0**53).any()}
+        largest = frame.abs().max(skipna=False)
+        big = {c: np.int64 for c in wanted if 2.0**53 < largest[c] < 2.0**63}
+        if big:  # clocks in ns: read their digits again as integers
             with contextlib.suppress(ValueError):  # they were not written as integers
                 frame = read(dict.fromkeys(wanted, np.float64) | big)
     except (pd.errors.ParserError, UnicodeDecodeError, OverflowError) as cause:
@@ -337,7 +345,7 @@ def _parquet(path: Path, name: str, columns: Sequence[Reference], window: Window
             wanted = []
             for array, reference in columns:
                 if array is not None or reference is None:
-                    raise LogError(f"is a Parquet file and has no array '{array}'", file=name, fix="Give columns")
+                    raise LogError(f"is a Parquet file and has no array '{array}'", file=name, fix="Remove array")
                 if isinstance(reference, int):
                     column = str(schema.names[_numbered(name, reference, len(schema.names))])
                 else:

@@ -15,6 +15,7 @@ from ident.errors import LogError
 from ident.logs.columns import EVERYTHING, Chunk, Reference, line_of_first_row, read_chunks
 from ident.logs.fetch import file_sha256, locate
 from ident.logs.manifest import Manifest, Recording, Signal
+from ident.logs.tables import plural
 from ident.logs.units import RAW, kind_of, si_factor
 from ident.robot import Robot
 
@@ -149,7 +150,8 @@ def read_log(manifest: Manifest, recording: str, robot: Robot) -> Log:
     for a number of columns that is not the robot's, units that do not fit a joint's kind, and a motor side without a
     transmission.
     """
-    return next(read_parts(manifest, recording, robot, EVERYTHING))
+    (log,) = read_parts(manifest, recording, robot, EVERYTHING)
+    return log
 
 
 def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> Iterator[Log]:
@@ -170,6 +172,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             unit = si_factor(str(record.time.unit), "time")
             if clock is None:
                 clock = raw["time"][0][0].item()  # subtracted before the clock becomes a float: ns need 61 bits
+                clock = clock if isfinite(clock) else 0
             start, t = clock * unit, (raw["time"][0] - clock) * unit
         t = np.asarray(t, dtype=np.float64)
         log = Log(
@@ -181,7 +184,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             joints=robot.joint_names,
             first_row=row + done,
             first_line=None if line is None else line + row - 1 + done,
-            clock=start if isfinite(start) else 0.0,
+            clock=float(start),
             sources=sources,
         )
         if log.t[0] <= last:
@@ -217,7 +220,7 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
     n = robot.n
     if len(columns) != n:
         raise LogError(
-            f"{signal.quantity} gives {len(columns)} columns, robot '{robot.name}' has {n} joints",
+            f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints",
             file=manifest.file,
             fix=f"Name one column per joint, in the order {', '.join(robot.joint_names)}",
         )

@@ -9,7 +9,19 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from ident.errors import LogError, nearest
-from ident.logs.tables import Reader, boolean, count, numbers, positive, read_table, read_toml, shown, string, strings
+from ident.logs.tables import (
+    Reader,
+    boolean,
+    count,
+    numbers,
+    plural,
+    positive,
+    read_table,
+    read_toml,
+    shown,
+    string,
+    strings,
+)
 from ident.logs.units import RAW, Quantity, kind_of, si_factor
 
 Column = int | str
@@ -221,7 +233,9 @@ def _signal(quantity: Quantity, values: Any, file: Path, place: str) -> Signal:
         value = getattr(signal, key)
         if isinstance(value, tuple) and signal.columns and len(value) != len(signal.columns):
             raise LogError(
-                f"has {len(value)} values for {len(signal.columns)} columns", file=file, key=f"{place}.{key}"
+                f"has {plural(len(value), 'value')} for {plural(len(signal.columns), 'column')}",
+                file=file,
+                key=f"{place}.{key}",
             )
     return signal
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs import decimate as thinning
 from ident.logs import filter as filters
 from ident.logs.blocks import segment_length, split
+from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.delay import undelayed
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.log import Log
@@ -99,7 +99,7 @@ class Processing:
             raise LogError(f"is {self.order}, wanted 1 to 20", key="order")
         if self.start_s is not None and self.stop_s is not None and not self.start_s < self.stop_s:
             raise LogError(f"start_s {self.start_s:g} is not before stop_s {self.stop_s:g}", key="start_s")
-        object.__setattr__(self, "decimation", thinning.checked(self.decimation))
+        object.__setattr__(self, "decimation", checked(self.decimation))
         if self.derivative == "savgol" and not (
             self.savgol_window % 2 and 2 <= self.savgol_degree < self.savgol_window
         ):
@@ -189,7 +189,7 @@ def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> 
     span = slice(first, stop)
     t, qd = ready.t[span], ready.qd[span]
     thin = prod(p.decimation)
-    slow = thinning.decimate(qd, p.decimation)
+    slow = decimate(qd, p.decimation)
     keep = moving(
         slow, _per_joint(p.min_speed, qd.shape[1], "min_speed"), _per_joint(p.standstill, qd.shape[1], "standstill")
     )
@@ -198,7 +198,7 @@ def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> 
     keep[counted[1] :] = False
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
-    cutoffs += [thinning.BAND / 2 * rate / thin] if p.decimation else []
+    cutoffs += [BAND / 2 * rate / thin] if p.decimation else []
     length = p.segment_s or segment_length(len(t) / rate, min(cutoffs, default=inf))
     return Motion(
         name=name,

@@ -9,7 +9,7 @@ from math import ceil, prod
 import numpy as np
 
 from ident.errors import LogError
-from ident.logs import decimate as thinning
+from ident.logs.decimate import memory as thinning_memory
 from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
 from ident.logs.motion import Motion
@@ -72,7 +72,7 @@ def iter_motions(
         rate = _mean_rate(manifest, recording, robot, rows)
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
-    lead = thinning.memory(processing.decimation) + thin if thin > 1 else 0
+    lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0
     overlap = memory(processing, rate) + ceil(lead * grid)
     done = 0  # samples of the motion that have been yielded
     for log in iter_logs(manifest, recording, robot, rows, overlap):

@@ -114,6 +114,11 @@ def strings(value: Any) -> str | tuple[str, ...]:
         raise ValueError("a text, or a list of texts") from None
 
 
+def plural(number: int, what: str) -> str:
+    """Return "1 column", "2 columns"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def shown(value: Any) -> str:
     """Return a short text of `value` for messages."""
     text = repr(value)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import copy
 import csv
+import functools
 import os
 import tomllib
 from collections.abc import Callable
@@ -64,11 +65,11 @@ PLANTED: dict[str, tuple[str, str, float, str]] = {
 
 
 def joints() -> list[dict[str, float]]:
-    """Return the rows of robot.toml's table in metres and radians."""
-    rows = tomllib.loads((DATA / "robot.toml").read_text())["joint"]
+    """Return the rows of robot.toml's table, limits among them, in metres and radians."""
     rad = np.pi / 180
     unit = {"a": 1e-3, "d": 1e-3, "alpha": rad, "offset": rad, "lower": rad, "upper": rad, "velocity": rad}
-    return [{k: v * unit.get(k, 1.0) for k, v in row.items() if not isinstance(v, str)} for row in rows]
+    rows = [row | row["limits"] for row in tomllib.loads((DATA / "robot.toml").read_text())["joint"]]
+    return [{k: v * unit.get(k, 1.0) for k, v in row.items() if isinstance(v, int | float)} for row in rows]
 
 
 def published() -> dict[str, dict[str, float]]:
@@ -348,7 +349,7 @@ def truth() -> str:
     ]
     table = published()
     for link, row in table.items():
-        lines += [f'"{link}.{k}" = {float(v)!r}' for k, v in zip(INERTIAL, standard(row), strict=True)]
+        lines += [f'"{link}.{k}" = {v:.15g}' for k, v in zip(INERTIAL, standard(row), strict=True)]
     joint = {"drive_inertia": DRIVE_INERTIA, "viscous": VISCOUS, "coulomb": COULOMB, "offset": OFFSET}
     lines += [f'"joint{i + 1}.{k}" = {v[i]!r}' for i in range(N) for k, v in joint.items()]
     lines += ["", "# What is wrong in cad.csv ...", "[planted]"]
@@ -360,7 +361,7 @@ def truth() -> str:
     ]
     for link, row in with_errors().items():
         difference = standard(row) - standard(table[link])
-        lines += [f'"{link}.{k}" = {float(v)!r}' for k, v in zip(INERTIAL, difference, strict=True) if abs(v) > 1e-15]
+        lines += [f'"{link}.{k}" = {v:.13g}' for k, v in zip(INERTIAL, difference, strict=True) if abs(v) > 1e-15]
     return "\n".join(lines) + "\n"
 
 
@@ -411,13 +412,14 @@ def main() -> None:
     write(arguments.to / "cad.csv", lambda path: path.write_text(cad()))
     for name, (number, motion, samples) in RECORDINGS.items():
         run = simulate(motion, samples)
-        table = pyarrow.table(measured(run, number))
-        write(
-            arguments.to / f"{name}.parquet",
-            lambda path, table=table: pyarrow.parquet.write_table(
-                table, path, compression="zstd", compression_level=19
-            ),  # type: ignore[misc]
+        save = functools.partial(
+            pyarrow.parquet.write_table,
+            pyarrow.table(measured(run, number)),
+            compression="zstd",
+            use_dictionary=False,
+            use_byte_stream_split=True,
         )
+        write(arguments.to / f"{name}.parquet", save)
         print(f"{name}: {samples} samples, largest torque {np.abs(run.tau).max(axis=0).round(3)} N m")
 
 

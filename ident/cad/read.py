@@ -1,7 +1,21 @@
 """Reads CAD tables from CSV and TOML files.
 
-CSV: lines that begin with `#` above the header hold the convention as TOML, then a header and one row per link.
-TOML: a table [convention], one [[link]] per link or `table = "FILE.csv"`, and optional joint values [joint.NAME].
+CSV: lines that begin with `#` above the header hold the convention as TOML (a remark begins with `##`), then a header,
+its columns in any order, and one row per link::
+
+    # mass = "g"
+    # length = "mm"
+    # inertia = "g mm^2"
+    # tensor_at = "center_of_mass"   # or "link_origin"; the axes are the link frame's
+    # products = "tensor"            # Ixy = -integral of x y dm; or "positive", +integral of x y dm
+    link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
+    link1,76,-0.598,0.016,-23.413,47316,-3,-2549,51601,-16,77113
+
+TOML: the same keys in a table [convention]; one [[link]] per link with `name` and the ten numbers, or
+`table = "FILE.csv"` beside it; and joint values, where CAD or data sheets give them, always in SI::
+
+    [joint.joint1]
+    drive_inertia = 0.004            # also viscous, coulomb, offset
 """
 
 from __future__ import annotations

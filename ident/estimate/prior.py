@@ -14,7 +14,8 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia
 
 DENSITY = 2000.0  # kg/m^3: between a hollow aluminium link and a solid one
-SLENDERNESS = 0.1  # radius of a link against its length, and of the whole arm's reach at least half of it
+SLENDERNESS = 0.1  # radius of a link against its length
+STOUTNESS = 0.2  # radius of a link against the mean link length, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +53,9 @@ def cad_prior(
     for i in range(robot.n):
         if np.isnan(values[i]).any():
             values[i] = neutral[i]
-        elif consistency(values[i]).consistent:
+        else:
             relative = np.linalg.eigvalsh(_whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
-            if relative[0] < 1e-9:
+            if abs(relative[0]) < 1e-9 * max(relative[-1], 1.0):  # flat, or a point, up to rounding
                 values[i] = values[i] + 1e-6 * neutral[i]
     if missing:
         source += f"; neutral bodies for {', '.join(missing)}"
@@ -69,7 +70,7 @@ def neutral_prior(robot: Robot) -> Prior:
 def neutral_inertials(robot: Robot) -> Array:
     """Return a rod (n, 10) per link, from its frame to the mean of the joints and frames that it carries.
 
-    Radius: a tenth of its length, but at least a twentieth of the mean link length.
+    Radius: a tenth of its length, but at least a fifth of the mean link length; length: at least twice the radius.
     """
     ends = []
     for i in range(robot.n):
@@ -80,7 +81,7 @@ def neutral_inertials(robot: Robot) -> Array:
     typical = lengths[lengths > 0].mean() if (lengths > 0).any() else 0.1
     bodies = []
     for end, length in zip(ends, lengths, strict=True):
-        radius = max(SLENDERNESS * length, 0.5 * SLENDERNESS * typical)
+        radius = max(SLENDERNESS * length, STOUTNESS * typical)
         rod = max(float(length), 2.0 * radius)
         mass = DENSITY * np.pi * radius**2 * rod
         along = end / length if length > 0 else np.array([0.0, 0.0, 1.0])

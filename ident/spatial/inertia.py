@@ -124,6 +124,8 @@ class Consistency:
                 "triangle inequality fails: the two smaller principal moments sum to "
                 f"{-self.triangle_gap:.6g} kg m^2 less than the largest ({c:.6g} kg m^2)"
             )
+        if not found and not self.consistent:
+            found.append("the pseudo-inertia is not positive semidefinite, by rounding only")
         return found
 
 

@@ -172,7 +172,6 @@ def _parse(block: list[bytes], name: str, line: int, wanted: list[int], text: Te
             decimal=text.decimal,
             usecols=sorted(set(wanted)),
             dtype=dtype,
-            float_precision="round_trip",
             skip_blank_lines=False,
             index_col=False,
             encoding="utf-8",

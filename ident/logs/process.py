@@ -121,7 +121,10 @@ class Processing:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Filtered signals of a whole log with, in first..stop, the samples that belong to the motion."""
+    """Filtered signals of a log, or of a part of one.
+
+    Samples begin..end belong to the recording's motion, as far as the part shows; first..stop are the part's own.
+    """
 
     t: Array
     q: Array
@@ -130,6 +133,8 @@ class Prepared:
     tau: Array
     first: int
     stop: int
+    begin: int
+    end: int
 
 
 def process(log: Log, processing: Processing) -> Motion:
@@ -140,14 +145,18 @@ def process(log: Log, processing: Processing) -> Motion:
     does not allow, such as a cut-off above its Nyquist frequency, or when nothing is left.
     """
     rate = processing.nominal_rate_hz or log.rate_hz
-    ready = prepare(log, processing, rate)
+    ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
         raise LogError("nothing is left after edges and window", file=log.file, key=log.name)
     return motion(log.name, ready, processing, ready.first, ready.stop)
 
 
-def prepare(log: Log, p: Processing, rate_hz: float) -> Prepared:
-    """Do all steps up to edges and window; `rate_hz` is what the filters are designed for (before resampling)."""
+def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) -> Prepared:
+    """Do all steps up to edges and window.
+
+    `rate_hz` is what the filters are designed for (before resampling); `ends`: whether the log's first and last row are
+    the recording's.
+    """
     n = log.n
     known = undelayed(log.t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
     t, q, qd, tau, rate = log.t, log.q, log.qd, known[0], rate_hz
@@ -162,22 +171,24 @@ def prepare(log: Log, p: Processing, rate_hz: float) -> Prepared:
     q, qd, qdd = _derivatives(log, p, t, (q, qd), rate)
     tau = _low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
 
-    # which samples belong to the motion: torque known, not a neighbouring part's, not at an edge, in the window
-    before, after = log.margin
+    # which samples belong to the motion: torque known, in the window, not at an edge of the recording
     edge_s, edge_samples = _ends(p.edge_s), _ends(p.edge_samples)
-    first = int(np.searchsorted(t, max(from_s, log.t[before]) - 1e-9))
-    stop = int(np.searchsorted(t, min(to_s, log.t[-1]) + 1e-9, side="right"))
-    if after:
-        stop = min(stop, int(np.searchsorted(t, log.t[-after] - 1e-9)))
-    if before == 0:
-        first = max(first + int(edge_samples[0]), int(np.searchsorted(t, log.t[0] + edge_s[0] - 1e-9)))
-    if after == 0:
-        stop = min(stop - int(edge_samples[1]), int(np.searchsorted(t, log.t[-1] - edge_s[1] + 1e-9, side="right")))
-    if p.start_s is not None:
-        first = max(first, int(np.searchsorted(t, p.start_s - 1e-9)))
-    if p.stop_s is not None:
-        stop = min(stop, int(np.searchsorted(t, p.stop_s - 1e-9)))
-    return Prepared(t, q, qd, qdd, tau, first, stop)
+    begin, end = _index(t, from_s), _index(t, to_s, after=True)
+    if ends[0]:
+        begin = max(begin + int(edge_samples[0]), _index(t, log.t[0] + edge_s[0]))
+    if ends[1]:
+        end = min(end - int(edge_samples[1]), _index(t, log.t[-1] - edge_s[1], after=True))
+    begin = max(begin, _index(t, -inf if p.start_s is None else p.start_s))
+    end = min(end, _index(t, inf if p.stop_s is None else p.stop_s))
+    before, after = log.margin
+    first = max(begin, _index(t, log.t[before]))
+    stop = min(end, _index(t, log.t[-after]) if after else len(t))
+    return Prepared(t, q, qd, qdd, tau, first, stop, begin, end)
+
+
+def _index(t: Array, time: float, after: bool = False) -> int:
+    """Return the first sample at `time` or later (`after`: later than `time`); stamps within 1 ns are equal."""
+    return int(np.searchsorted(t, time + 1e-9 if after else time - 1e-9))
 
 
 def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> Motion:

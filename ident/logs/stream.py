@@ -37,16 +37,14 @@ def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_
             else:
                 held.append(part)
                 end += len(part.t)
-        if own >= end:
-            return
         log = held[0] if len(held) == 1 else _joined(held)
         stop = end if ended and end - own < rows + max(3, rows // 2) else own + rows
         a, b = max(start, own - overlap), min(end, stop + overlap)
         yield _cut(log, a - start, b - start, (own - a, b - stop))
         own = stop
-        held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
         if own >= end:
             return
+        held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
 
 
 def iter_motions(
@@ -73,29 +71,20 @@ def iter_motions(
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
     lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0
-    overlap = memory(processing, rate) + ceil(lead * grid)
+    edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
+    overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
     done = 0  # samples of the motion that have been yielded
     for log in iter_logs(manifest, recording, robot, rows, overlap):
-        ready = prepare(log, processing, rate)
+        ready = prepare(log, processing, rate, (log.margin[0] < overlap, log.margin[1] < overlap))
         own = ready.stop - ready.first
         if own <= 0:
-            if log.margin[0] == 0 or log.margin[1] == 0:
-                _refuse_long_edges(log, processing)
             continue
-        before = min(ready.first, lead, done)
-        before -= (before - done) % thin  # the part begins where the whole motion's thinning has a row
-        after = min(len(ready.t) - ready.stop, lead) if log.margin[1] else 0
-        if processing.stop_s is not None and ready.stop < len(ready.t):
-            after = min(after, int(np.searchsorted(ready.t, processing.stop_s - 1e-9)) - ready.stop)
-        part = motion(log.name, ready, processing, ready.first - max(before, 0), ready.stop + max(after, 0))
+        before = min(ready.first - ready.begin, lead, done)
+        before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
+        after = min(ready.end - ready.stop, lead)
+        part = motion(log.name, ready, processing, ready.first - before, ready.stop + after)
         done += own
         yield part
-
-
-def _refuse_long_edges(log: Log, p: Processing) -> None:
-    for key in ("edge_s", "edge_samples"):
-        if np.any(np.asarray(getattr(p, key)) > 0):
-            raise LogError("is longer than a whole part", file=log.file, key=key, fix="Stream with more rows per part")
 
 
 def _mean_rate(manifest: Manifest, recording: str, robot: Robot, rows: int) -> float:

@@ -1,0 +1,39 @@
+"""What the tests of logs share: a two-joint robot, the folder of the real logs, and logs made up."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ident.logs import Log, Manifest, read_manifest
+from ident.robot.dh import MDHJoint, from_mdh
+
+ROOT = Path(__file__).parents[1]
+TWO = from_mdh("two", [MDHJoint(), MDHJoint(a=1.0)])
+
+
+def real_data(name: str) -> Path:
+    """Return a folder of the real logs; they must be there: set IDENT_DATA, or keep them in ../shared/data."""
+    folder = Path(os.environ.get("IDENT_DATA") or ROOT.parent / "shared" / "data") / name
+    assert folder.is_dir(), f"the real logs are missing: {folder} (set IDENT_DATA)"
+    return folder
+
+
+def real_manifest(name: str, monkeypatch) -> Manifest:
+    manifest = read_manifest(ROOT / "datasets" / name / "dataset.toml")
+    monkeypatch.setenv("IDENT_DATA", str(real_data(manifest.folder.split("/")[1]).parent.resolve()))
+    return manifest
+
+
+def smooth(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a motion of two joints with its exact derivatives."""
+    w = np.array([1.3, 2.1])
+    x = t[:, None] * w + np.array([0.0, 0.4])
+    q = np.sin(x) + 0.3 * np.sin(3 * x)
+    return q, w * (np.cos(x) + 0.9 * np.cos(3 * x)), -(w**2) * (np.sin(x) + 2.7 * np.sin(3 * x))
+
+
+def made_up(t: np.ndarray, **changes) -> Log:
+    q, qd, _ = smooth(t)
+    good = {"name": "run", "t": t, "q": q, "qd": qd, "tau": 2.0 * np.cos(q), "joints": TWO.joint_names}
+    return Log(**(good | changes))

@@ -1,0 +1,164 @@
+"""Every broken manifest and log of tests/broken/logs gives its exact message."""
+
+import contextlib
+import tomllib
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from logs_data import TWO
+
+from ident.errors import LogError
+from ident.logs import read_log, read_manifest
+
+FOLDER = Path(__file__).parent / "broken" / "logs"
+EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
+SOUND = {"expected.toml", "expected.xlsx", "good.toml", "good.csv", "short.csv"}
+
+
+def read(path: Path):
+    if path.suffix == ".toml":
+        return read_log(read_manifest(path), "run", TWO)
+    manifest = read_manifest(FOLDER / "good.toml")
+    return read_log(replace(manifest, recordings=(replace(manifest.recordings[0], file=path.name),)), "run", TWO)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_broken_file_gives_its_message(name):
+    with pytest.raises(LogError) as caught:
+        read(FOLDER / name)
+    assert str(caught.value) == EXPECTED[name]
+
+
+def test_every_file_is_expected():
+    assert {p.name for p in FOLDER.iterdir()} == EXPECTED.keys() | SOUND
+    assert len(EXPECTED) >= 45
+
+
+def test_the_sound_one_is_read():
+    log = read(FOLDER / "good.toml")
+    assert log.q.shape == (12, 2)
+    assert log.where([3]) == "row 4 (line 4)"
+
+
+MANIFEST = """
+[dataset]
+name = "two"
+[signals]
+time = {{ column = "t", unit = "s" }}
+position = {{ array = "q", unit = "rad" }}
+torque = {{ array = "tau", unit = "N m" }}
+[[recording]]
+name = "run"
+file = "{file}"
+"""
+GOOD = {"t": np.arange(5) / 10, "q": np.eye(5)[:, :2], "tau": np.ones((5, 2))}
+
+
+def in_folder(folder: Path, file: str, manifest: str = MANIFEST):
+    (folder / "dataset.toml").write_text(manifest.format(file=file))
+    return read_log(read_manifest(folder / "dataset.toml"), "run", TWO)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"tau": np.ones((4, 2))}, "x.npz: its arrays have 4 and 5 rows."),
+    ({"q": np.ones((5, 3))}, "dataset.toml: position has 3 columns, robot 'two' has 2 joints."
+     " Name one column per joint, in the order joint1, joint2."),
+    ({"q": np.array([["a", "b"]] * 5)}, "x.npz: array 'q' holds <U1, wanted real numbers."),
+    ({"q": np.ones((5, 2)) * 1j}, "x.npz: array 'q' holds complex128, wanted real numbers."),
+    ({"q": np.ones((5, 2, 2))}, "x.npz: array 'q' has shape (5, 2, 2), wanted rows and columns."),
+    ({"t": np.ones((5, 2))},
+     "x.npz: array 't' has 2 columns, wanted one. Give array = 't' with columns = [...]."),
+    ({"q": np.array([[None, 1]] * 5)}, "x.npz: holds Python objects, which are never loaded."
+     " Save plain arrays of numbers."),
+    ({"q": np.vstack([np.eye(2), [[np.nan, 1]], np.eye(2)])}, "x.npz, position of joint1: no finite number at row 3."
+     " Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently."),
+])  # fmt: skip
+def test_broken_npz(tmp_path, change, message):
+    np.savez(tmp_path / "x.npz", **(GOOD | change))
+    with pytest.raises(LogError) as caught:
+        in_folder(tmp_path, "x.npz")
+    assert str(caught.value) == message
+
+
+def test_missing_array_names_the_nearest(tmp_path):
+    np.savez(tmp_path / "x.npz", t=GOOD["t"], q=GOOD["q"], taus=GOOD["tau"])
+    with pytest.raises(LogError, match=r"x.npz: there is no array 'tau'; did you mean 'taus'\?"):
+        in_folder(tmp_path, "x.npz")
+
+
+@pytest.mark.parametrize("suffix", ["npz", "mat", "parquet"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_damaged_binary_files_give_log_errors(tmp_path_factory, suffix, data):
+    """Whatever bytes are changed or cut, the answer is a log or a LogError, never a traceback from a library."""
+    folder = tmp_path_factory.getbasetemp()
+    path = folder / f"x.{suffix}"
+    manifest = MANIFEST
+    if suffix == "npz":
+        np.savez(path, **GOOD)
+    elif suffix == "mat":
+        import scipy.io
+
+        scipy.io.savemat(path, GOOD)
+    else:
+        import pandas as pd
+
+        pd.DataFrame(np.column_stack(list(GOOD.values())), columns=list("tabcd")).to_parquet(path)
+        manifest = manifest.replace('array = "q"', 'columns = ["a", "b"]').replace('array = "tau"', "columns = [4, 5]")
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(raw[: data.draw(st.integers(len(raw) // 2, len(raw)))])
+    with contextlib.suppress(LogError):  # any other exception fails
+        in_folder(folder, path.name, manifest)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_damaged_text_gives_log_errors(tmp_path_factory, data):
+    folder = tmp_path_factory.getbasetemp()
+    for name in ("good.toml", "good.csv"):
+        text = (FOLDER / name).read_text()
+        at = data.draw(st.integers(0, len(text)))
+        junk = data.draw(st.text(max_size=6))
+        text = text[:at] + junk + text[data.draw(st.integers(at, min(len(text), at + 6))) :]
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    with contextlib.suppress(LogError):  # any other exception fails
+        read_log(read_manifest(folder / "good.toml"), "run", TWO)
+
+
+def test_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "secret.csv").write_text((FOLDER / "good.csv").read_text())
+    (tmp_path / "data" / "good.csv").symlink_to(tmp_path / "secret.csv")
+    (tmp_path / "data" / "dataset.toml").write_text((FOLDER / "good.toml").read_text())
+    with pytest.raises(LogError, match=r"'good\.csv' lies outside the data folder"):
+        read_log(read_manifest(tmp_path / "data" / "dataset.toml"), "run", TWO)
+
+
+def test_archive_that_is_no_npz(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("t.npy", b"nothing")
+    with pytest.raises(LogError, match=r"x.npz: "):
+        in_folder(tmp_path, "x.npz")
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"t": np.array([0.0, 1.0, 1.0, 3.0])}, "time: does not increase at row 3: 1 s after 1 s."),
+    ({"q": np.ones((4, 3))}, "run: has 3 columns for 2 joints."),
+    ({"tau": np.ones((3, 2))}, "run: tau must have shape (4, 2), got (3, 2)."),
+    ({"q": np.ones(4)}, "run: q must have shape (samples, joints), got (4,)."),
+    ({"tau": [["a", "b"]] * 4}, "run: tau must be numbers."),
+])  # fmt: skip
+def test_log_refuses(change, message):
+    from ident.logs import Log
+
+    good = {"t": np.arange(4.0), "q": np.ones((4, 2)), "tau": np.ones((4, 2)), "joints": TWO.joint_names}
+    with pytest.raises(LogError) as caught:
+        Log(name="run", **(good | change))
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,120 @@
+"""check_log finds what was planted, with the rows of the file, and nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from logs_data import TWO, made_up
+
+from ident.errors import LogError
+from ident.logs import check_log
+from ident.logs.check import position_quantum
+from ident.logs.log import spans
+from ident.robot import Limits
+
+T = np.arange(2000) / 250
+LIMITED = replace(
+    TWO, joints=tuple(replace(j, limits=Limits(lower=-1.5, upper=1.5, velocity=8.0, effort=3.0)) for j in TWO.joints)
+)
+
+
+def kinds(log, robot=LIMITED):
+    return [f.kind for f in check_log(log, robot).findings]
+
+
+def finding(log, kind, robot=LIMITED):
+    (found,) = [f for f in check_log(log, robot).findings if f.kind == kind]
+    return found
+
+
+def test_a_sound_log_has_no_findings():
+    report = check_log(made_up(T), LIMITED)
+    assert report.findings == ()
+    assert report.steps == ((pytest.approx(0.004), 1999),)
+    assert report.dt_median == pytest.approx(0.004)
+    assert report.duration == pytest.approx(7.996)
+    assert report.quantum == (None, None)
+
+
+def test_dropped_rows_gap_and_short_step():
+    keep = np.r_[0:500, 503:2000]
+    log = made_up(T[keep], first_row=10)
+    found = finding(log, "dropped rows")
+    assert found.rows == (509,)
+    assert found.message == "3 rows seem to be missing after row 509 (16 ms), where 4 ms is usual"
+    late = T.copy()
+    late[800:] += 0.0026
+    found = finding(made_up(late), "gap")
+    assert found.rows == (800,)
+    assert found.message == "a gap after row 800 (6.6 ms), where 4 ms is usual"
+    early = T.copy()
+    early[700] = early[699] + 1e-3
+    assert finding(made_up(early), "short step").rows == (701,)
+
+
+def test_irregular_sampling():
+    steps = np.where(np.arange(1999) % 3 == 0, 0.012, 0.010)
+    log = made_up(np.r_[0, np.cumsum(steps)])
+    assert kinds(log) == ["irregular sampling"]
+    assert finding(log, "irregular sampling").message.startswith(
+        "the time steps differ: 10 ms 1332 times, 12 ms 667 times"
+    )
+
+
+def test_repeats():
+    log = made_up(T)
+    twice = np.r_[0:300, 299, 300:1999]
+    doubled = replace(log, q=log.q[twice], qd=log.qd[twice], tau=log.tau[twice])
+    assert finding(doubled, "repeated rows").rows == (301,)
+    stale = replace(log, q=log.q[twice])
+    assert finding(stale, "repeated position").rows == (301,)
+
+
+def test_limits():
+    log = made_up(T)
+    tight = replace(LIMITED, joints=(replace(LIMITED.joints[0], limits=Limits(-0.9, 1.5, 8.0, 3.0)), LIMITED.joints[1]))
+    found = finding(log, "position limit", tight)
+    assert found.rows == tuple(int(i) + 1 for i in np.flatnonzero(log.q[:, 0] < -0.9 - 1e-6 - 1.5e-3))
+    assert "position of 'joint1' reaches" in found.message
+    weak = Limits(-1.5, 1.5, 1.0, 1.9)
+    weak = replace(LIMITED, joints=tuple(replace(j, limits=weak) for j in LIMITED.joints))
+    assert kinds(log, weak) == ["effort limit", "velocity limit"] * 2
+
+
+def test_units():
+    log = made_up(T)
+    degrees = replace(log, q=np.rad2deg(log.q), qd=np.rad2deg(log.qd))
+    assert "is it in degrees" in next(f.message for f in check_log(degrees, LIMITED).findings if f.kind == "unit")
+    speed = replace(log, qd=np.rad2deg(log.qd) / 20, q=log.q / 20)
+    messages = [f.message for f in check_log(speed, LIMITED).findings if f.kind == "unit"]
+    assert messages[0] == "velocity of 'joint1' is 57.3 times the change of its position per second (degrees?)"
+    flipped = replace(log, qd=-log.qd)
+    assert kinds(flipped) == ["sign", "sign"]
+    raw = replace(log, tau=log.tau / 100)
+    assert "is it a current without its gain" in check_log(raw, LIMITED).findings[0].message
+    big = replace(log, tau=log.tau * 1000)
+    assert [f.kind for f in check_log(big, LIMITED).findings].count("unit") == 2
+
+
+def test_quantum():
+    q = made_up(T).q[:, 0]
+    assert position_quantum(q) is None
+    for step in (1e-4, 2 * np.pi / 4096, 5e-8):
+        coarse = np.round(q * step / 1e-4 / step) * step
+        assert position_quantum(coarse) == pytest.approx(step, rel=1e-6)
+    log = made_up(T)
+    found = [f for f in check_log(replace(log, q=np.round(log.q, 3)), LIMITED).findings if f.kind == "coarse position"]
+    assert found[0].message == (
+        "position of 'joint1' comes in steps of 0.001 rad (noise of 0.00029 rad rms);"
+        " one step per sample is 0.25 rad/s: low-pass it"
+    )
+
+
+def test_another_robot_is_refused():
+    with pytest.raises(LogError, match="run: has 2 joints, robot 'one' has 1"):
+        check_log(made_up(T), replace(TWO, name="one", joints=TWO.joints[:1], links=TWO.links[:1], inertials=None))
+
+
+def test_spans():
+    assert spans([3, 7, 8, 9]) == "3, 7-9"
+    assert spans(range(1, 41, 2)) == "1, 3, 5, 7, 9, 11 and 14 more"

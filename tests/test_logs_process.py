@@ -1,0 +1,353 @@
+"""Processing: zero phase, derivative orders, thinning, delay, resampling, masks, edges, segments, streaming."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from logs_data import TWO, made_up, smooth
+
+from ident.errors import LogError
+from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
+from ident.logs.blocks import segment_length, split
+from ident.logs.differentiate import central, fourier_fit, savitzky_golay
+from ident.logs.filter import low_pass, memory
+from ident.logs.mask import moving
+from ident.logs.resample import resample
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 8), st.floats(5, 100), st.floats(0.3, 2.0), st.floats(0, 6.28))
+def test_filter_is_zero_phase_with_the_squared_butterworth_gain(order, cutoff, ratio, phase):
+    """A sine comes out with gain 1 / (1 + (f / fc)^(2 n)), bilinear frequencies, and no delay at all."""
+    rate, f = 1000.0, ratio * cutoff
+    t = np.arange(6000) / rate
+    x = np.sin(2 * np.pi * f * t + phase)
+    y = low_pass(x[:, None], cutoff, rate, order)[:, 0]
+    middle = slice(2500, 3500)
+    basis = np.exp(-2j * np.pi * f * t[middle]) * np.hanning(1000)
+    response = (y[middle] @ basis) / (x[middle] @ basis)
+    warped = np.tan(np.pi * f / rate) / np.tan(np.pi * cutoff / rate)
+    assert response.real == pytest.approx(1 / (1 + warped ** (2 * order)), abs=2e-4)
+    assert abs(response.imag) < 2e-4
+
+
+def test_filter_forgets_after_its_memory():
+    x = np.zeros((4001, 1))
+    x[2000] = 1.0
+    y = np.abs(low_pass(x, 20.0, 1000.0, 4)[:, 0])
+    m = memory(20.0, 1000.0, 4)
+    assert y[: 2000 - m].max() < 1e-10 < y[2000 - m // 2]
+
+
+def test_cut_off_above_nyquist_is_refused():
+    with pytest.raises(LogError) as caught:
+        process(made_up(np.arange(100) / 100), Processing(torque_hz=50))
+    assert str(caught.value) == (
+        "torque_hz: a cut-off of 50 Hz is not below the Nyquist frequency 50 Hz of a recording sampled at 100 Hz."
+        " Choose a cut-off below 50 Hz, or leave the filter out."
+    )
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.3])
+def test_central_difference_is_of_second_order(jitter):
+    errors = []
+    for n in (200, 400, 800):
+        t = np.linspace(0, 2, n)
+        t = t + jitter / n * np.sin(50 * np.linspace(0, 2, n))  # smooth, so that the steps shrink alike
+        q, qd, _ = smooth(t)
+        errors.append(np.abs(central(q, t) - qd).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all((orders > 1.8) & (orders < 2.3))
+
+
+@given(st.lists(st.floats(1e-4, 1.0), min_size=3, max_size=30), st.floats(-5, 5), st.floats(-5, 5))
+def test_central_difference_is_exact_for_parabolas_on_any_steps(steps, a, b):
+    t = np.cumsum(steps)
+    q = (a * t**2 + b * t)[:, None]
+    np.testing.assert_allclose(central(q, t)[:, 0], 2 * a * t + b, atol=1e-8 * (1 + t[-1]) ** 2 / min(steps))
+
+
+def test_savitzky_golay_is_exact_for_its_polynomials():
+    t = np.arange(60) / 50
+    q = np.column_stack([t**3 - t, 2 * t**2])
+    np.testing.assert_allclose(savitzky_golay(q, t, 9, 3, 1), np.column_stack([3 * t**2 - 1, 4 * t]), atol=1e-10)
+    np.testing.assert_allclose(savitzky_golay(q, t, 9, 3, 2), np.column_stack([6 * t, 0 * t + 4]), atol=1e-8)
+    with pytest.raises(LogError, match=r"needs uniform samples, but the time steps go from 0.01 to 0.03 s"):
+        savitzky_golay(q, np.where(np.arange(60) == 30, t - 0.01, t), 9, 3, 1)
+
+
+def test_fourier_fit_is_exact_on_irregular_times():
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0, 5, 400))
+    w = 2 * np.pi / 4
+    q = 0.3 + np.sin(w * t) - 0.2 * np.cos(5 * w * t)
+    fit = fourier_fit(t, q[:, None], 4.0, 5)
+    np.testing.assert_allclose(fit(t)[:, 0], q, atol=1e-12)
+    np.testing.assert_allclose(fit(t, 1)[:, 0], w * np.cos(w * t) + w * np.sin(5 * w * t), atol=1e-10)
+    np.testing.assert_allclose(fit(t, 2)[:, 0], -(w**2) * np.sin(w * t) + 5 * w**2 * np.cos(5 * w * t), atol=1e-9)
+    with pytest.raises(LogError, match="less than the period of 6 s"):
+        fourier_fit(t, q[:, None], 6.0, 5)
+    with pytest.raises(LogError, match="is not below the Nyquist frequency"):
+        fourier_fit(t, q[:, None], 4.0, 500)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(2, 13), min_size=1, max_size=2), st.integers(600, 900), st.integers(0, 2**31))
+def test_thinning_commutes_with_linear_combinations(factors, rows, seed):
+    """Which is why regressor and torque are thinned alike: decimate(Y) theta = decimate(Y theta)."""
+    rng = np.random.default_rng(seed)
+    Y, theta = rng.standard_normal((rows, 2, 5)), rng.standard_normal(5)
+    thin = decimate(Y, factors)
+    np.testing.assert_allclose(thin @ theta, decimate(Y @ theta, factors), atol=1e-11)
+    left = rows
+    for factor in factors:
+        left = -(-left // factor)
+    assert thin.shape == (left, 2, 5)
+
+
+def test_thinning_keeps_slow_and_drops_fast_signals_in_phase():
+    t = np.arange(20000) / 1000
+    x = np.column_stack([np.sin(2 * np.pi * 3 * t), np.sin(2 * np.pi * 120 * t), np.ones_like(t)])
+    y, middle = decimate(x, [10]), slice(300, -300)
+    assert np.abs(y[middle, 0] - x[::10, 0][middle]).max() < 0.012  # 0.05 dB ripple, twice
+    assert np.abs(y[middle, 1]).max() < 1e-3
+    assert len(y) == 2000
+    for bad in (1, 14, 2.5, True):
+        with pytest.raises(LogError, match="wanted a whole number from 2 to 13"):
+            decimate(x, [bad])
+    with pytest.raises(LogError, match="27 rows are too few to be thinned by 2"):
+        decimate(x[:27], [2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-0.03, 0.03), st.booleans())
+def test_delay_is_taken_out(delay, irregular):
+    """tau recorded `delay` late comes back in step with q, fractions of a sample included."""
+    rng = np.random.default_rng(3)
+    t = np.arange(400) / 200 + (rng.uniform(-1e-3, 1e-3, 400) if irregular else 0)
+    t = t - t[0]
+    log = made_up(t, tau=np.cos(smooth(t - delay)[0]))
+    motion = process(log, Processing(delay_s=delay))
+    np.testing.assert_allclose(motion.tau, np.cos(motion.q), atol=2e-4 if irregular else 2e-5)
+    assert len(motion.t) >= len(t) - np.ceil(abs(delay) * 200 * (1.3 if irregular else 1) + 2)
+
+
+def test_delay_by_whole_samples_is_exact_and_per_joint():
+    t = np.arange(100) / 100
+    tau = np.random.default_rng(0).standard_normal((100, 2))
+    motion = process(made_up(t, tau=tau), Processing(delay_s=(0.03, -0.02)))
+    np.testing.assert_allclose(motion.t, t[2:-3], atol=1e-12)
+    np.testing.assert_allclose(motion.tau[:, 0], tau[5:, 0], atol=1e-11)
+    np.testing.assert_allclose(motion.tau[:, 1], tau[:-5, 1], atol=1e-11)
+
+
+def test_resampling_does_not_fold():
+    rng = np.random.default_rng(2)
+    t = np.arange(5000) / 1000 + rng.uniform(-2e-4, 2e-4, 5000)
+    t -= t[0]
+    slow, fast = np.sin(2 * np.pi * 2 * t), np.sin(2 * np.pi * 97 * t)
+    grid, x = resample(t, np.column_stack([slow, fast]), 100.0, "cubic", 1000.0)
+    np.testing.assert_allclose(grid * 100, np.round(grid * 100), atol=1e-9)
+    middle = slice(60, -60)
+    assert np.abs(x[middle, 0] - np.sin(4 * np.pi * grid[middle])).max() < 1e-4
+    assert np.abs(x[middle, 1]).max() < 2e-3  # would be a 3 Hz sine of amplitude 1 by plain interpolation
+    up, y = resample(t, slow[:, None], 2500.0, "cubic", 1000.0)
+    assert np.abs(y[5:-5, 0] - np.sin(4 * np.pi * up[5:-5])).max() < 1e-7
+
+
+def test_cubic_over_a_burst_is_refused():
+    t = np.r_[np.arange(50), 49.001] / 100
+    with pytest.raises(LogError, match=r"a cubic through their noise would swing. Set interpolation = 'linear'"):
+        process(made_up(t), Processing(resample_hz=100))
+    assert process(made_up(t), Processing(resample_hz=100, interpolation="linear")).q.shape == (50, 2)
+
+
+def test_derivatives_of_a_filtered_motion():
+    t = np.arange(4000) / 500
+    _, qd, qdd = smooth(t)
+    for p in (
+        Processing(position_hz=60),
+        Processing(velocity="measured", velocity_hz=60, acceleration_hz=60),
+        Processing(derivative="savgol", savgol_window=15, savgol_degree=4),
+        Processing(velocity="measured", derivative="savgol", savgol_window=15, savgol_degree=4),
+    ):
+        motion = process(made_up(t), p)
+        middle = slice(200, -200)
+        assert np.abs(motion.qd[middle] - qd[middle]).max() < 2e-3
+        assert np.abs(motion.qdd[middle] - qdd[middle]).max() < 2e-2
+
+
+def test_measured_velocity_must_be_there():
+    with pytest.raises(LogError, match="velocity = 'measured': no velocity was measured"):
+        process(made_up(np.arange(50) / 50, qd=None), Processing(velocity="measured"))
+
+
+def test_edges_and_window():
+    t = np.arange(1000) / 100
+    log = made_up(t)
+    np.testing.assert_allclose(process(log, Processing(edge_samples=(50, 10))).t, t[50:-10])
+    np.testing.assert_allclose(process(log, Processing(edge_s=0.5)).t, t[50:-50])
+    one = process(log, Processing(position_hz=5, start_s=1.0, stop_s=5.0))
+    two = process(log, Processing(position_hz=5, start_s=5.0))
+    np.testing.assert_allclose(np.r_[one.t, two.t], t[100:])  # no sample in both, none lost
+    np.testing.assert_allclose(np.r_[one.q, two.q], process(log, Processing(position_hz=5)).q[100:])
+    with pytest.raises(LogError, match="run: nothing is left after edges and window"):
+        process(log, Processing(edge_s=6))
+
+
+def test_masks_work_on_the_thinned_velocity():
+    t = np.arange(3000) / 300
+    motion = process(made_up(t), Processing(decimation=(5, 2), min_speed=(0.5, 0.8), standstill=0.3))
+    slow = decimate(motion.qd, (5, 2))
+    assert motion.keep.shape == (300, 2)
+    np.testing.assert_array_equal(motion.keep, (np.abs(slow) >= [0.5, 0.8]))
+    keep = moving(np.array([[0.0, 0.0], [0.0, 1.0], [0.2, 0.0]]), np.zeros(2), np.array([0.1, 0.1]))
+    assert keep.tolist() == [[False, False], [True, True], [True, True]]
+
+
+@given(st.integers(0, 500), st.integers(1, 5000), st.floats(0.1, 6000))
+def test_segments_share_out_all_rows(first, rows, length):
+    blocks = split(first, first + rows, length)
+    assert blocks[0][0] == first
+    assert blocks[-1][1] == first + rows
+    assert all(a[1] == b[0] for a, b in pairwise(blocks))
+    sizes = [b - a for a, b in blocks]
+    assert max(sizes) - min(sizes) <= 1
+    assert len(blocks) == 1 or min(sizes) >= np.floor(length)
+
+
+def test_segment_rule():
+    assert segment_length(9.0, np.inf) == 1.0
+    assert segment_length(60.0, 100.0) == 4.0
+    assert segment_length(10.0, 2.5) == 2.0
+    t = np.arange(6000) / 100
+    assert len(process(made_up(t), Processing(position_hz=10)).blocks) == 15
+    assert len(process(made_up(t), Processing(segment_s=2.0)).blocks) == 30
+    assert process(made_up(t), Processing(decimation=(10,))).blocks[-1][1] == 600
+
+
+@pytest.mark.parametrize(("settings_", "message"), [
+    ({"position_hz": -1}, "position_hz: is -1, wanted a number above 0"),
+    ({"derivative": "spline"}, "derivative: is 'spline', wanted one of: central, savgol, fourier"),
+    ({"derivative": "fourier"}, "derivative = 'fourier': needs fourier_period_s and fourier_harmonics"),
+    ({"derivative": "fourier", "fourier_period_s": 1.0, "fourier_harmonics": 2, "position_hz": 5.0},
+     "derivative = 'fourier': takes velocity and acceleration from the fitted series"),
+    ({"derivative": "savgol", "savgol_window": 10}, "savgol_window: a window of 10 samples and degree 3 do not fit"),
+    ({"decimation": (20,)}, "decimation: a decimation factor is 20, wanted a whole number from 2 to 13"),
+    ({"edge_s": (1, 2, 3)}, "edge_s: has 3 values, wanted one or (start, end)"),
+    ({"start_s": 3.0, "stop_s": 3.0}, "start_s: start_s 3 is not before stop_s 3"),
+    ({"min_speed": (0.1, -0.1)}, "min_speed: is (0.1, -0.1), wanted numbers that are 0 or more"),
+    ({"delay_s": float("nan")}, "delay_s: is nan, wanted finite numbers"),
+    ({"order": 0}, "order: is 0, wanted 1 to 20"),
+])  # fmt: skip
+def test_processing_refuses(settings_, message):
+    with pytest.raises(LogError) as caught:
+        Processing(**settings_)
+    assert str(caught.value).startswith(message)
+
+
+def test_values_per_joint_must_fit():
+    with pytest.raises(LogError, match="min_speed: has 3 values, the recording has 2 joints"):
+        process(made_up(np.arange(50) / 50), Processing(min_speed=(1, 2, 3)))
+
+
+# Streaming ------------------------------------------------------------------------------------------------------------
+
+MANIFEST = """
+[dataset]
+name = "long"
+[signals]
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+velocity = { columns = [4, 5], unit = "rad/s" }
+torque = { columns = [6, 7], unit = "N m" }
+[[recording]]
+name = "parquet"
+file = "x.parquet"
+[[recording]]
+name = "csv"
+file = "x.csv"
+[[recording]]
+name = "cut"
+file = "x.csv"
+rows = [11, 9011]
+"""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    import pandas as pd
+
+    folder, rng, n = tmp_path_factory.mktemp("long"), np.random.default_rng(5), 12001
+    t = np.arange(n) / 1000 + rng.uniform(-2e-4, 2e-4, n)
+    q, qd, _ = smooth(t)
+    table = np.column_stack([t, q, qd, np.cos(q)]) + np.r_[0, 1e-5 * np.ones(4), 0.1, 0.1] * rng.standard_normal((n, 7))
+    frame = pd.DataFrame(table, columns=list("tabcdef"))
+    frame.to_parquet(folder / "x.parquet", row_group_size=700)
+    frame.to_csv(folder / "x.csv", header=False, index=False)
+    (folder / "dataset.toml").write_text(MANIFEST)
+    return read_manifest(folder / "dataset.toml")
+
+
+@pytest.mark.parametrize("recording", ["parquet", "csv", "cut"])
+@pytest.mark.parametrize(("rows", "overlap"), [(1000, 0), (1700, 300), (500, 1200), (50_000, 10), (3000, 1)])
+def test_parts_are_the_whole_log(long, recording, rows, overlap):
+    whole = read_log(long, recording, TWO)
+    parts = list(iter_logs(long, recording, TWO, rows, overlap))
+    own = [slice(p.margin[0], len(p.t) - p.margin[1]) for p in parts]
+    for what in ("t", "q", "qd", "tau"):
+        joined = np.concatenate([getattr(p, what)[s] for p, s in zip(parts, own, strict=True)])
+        np.testing.assert_array_equal(joined, getattr(whole, what))
+    for p in parts:
+        np.testing.assert_array_equal(p.q, whole.q[p.first_row - whole.first_row :][: len(p.t)])
+        assert p.margin[0] == min(overlap, p.first_row + p.margin[0] - whole.first_row)
+    assert parts[-1].margin[1] == 0
+
+
+@pytest.mark.parametrize("p", [
+    Processing(),
+    Processing(position_hz=30, torque_hz=50, edge_samples=50),
+    Processing(position_hz=30, decimation=(10,)),
+    Processing(position_hz=30, decimation=(5, 4), edge_s=0.3, min_speed=0.4, delay_s=0.00225),
+    Processing(resample_hz=200, position_hz=20, decimation=(5,)),
+    Processing(resample_hz=1000, velocity="measured", velocity_hz=30, acceleration_hz=30, start_s=3, stop_s=8),
+    Processing(derivative="savgol", resample_hz=500, delay_s=-0.01),
+    Processing(position_hz=40, edge_s=(2.9, 4.1), decimation=(10,)),
+], ids=str)  # fmt: skip
+def test_streamed_motions_are_the_whole_motion(long, p):
+    whole = process(read_log(long, "parquet", TWO), p)
+    parts = list(iter_motions(long, "parquet", TWO, p, rows=2500))
+    assert len(parts) > 1
+
+    def own(motion, what):
+        return decimate(getattr(motion, what), p.decimation)[motion.blocks[0][0] : motion.blocks[-1][1]]
+
+    for what in ("t", "q", "qd", "qdd", "tau"):
+        streamed = np.concatenate([own(m, what) for m in parts])
+        reference = decimate(getattr(whole, what), p.decimation)
+        assert streamed.shape == reference.shape
+        error = np.abs(streamed - reference).max() / np.abs(reference).max()
+        assert error < 1e-9, (what, error)
+    keep = np.concatenate([m.keep[m.blocks[0][0] : m.blocks[-1][1]] for m in parts])
+    assert np.mean(keep != whole.keep) < 1e-3
+    for m in parts:
+        outside = np.ones(m.rows, dtype=bool)
+        outside[m.blocks[0][0] : m.blocks[-1][1]] = False
+        assert not m.keep[outside].any()  # no row is counted twice
+
+
+def test_fourier_fit_cannot_be_streamed(long):
+    p = Processing(derivative="fourier", fourier_period_s=4.0, fourier_harmonics=3)
+    with pytest.raises(LogError, match="needs the whole recording at once and cannot be streamed"):
+        next(iter_motions(long, "csv", TWO, p))
+
+
+def test_faults_across_parts_are_found(tmp_path):
+    lines = [f"{i / 10},0,{i},0,0,1,1" for i in range(60)]
+    lines[30] = lines[30].replace("3.0,", "2.9,", 1)
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    (tmp_path / "dataset.toml").write_text(MANIFEST)
+    with pytest.raises(LogError, match=r"x.csv, time: does not increase at row 31 \(line 31\)"):
+        list(iter_logs(read_manifest(tmp_path / "dataset.toml"), "csv", TWO, rows=10))

@@ -1,0 +1,233 @@
+"""Reading: units, layouts, motor side, offsets, formats that agree with one another, fetching."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from logs_data import TWO, smooth
+
+from ident.errors import LogError
+from ident.logs import locate, read_log, read_manifest
+from ident.logs.units import RAW, UNITS, kind_of, si_factor
+from ident.robot import Transmission
+from ident.robot.dh import MDHJoint, from_mdh
+
+HEAD = """
+[dataset]
+name = "two"
+[[recording]]
+name = "run"
+file = "{file}"
+"""
+
+
+def write(folder, text, file):
+    (folder / "dataset.toml").write_text(HEAD.format(file=file) + text)
+    return read_manifest(folder / "dataset.toml")
+
+
+@given(st.sampled_from(sorted(UNITS)), st.floats(-1e6, 1e6), st.data())
+def test_units_round_trip(quantity, value, data):
+    """A value converted from a unit to SI and on to another unit of its kind and back is the same."""
+    a = data.draw(st.sampled_from(sorted(UNITS[quantity])))
+    b = data.draw(st.sampled_from(sorted(u for u in UNITS[quantity] if kind_of(u, quantity) == kind_of(a, quantity))))
+    there = value * si_factor(a, quantity) / si_factor(b, quantity)
+    assert there * si_factor(b, quantity) / si_factor(a, quantity) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(("unit", "quantity", "value"), [
+    ("deg", "position", np.pi / 180), ("rev", "position", 2 * np.pi), ("mm", "position", 1e-3),
+    ("rpm", "velocity", 2 * np.pi / 60), ("deg/s", "velocity", np.pi / 180), ("ns", "time", 1e-9),
+    ("N mm", "torque", 1e-3), ("kN", "torque", 1e3), ("A", "torque", 1.0),
+])  # fmt: skip
+def test_unit_values(unit, quantity, value):
+    assert si_factor(unit, quantity) == pytest.approx(value, rel=1e-15)
+    assert (kind_of(unit, quantity) == RAW) == (unit == "A")
+
+
+def test_units_gains_and_rows(tmp_path):
+    table = np.column_stack([np.arange(6) * 10, 10 * np.arange(12).reshape(6, 2), np.arange(12).reshape(6, 2)])
+    np.savetxt(tmp_path / "x.csv", table, delimiter=";", header="a\nt;q1;q2;i1;i2", comments="")
+    manifest = write(
+        tmp_path,
+        """
+rows = [2, 5]
+time = { column = "t", unit = "ms" }
+position = { columns = ["q1", "q2"], unit = "deg", gain = [1, -1], offset = [0, 0.5] }
+torque = { columns = ["i1", "i2"], unit = ["A", "N mm"], gain = [-14.87, 2] }
+[text]
+delimiter = ";"
+header = true
+skip_lines = 1
+""",
+        "x.csv",
+    )
+    log = read_log(manifest, "run", TWO)
+    np.testing.assert_allclose(log.t, [0, 0.01, 0.02, 0.03], atol=1e-15)
+    assert log.clock == pytest.approx(0.01)
+    np.testing.assert_allclose(log.q, np.deg2rad(table[1:5, 1:3]) * [1, -1] + [0, 0.5])
+    np.testing.assert_allclose(log.tau, table[1:5, 3:] * [-14.87, 2e-3])
+    assert log.qd is None
+    assert log.first_row == 2
+    assert log.where([0]) == "row 2 (line 4)"
+    assert log.sha256 == hashlib.sha256((tmp_path / "x.csv").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "txt", "npz", "mat", "parquet"])
+def test_formats_agree(tmp_path, suffix):
+    t = np.arange(40) / 100
+    q, qd, _ = smooth(t)
+    tau = np.round(np.cos(q), 4)
+    names = ["t", "q1", "q2", "v1", "v2", "m1", "m2"]
+    table = np.column_stack([t, q, qd, tau])
+    columns = 'columns = ["{0}1", "{0}2"]'
+    text = ""
+    path = tmp_path / f"x.{suffix}"
+    if suffix in ("csv", "txt"):
+        mark = "," if suffix == "csv" else " "
+        path.write_text("\n".join([mark.join(names)] + [mark.join(map(repr, row)) for row in table.tolist()]) + "\n\n")
+        text = f'[text]\nheader = true\ndelimiter = "{mark}"\n'
+    elif suffix == "npz":
+        np.savez_compressed(path, **dict(zip(names, table.T, strict=True)))
+    elif suffix == "mat":
+        import scipy.io
+
+        scipy.io.savemat(path, dict(zip(names, table.T, strict=True)))
+    else:
+        import pandas as pd
+
+        pd.DataFrame(table, columns=names).to_parquet(path, row_group_size=7)
+    body = f"""
+rows = [3, 38]
+time = {{ column = "t", unit = "s" }}
+position = {{ {columns.format("q")}, unit = "rad" }}
+velocity = {{ {columns.format("v")}, unit = "rad/s" }}
+torque = {{ {columns.format("m")}, unit = "N m" }}
+{text}"""
+    log = read_log(write(tmp_path, body, path.name), "run", TWO)
+    np.testing.assert_array_equal(log.q, q[2:38])
+    np.testing.assert_array_equal(log.qd, qd[2:38])
+    np.testing.assert_array_equal(log.tau, tau[2:38])
+    np.testing.assert_allclose(log.t, t[2:38] - t[2], atol=1e-16)
+
+
+def test_decimal_comma(tmp_path):
+    (tmp_path / "x.csv").write_text("0;1,5;2\n0,1;1,25;-2,5e1\n")
+    body = """
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [2, 3], unit = "N m" }
+[text]
+delimiter = ";"
+decimal = ","
+"""
+    log = read_log(write(tmp_path, body, "x.csv"), "run", TWO)
+    np.testing.assert_array_equal(log.q, [[1.5, 2], [1.25, -25]])
+    assert log.t[1] == 0.1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_clock_in_nanoseconds_keeps_its_digits(tmp_path, suffix):
+    ns = 1_700_000_000_123_456_789 + np.array([0, 1_000_001, 2_000_003])
+    path = tmp_path / f"x.{suffix}"
+    if suffix == "csv":
+        path.write_text("".join(f"{n},0,{i},1,1\n" for i, n in enumerate(ns)))
+    elif suffix == "npz":
+        np.savez(path, t=ns, x=np.array([[0, 0, 1, 1], [0, 1, 1, 1], [0, 2, 1, 1]]))
+    else:
+        import pandas as pd
+
+        pd.DataFrame({"t": ns, "a": [0, 0, 0], "b": [0, 1, 2], "c": [1, 1, 1], "d": [1, 1, 1]}).to_parquet(path)
+    of = 'array = "x", columns = [{}, {}]' if suffix == "npz" else "columns = [{}, {}]"
+    shift = 0 if suffix != "npz" else 1
+    time = 'column = "t"' if suffix == "npz" else "column = 1"
+    body = f"""
+time = {{ {time}, unit = "ns" }}
+position = {{ {of.format(2 - shift, 3 - shift)}, unit = "rad" }}
+torque = {{ {of.format(4 - shift, 5 - shift)}, unit = "N m" }}
+"""
+    log = read_log(write(tmp_path, body, path.name), "run", TWO)
+    np.testing.assert_allclose(log.t, [0, 1.000001e-3, 2.000003e-3], rtol=1e-14)
+
+
+def test_motor_side_keeps_power(tmp_path):
+    """q = R^-1 q_motor and tau = R^T tau_motor, so that motor power is joint power; offsets come after."""
+    rng = np.random.default_rng(1)
+    R = np.array([[32.0, 0], [-7.0, 45.0]])
+    robot = from_mdh("geared", [MDHJoint(), MDHJoint(a=1.0)])
+    from dataclasses import replace
+
+    robot = replace(robot, transmission=Transmission(("m1", "m2"), R))
+    qm, vm, tm = rng.standard_normal((3, 9, 2))
+    np.savez(tmp_path / "x.npz", q=qm, v=vm, tau=tm)
+    body = """
+time = { rate_hz = 10 }
+position = { array = "q", unit = "rad", side = "motor", offset = [0.25, -1] }
+velocity = { array = "v", unit = "rad/s", side = "motor" }
+torque = { array = "tau", unit = "N m", side = "motor" }
+"""
+    log = read_log(write(tmp_path, body, "x.npz"), "run", robot)
+    np.testing.assert_allclose((log.q - [0.25, -1]) @ R.T, qm, atol=1e-12)
+    np.testing.assert_allclose((log.tau * log.qd).sum(1), (tm * vm).sum(1), atol=1e-10)
+    np.testing.assert_allclose(log.t, np.arange(9) / 10)
+
+
+def test_layouts_and_overrides(tmp_path):
+    text = """
+layout = "swapped"
+torque = { columns = [4, 5], unit = "N m", gain = 2 }
+[signals]
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [4, 5], unit = "N m" }
+[layout.swapped]
+position = { columns = [3, 2], unit = "rad" }
+"""
+    (tmp_path / "x.csv").write_text("0,1,2,3,4\n1,1,2,3,4\n")
+    log = read_log(write(tmp_path, text, "x.csv"), "run", TWO)
+    assert log.q[0].tolist() == [2, 1]
+    assert log.tau[0].tolist() == [6, 8]
+
+
+def test_fetching(tmp_path, monkeypatch):
+    """Without IDENT_DATA a remote file comes from the cache when its hash is right; with it, from the folder."""
+    content = b"0,1,2,3,4\n1,1,2,3,4\n"
+    body = f"""
+[signals]
+time = {{ column = 1, unit = "s" }}
+position = {{ columns = [2, 3], unit = "rad" }}
+torque = {{ columns = [4, 5], unit = "N m" }}
+[[remote]]
+file = "sub/x.csv"
+url = "https://localhost:1/x.csv"
+sha256 = "{hashlib.sha256(content).hexdigest()}"
+"""
+    manifest = write(tmp_path, body, "sub/x.csv")
+    manifest = read_manifest(_with_folder(tmp_path, "$IDENT_DATA/two"))
+    monkeypatch.delenv("IDENT_DATA", raising=False)
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr("pooch.os_cache", lambda name: cache / name)
+    with pytest.raises(
+        LogError, match=r"dataset.toml: 'sub/x.csv' could not be fetched from https://localhost:1/x.csv"
+    ):
+        locate(manifest, "sub/x.csv")
+    (cache / "robot-ident" / "two" / "sub").mkdir(parents=True, exist_ok=True)
+    (cache / "robot-ident" / "two" / "sub" / "x.csv").write_bytes(content)
+    assert read_log(manifest, "run", TWO).q.shape == (2, 2)
+    with pytest.raises(LogError, match=r"has no \[\[remote\]\] address and \$IDENT_DATA is not set"):
+        locate(manifest, "y.csv")
+    monkeypatch.setenv("IDENT_DATA", str(tmp_path))
+    with pytest.raises(LogError, match="or unset IDENT_DATA to have it fetched"):
+        locate(manifest, "sub/x.csv")
+    (tmp_path / "two" / "sub").mkdir(parents=True)
+    (tmp_path / "two" / "sub" / "x.csv").write_bytes(content)
+    assert locate(manifest, "sub/x.csv") == (tmp_path / "two" / "sub" / "x.csv").resolve()
+
+
+def _with_folder(folder, text):
+    path = folder / "dataset.toml"
+    path.write_text(path.read_text().replace('name = "two"', f'name = "two"\nfolder = "{text}"', 1))
+    return path

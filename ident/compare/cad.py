@@ -1,0 +1,245 @@
+"""CAD against identified: on the combinations that torque can show, and parameter by parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import ModelError, nearest
+from ident.estimate.estimate import Estimate
+from ident.model.model import Model
+from ident.spatial.inertia import INERTIAL, pseudo_inertia
+
+Verdict = Literal["agrees", "contradicted", "not determined", "not comparable"]
+DecidedBy = Literal["data", "data and prior", "prior"]
+
+#: Chance that any verdict "contradicted" of one comparison is wrong, when CAD is right throughout.
+LEVEL = 0.01
+# A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
+_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One base parameter: CAD's value K theta_cad against the identified one, in the unit of its name.
+
+    `cad`, `difference` (identified - CAD), `scale` and `standard_errors_off` (difference / standard error) are None
+    where they are not known, `standard_error` where the logs do not determine it.
+    """
+
+    name: str
+    expression: str
+    cad: float | None
+    identified: float
+    standard_error: float | None
+    half_width: float | None
+    difference: float | None
+    standard_errors_off: float | None
+    scale: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class StandardRow:
+    """One standard parameter: CAD's value and the identified one (None where not known), and who decided on it.
+
+    decided_by: "data" alone; "data and prior": torque shows only a sum that it is part of; "prior": these logs say
+    nothing about it (no torque of this robot does, or no motion of these logs).
+    """
+
+    name: str
+    cad: float | None
+    identified: float | None
+    decided_by: DecidedBy
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """CAD (`source`) against an estimate; `kind` and `dof` of the covariance that the error bars come from.
+
+    `notes` say what weakens the comparison.
+    """
+
+    source: str
+    rows: tuple[Compared, ...]
+    standard: tuple[StandardRow, ...]
+    kind: str
+    dof: int
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many base parameters got this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+
+def compare_with(
+    estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float], source: str
+) -> Comparison:
+    """Compare K theta_cad with the identified base parameters.
+
+    inertials (n, 10): CAD's numbers of the links, NaN rows where it says nothing; joint_values: joint parameters that
+    CAD states, such as {"joint1.drive_inertia": 0.004} [SI]. The verdicts, the first that applies:
+
+    - "not comparable": CAD does not state a parameter of the combination. A drive inertia that CAD does not
+      give is unknown, not zero.
+    - "contradicted": |difference| / standard error is too large for Student's t with the covariance's degrees of
+      freedom, by Holm's rule at a level of 1 % for all rows together (Holm 1979).
+    - "not determined": the logs leave it open, or half the 95 % interval is wider than sum_k |K_k| s_k, with s_k the
+      size of CAD's parameter k: its absolute value, at least a tenth of sqrt(J_aa J_bb) for the entry J_ab of
+      the pseudo-inertia, the largest that it could be.
+    - "agrees": else.
+
+    Raises ModelError for inertials of another shape or a joint parameter that the estimate does not have.
+    """
+    theta, scale = _stated(estimate, inertials, joint_values)
+    K = estimate.base.K
+    errors = np.array(estimate.covariance.standard_errors)
+    halves = estimate.covariance.half_widths(0.95)
+    rows: list[Compared] = []
+    for k, name in enumerate(estimate.base.names):
+        used = np.flatnonzero(K[k])
+        cad = float(K[k, used] @ theta[used])
+        known, determined = bool(np.isfinite(cad)), bool(np.isfinite(errors[k]))
+        difference = float(estimate.phi[k]) - cad
+        rows.append(
+            Compared(
+                name,
+                estimate.base.expression(k),
+                cad if known else None,
+                float(estimate.phi[k]),
+                float(errors[k]) if determined else None,
+                float(halves[k]) if determined else None,
+                difference if known else None,
+                _ratio(difference, float(errors[k])) if known and determined else None,
+                float(np.abs(K[k, used]) @ scale[used]) if known else None,
+                "not comparable",
+            )
+        )
+    off = contradicted([r.standard_errors_off for r in rows], estimate.covariance.dof)
+    judged = tuple(_judged(row, bad) for row, bad in zip(rows, off, strict=True))
+    notes = []
+    if estimate.weight and estimate.prior:
+        notes.append(
+            f"The fit was drawn towards its prior ({estimate.prior}) with weight {estimate.weight:g}. Where that is "
+            "this CAD table, differences are smaller than the data alone would have them."
+        )
+    if estimate.covariance.kind == "classical":
+        notes.append(
+            "The error bars take residuals as independent from sample to sample; on filtered logs they are too small "
+            "and contradictions too many. Five segments or more give error bars that hold."
+        )
+    standard = compare_standard(estimate, inertials, joint_values)
+    return Comparison(source, judged, standard, estimate.covariance.kind, estimate.covariance.dof, LEVEL, tuple(notes))
+
+
+def compare_standard(
+    estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float]
+) -> tuple[StandardRow, ...]:
+    """Return every standard parameter with CAD's value, the identified one and who decided on it.
+
+    Arguments and errors as in `compare_with`.
+    """
+    theta, _ = _stated(estimate, inertials, joint_values)
+    decided = decided_by(estimate)
+    return tuple(
+        StandardRow(
+            name,
+            float(theta[i]) if np.isfinite(theta[i]) else None,
+            None if estimate.theta is None else float(estimate.theta[i]),
+            decided[name],
+        )
+        for i, name in enumerate(estimate.base.standard)
+    )
+
+
+def decided_by(estimate: Estimate) -> dict[str, DecidedBy]:
+    """Return for each standard parameter whether the data fix it, show it only in a sum, or say nothing about it."""
+    by_data = set(estimate.fixed_by_data)
+    shown = np.isfinite(estimate.covariance.standard_errors)
+    in_sum = (estimate.base.K[shown] != 0).any(axis=0)
+    return {
+        name: "data" if name in by_data else "data and prior" if seen else "prior"
+        for name, seen in zip(estimate.base.standard, in_sum, strict=True)
+    }
+
+
+def cad_theta(model: Model, inertials: ArrayLike, joint_values: Mapping[str, float]) -> tuple[Array, tuple[str, ...]]:
+    """Return theta (p,) as CAD has it, and the names of the joint terms that it does not state, set to zero.
+
+    For the prediction that one would make without identification. Raises ModelError when a link has no inertial, its
+    shape is wrong, or a joint parameter is not the model's.
+    """
+    theta = _theta(model.names, model.robot.n, inertials, joint_values)
+    absent = np.isnan(theta)
+    if absent[: model.n_rigid].any():
+        first = model.names[int(np.flatnonzero(absent)[0])]
+        raise ModelError(f"CAD says nothing of '{first}', so it predicts no torque", fix="Give every link an inertial")
+    return np.where(absent, 0.0, theta), tuple(np.array(model.names)[absent].tolist())
+
+
+def contradicted(standard_errors_off: list[float | None], dof: int, level: float = LEVEL) -> list[bool]:
+    """Return which differences, in standard errors, chance does not explain: Holm's rule with Student's t.
+
+    None entries are not tested and never contradicted.
+    """
+    from scipy.stats import t
+
+    tested = [k for k, off in enumerate(standard_errors_off) if off is not None]
+    p = {k: 2.0 * float(t.sf(abs(standard_errors_off[k] or 0.0), dof)) for k in tested}
+    found = [False] * len(standard_errors_off)
+    for done, k in enumerate(sorted(tested, key=lambda k: p[k])):
+        if p[k] > level / (len(tested) - done):
+            break
+        found[k] = True
+    return found
+
+
+def _judged(row: Compared, off: bool) -> Compared:
+    if row.cad is None:
+        return row
+    if off:
+        return replace(row, verdict="contradicted")
+    if row.half_width is None or row.scale is None or row.half_width > row.scale:
+        return replace(row, verdict="not determined")
+    return replace(row, verdict="agrees")
+
+
+def _ratio(difference: float, error: float) -> float:
+    if error > 0:
+        return difference / error
+    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
+def _stated(estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float]) -> tuple[Array, Array]:
+    """Return theta (p,) as CAD states it, NaN where it does not, and the size (p,) of each parameter."""
+    n = len(estimate.links)
+    theta = _theta(estimate.base.standard, n, inertials, joint_values)
+    size = np.abs(theta)
+    for i in range(n):
+        J = pseudo_inertia(theta[10 * i : 10 * i + 10])
+        d = np.sqrt(np.abs(np.diag(J)))
+        largest = {(a, b): d[a] * d[b] for a, b in ((0, 3), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2))}
+        for part, where in zip(("hx", "hy", "hz", "Ixy", "Ixz", "Iyz"), largest, strict=True):
+            k = 10 * i + INERTIAL.index(part)
+            size[k] = max(size[k], _SHARE * largest[where])
+    return theta, size
+
+
+def _theta(standard: tuple[str, ...], n: int, inertials: ArrayLike, joint_values: Mapping[str, float]) -> Array:
+    rows = np.asarray(inertials, dtype=np.float64)
+    if rows.shape != (n, 10):
+        raise ModelError(f"CAD's link parameters must have shape ({n}, 10), got {rows.shape}")
+    theta = np.full(len(standard), np.nan)
+    theta[: 10 * n] = rows.ravel()
+    for name, value in joint_values.items():
+        if name in standard:
+            theta[standard.index(name)] = value
+        elif name.rpartition(".")[2] not in ("drive_inertia", "viscous", "coulomb", "offset"):
+            raise ModelError(f"the model has no parameter '{name}'{nearest(name, standard)}")
+    return theta

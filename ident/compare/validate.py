@@ -1,0 +1,162 @@
+"""Prediction of torque on other recordings, with the CAD-only and the zero prediction beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import ModelError
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.regression.base import BaseParameters
+from ident.regression.compress import compress
+from ident.regression.regression import Regression
+
+#: Name of the prediction that says no torque at all; its relative error is 1.
+ZERO = "zero"
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """How one set of parameters predicts one recording's torque.
+
+    squared (n,), energy (n,): sums of squared residuals and of squared torques per joint; samples (n,).
+    """
+
+    name: str
+    squared: Array
+    energy: Array
+    samples: Array
+
+    @property
+    def rms(self) -> Array:
+        """Residual of each joint (n,) [N m; N], NaN where no sample is left."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.sqrt(self.squared / self.samples))
+
+    @property
+    def relative(self) -> Array:
+        """||tau - tau_hat|| / ||tau|| of each joint (n,), NaN where the torque is zero throughout."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(self.energy > 0, np.sqrt(self.squared / self.energy), np.nan))
+
+    @property
+    def relative_total(self) -> float:
+        """||tau - tau_hat|| / ||tau|| over all joints."""
+        return float(np.sqrt(self.squared.sum() / self.energy.sum())) if self.energy.sum() > 0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class ValidatedRecording:
+    """One recording: its samples per joint (n,), whether it was kept out of the fit (None: not known), predictions."""
+
+    recording: str
+    held_out: bool | None
+    samples: Array
+    predictions: tuple[Predicted, ...]
+
+    def of(self, name: str) -> Predicted:
+        """Return the prediction of that name."""
+        return next(p for p in self.predictions if p.name == name)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque."""
+
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    names: tuple[str, ...]
+    recordings: tuple[ValidatedRecording, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def held_out(self) -> tuple[ValidatedRecording, ...]:
+        """The recordings that are known to have been kept out of the fit: only these validate anything."""
+        return tuple(r for r in self.recordings if r.held_out)
+
+    def total(self, name: str) -> Predicted | None:
+        """Return one prediction over all held-out recordings together, None when there is none."""
+        parts = [r.of(name) for r in self.held_out]
+        if not parts:
+            return None
+        return Predicted(
+            name,
+            np.sum([p.squared for p in parts], axis=0),
+            np.sum([p.energy for p in parts], axis=0),
+            np.sum([p.samples for p in parts], axis=0),
+        )
+
+
+def validate(
+    model: Model,
+    motions: Motion | Iterable[Motion],
+    predictions: Mapping[str, ArrayLike],
+    *,
+    fitted: Regression | Collection[str] | None,
+    base: BaseParameters | None = None,
+) -> Validation:
+    """Return how well each prediction gives the torque of each recording, joint by joint.
+
+    motions: recordings, or parts of them, taken one after the other so that memory stays flat; masks and thinning
+    are those of the fit, for the sums come from the same factors. predictions: name -> theta (p,) or phi (b,), such as
+    {"identified": estimate.phi, "CAD": cad_theta(...)[0]}; the zero prediction is added. fitted: what the fit
+    saw, as its factors or the names of its recordings; None when that is not known. A recording that was in the
+    fit (by name, or the same numbers) is marked `held_out = False` and warned of: it shows the fit and validates
+    nothing.
+    Raises ModelError for parameters of a wrong length or a prediction called "zero", and what `compress` raises.
+    """
+    if ZERO in predictions:
+        raise ModelError("a prediction is called 'zero'", fix="Give it another name")
+    regression = compress(model, motions, base=base)
+    phis = {name: _phi(regression.base, model, values, name) for name, values in predictions.items()}
+    phis[ZERO] = np.zeros(len(regression.base.names))
+    recordings, warnings = [], []
+    for recording in regression.recordings:
+        part = regression.only([recording])
+        held_out, why = _held_out(part, recording, fitted)
+        if why:
+            warnings.append(why)
+        found = tuple(
+            Predicted(name, part.squared_residuals(phi), part.squared_torques, np.array(part.rows))
+            for name, phi in phis.items()
+        )
+        recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
+    units = tuple("N m" if j.kind == "revolute" else "N" for j in model.robot.joints)
+    return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings))
+
+
+def _held_out(
+    part: Regression, recording: str, fitted: Regression | Collection[str] | None
+) -> tuple[bool | None, str | None]:
+    """Return whether the fit never saw this recording, and a warning where it did or where that is not known."""
+    if fitted is None:
+        return None, f"It is not known whether the fit saw recording '{recording}'; its errors may flatter."
+    if isinstance(fitted, Regression):
+        seen = {s.identity: s.recording for s in fitted.segments}
+        same = [seen[s.identity] for s in part.segments if s.identity in seen]
+        names: Collection[str] = fitted.recordings
+    else:
+        same, names = [], fitted
+    if recording in names:
+        return False, f"Same recording: '{recording}' was fitted; its errors show the fit and validate nothing."
+    if same:
+        return False, f"Same recording: '{recording}' holds the same numbers as '{same[0]}', which was fitted."
+    return True, None
+
+
+def _phi(base: BaseParameters, model: Model, values: ArrayLike, name: str) -> Array:
+    p, b = len(model.names), len(base.names)
+    given = np.shape(values)
+    if given == (p,):
+        return np.asarray(base.K @ frozen(values, (p,), f"prediction '{name}'", ModelError))
+    if given == (b,):
+        return frozen(values, (b,), f"prediction '{name}'", ModelError)
+    raise ModelError(
+        f"prediction '{name}' has shape {given}, wanted ({p},) standard or ({b},) base parameters",
+        fix="Use parameters of the same model",
+    )

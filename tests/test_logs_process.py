@@ -351,3 +351,24 @@ def test_faults_across_parts_are_found(tmp_path):
     (tmp_path / "dataset.toml").write_text(MANIFEST)
     with pytest.raises(LogError, match=r"x.csv, time: does not increase at row 31 \(line 31\)"):
         list(iter_logs(read_manifest(tmp_path / "dataset.toml"), "csv", TWO, rows=10))
+
+
+def test_parquet_is_not_held_in_memory(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from ident.logs.columns import read_chunks
+    from ident.logs.manifest import TextFormat
+
+    n = 400_000
+    columns = {name: np.random.default_rng(0).standard_normal(n) for name in "abcde"}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=20_000)
+    before = pa.total_allocated_bytes()
+    held = [
+        pa.total_allocated_bytes() - before
+        for _ in read_chunks(
+            tmp_path / "x.parquet", "x", {"all": [(None, c) for c in "abcde"]}, TextFormat(), chunk=10_000
+        )
+    ]
+    assert len(held) == 40
+    assert max(held) < 0.4 * n * 5 * 8

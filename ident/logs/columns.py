@@ -339,7 +339,7 @@ def _parquet(path: Path, name: str, columns: Sequence[Reference], window: Window
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as source:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as source:  # else it holds the whole file
             schema = source.schema_arrow
             wanted = []
             for array, reference in columns:

@@ -1,0 +1,90 @@
+"""Parameters as JSON that explains itself: names, units, frame, point, signs, who decided on each number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ident.compare.cad import decided_by
+from ident.estimate.estimate import Estimate
+from ident.export.parameters import TERMS, Exported, exportable, require_same
+from ident.files import write_whole
+from ident.robot.robot import Robot
+from ident.robot.urdf_write import com_numbers
+from ident.spatial.inertia import INERTIAL
+
+FORMAT = "ident-parameters-1"
+
+CONVENTIONS = {
+    "units": "SI, rad",
+    "frame": "each link's own frame, as the robot's description (DH table or URDF) defines it",
+    "first_moment": "hx, hy, hz = m * centre of mass in the link frame",
+    "tensor_point": "Ixx .. Izz: about the link frame's ORIGIN; about_com: about the centre of mass, link-frame axes",
+    "products_of_inertia": "entries of the inertia tensor: Ixy = -integral of x y dm",
+    "torque": "on the joint side, as the joint moves the links: M(q) qdd + C qd + g + joint terms",
+}
+
+
+def export_json(estimate: Estimate, path: str | Path, *, robot: Robot | None = None) -> Exported:
+    """Write the standard and base parameters to `path`, with conventions and provenance.
+
+    robot: states gravity and the unit of each joint's torque; without it gravity is null and both units are named.
+    Raises what `exportable` raises, ModelError for another robot, InputError when the file cannot be written.
+    """
+    theta = exportable(estimate)
+    if robot is not None:
+        require_same(estimate, robot)
+    decided = decided_by(estimate)
+    errors = estimate.covariance.standard_errors
+    names = estimate.base.standard
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "robot": estimate.robot,
+        "estimator": estimate.estimator,
+        "conventions": {**CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
+        "links": [_link(link, theta[10 * i : 10 * i + 10], decided) for i, link in enumerate(estimate.links)],
+        "joint_terms": [
+            _term(name, float(theta[k]), decided[name], robot)
+            for k, name in enumerate(names)
+            if k >= 10 * len(estimate.links)
+        ],
+        "base_parameters": [
+            {
+                "name": name,
+                "expression": estimate.base.expression(k),
+                "value": float(estimate.phi[k]),
+                "standard_error": float(errors[k]) if np.isfinite(errors[k]) else None,
+            }
+            for k, name in enumerate(estimate.base.names)
+        ],
+        "covariance": estimate.covariance.kind,
+        "prior": estimate.prior,
+        "warnings": list(estimate.warnings),
+        "provenance": dict(estimate.provenance),
+    }
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return Exported(write_whole(path, text))
+
+
+def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any]:
+    mass, com, about_com = com_numbers(body)
+    return {
+        "name": link,
+        "units": {"m": "kg", "h": "kg m", "I": "kg m^2"},
+        **{part: float(value) for part, value in zip(INERTIAL, body, strict=True)},
+        "decided_by": {part: decided[f"{link}.{part}"] for part in INERTIAL},
+        "com_m": com,
+        "about_com": dict(zip(INERTIAL[4:], about_com, strict=True)),
+        "mass_kg": mass,
+    }
+
+
+def _term(name: str, value: float, decided: str, robot: Robot | None) -> dict[str, Any]:
+    joint, _, kind = name.rpartition(".")
+    meaning, revolute, prismatic = TERMS.get(kind, (kind, "SI", "SI"))
+    kinds = {} if robot is None else {j.name: j.kind for j in robot.joints}
+    unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(joint, ""), f"{revolute}; {prismatic}")
+    return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": meaning, "decided_by": decided}

@@ -1,0 +1,64 @@
+"""What may be exported: parameters that are known and bodies that can exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ident.arrays import Array, frozen
+from ident.errors import EstimationError, InfeasibleError, ModelError
+from ident.estimate.estimate import Estimate
+from ident.estimate.written import rounded
+from ident.robot.robot import Robot
+from ident.spatial.inertia import consistency
+
+#: Joint terms: what they are, and their unit for a revolute and for a prismatic joint.
+TERMS = {
+    "drive_inertia": ("torque = value * qdd: rotor inertia seen at the joint", "kg m^2", "kg"),
+    "viscous": ("torque = value * qd", "N m s/rad", "N s/m"),
+    "coulomb": ("torque = value * sign(qd), or the smooth law of the model", "N m", "N"),
+    "offset": ("constant torque", "N m", "N"),
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written; `notes` say what it cannot hold and what its user has to know."""
+
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+def exportable(estimate: Estimate) -> Array:
+    """Return theta (p,) with the digits that are written.
+
+    Raises EstimationError when only base parameters are known, InfeasibleError when a link of these numbers
+    cannot exist.
+    """
+    if estimate.theta is None:
+        raise EstimationError(
+            f"'{estimate.estimator}' determines base parameters only, and no file of links can be made of them. "
+            "Use the constrained fit, which returns bodies that can exist.",
+            estimate=estimate,
+        )
+    theta = frozen(rounded(estimate.theta), (len(estimate.base.standard),), "theta", ModelError)
+    for i, link in enumerate(estimate.links):
+        found = consistency(theta[10 * i : 10 * i + 10])
+        if not found.consistent:
+            why = "; ".join(found.failures()) or "its pseudo-inertia is not positive semidefinite"
+            raise InfeasibleError(
+                f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
+            )
+    return theta
+
+
+def require_same(estimate: Estimate, robot: Robot) -> None:
+    """Raise ModelError when the estimate's links or joints are not the robot's."""
+    for what, own, others in (("links", estimate.links, robot.links), ("joints", estimate.joints, robot.joint_names)):
+        if own != others:
+            shown = f"{', '.join(others[:6])}{', ...' if len(others) > 6 else ''}"
+            raise ModelError(
+                f"the estimate of '{estimate.robot}' has {what} {', '.join(own[:6])}{', ...' if len(own) > 6 else ''}, "
+                f"robot '{robot.name}' has {shown}",
+                fix="Export with the robot that was identified",
+            )

@@ -1,0 +1,157 @@
+"""Identified parameters as URDF: into the file that the robot came from, or as a new one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import ModelError
+from ident.estimate.estimate import Estimate
+from ident.export.parameters import Exported, exportable, require_same
+from ident.files import write_whole
+from ident.robot.robot import GRAVITY, Joint, Robot
+from ident.robot.urdf import parse_document, parse_urdf, to_robot
+from ident.robot.urdf_write import write_urdf
+from ident.robot.xml import read_bytes
+from ident.spatial.inertia import transformed
+from ident.spatial.pose import Pose, axis_angle
+
+_UNKNOWN = 1e9  # stands for a limit that is not known: URDF demands a number
+
+
+def export_urdf(
+    estimate: Estimate, path: str | Path, *, source_urdf: str | Path | None = None, robot: Robot | None = None
+) -> Exported:
+    """Write links, damping (viscous) and friction (Coulomb) to a URDF.
+
+    source_urdf: the file that the robot was read from; nothing else in it changes, not one byte. Without it, `robot`
+    (of a DH table) gets a new URDF, see `new_urdf`. A joint for which the model has neither friction term keeps its
+    <dynamics>. Raises ModelError when neither is given or the robot is another one, what `exportable` raises, what
+    `write_urdf` raises (links that cannot be written, negative friction), InputError when the file cannot be written.
+    """
+    theta = exportable(estimate)
+    inertials = theta[: 10 * len(estimate.links)].reshape(-1, 10)
+    if robot is not None:
+        require_same(estimate, robot)
+    notes = _notes(estimate, robot)
+    if source_urdf is not None:
+        source = read_bytes(source_urdf)
+        if robot is None:
+            robot = _identified_in(source, Path(source_urdf).name, estimate)
+        return Exported(write_whole(path, write_urdf(source, robot, inertials, _dynamics(estimate, theta))), notes)
+    if robot is None:
+        raise ModelError(
+            "a URDF needs the geometry of the robot", fix="Give the URDF that the robot was read from, or the robot"
+        )
+    source, moved = new_urdf(robot)
+    bodies = np.array([transformed(body, pose) for body, pose in zip(inertials, moved, strict=True)])
+    same = parse_urdf(source, gravity=robot.gravity)
+    return Exported(write_whole(path, write_urdf(source, same, bodies, _dynamics(estimate, theta))), notes)
+
+
+def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
+    """Return a URDF without inertials, and for each link its frame seen from the frame that the URDF gives the link.
+
+    In a URDF a joint's axis passes through its child link's origin. Where the robot's does not (standard DH), the
+    link's frame is shifted, its axes kept. Fixed frames are kept; limits that are not known are written as 1e9.
+    """
+    shifts = [Pose(np.eye(3), joint.point) for joint in robot.joints]  # URDF's frame seen from the robot's
+    back = [s.inverse() for s in shifts]
+    gravity = " ".join(f"{g:.9g}" for g in robot.gravity)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<!-- Written by ident. Gravity acts along ({gravity}) m/s^2 in the root link's frame. -->",
+        f"<robot name={quoteattr(robot.name)}>",
+        f"  <link name={quoteattr(robot.base)}/>",
+    ]
+    for joint, link, shift in zip(robot.joints, robot.links, shifts, strict=True):
+        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
+        origin = joint.placement @ shift
+        if joint.parent >= 0:
+            origin = back[joint.parent] @ origin
+        unlimited = math.isinf(joint.limits.lower) or math.isinf(joint.limits.upper)
+        kind = "continuous" if joint.kind == "revolute" and unlimited else joint.kind
+        lines += [
+            f"  <link name={quoteattr(link)}>",
+            "  </link>",
+            *_joint_lines(joint.name, kind, parent, link, origin),
+            f'    <axis xyz="{_numbers(joint.axis)}"/>',
+            _limit(joint, kind),
+            "  </joint>",
+        ]
+    for body in robot.fixed:
+        parent = robot.base if body.link < 0 else robot.links[body.link]
+        origin = body.pose if body.link < 0 else back[body.link] @ body.pose
+        lines += [
+            f"  <link name={quoteattr(body.name)}/>",
+            *_joint_lines(f"{body.name}_fixed", "fixed", parent, body.name, origin),
+            "  </joint>",
+        ]
+    return ("\n".join([*lines, "</robot>"]) + "\n").encode(), tuple(back)
+
+
+def _joint_lines(name: str, kind: str, parent: str, child: str, origin: Pose) -> list[str]:
+    return [
+        f'  <joint name={quoteattr(name)} type="{kind}">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(child)}/>",
+        f'    <origin xyz="{_numbers(origin.position)}" rpy="{_numbers(roll_pitch_yaw(origin.rotation))}"/>',
+    ]
+
+
+def _limit(joint: Joint, kind: str) -> str:
+    known = joint.limits
+    ends = {"effort": known.effort, "velocity": known.velocity}
+    if kind != "continuous":
+        ends = {"lower": known.lower, "upper": known.upper, **ends}
+    shown = {k: v if math.isfinite(v) else math.copysign(_UNKNOWN, v) for k, v in ends.items()}
+    return "    <limit " + " ".join(f'{k}="{v!r}"' for k, v in shown.items()) + "/>"
+
+
+def _numbers(values: Array) -> str:
+    return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no -0.0
+
+
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """Return (roll, pitch, yaw) [rad] with Rz(yaw) Ry(pitch) Rx(roll) = rotation, to rounding everywhere.
+
+    The yaw is taken out before the others are read, so that near pitch = 90 deg the three still belong together.
+    """
+    yaw = math.atan2(rotation[1, 0], rotation[0, 0])
+    left = axis_angle([0, 0, 1], -yaw) @ rotation
+    return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
+
+
+def _dynamics(estimate: Estimate, theta: Array) -> dict[str, tuple[float, float] | None]:
+    value = dict(zip(estimate.base.standard, theta, strict=True))
+    found: dict[str, tuple[float, float] | None] = {}
+    for joint in estimate.joints:
+        viscous, coulomb = value.get(f"{joint}.viscous"), value.get(f"{joint}.coulomb")
+        none = viscous is None and coulomb is None
+        found[joint] = None if none else (float(viscous or 0.0), float(coulomb or 0.0))
+    return found
+
+
+def _notes(estimate: Estimate, robot: Robot | None) -> tuple[str, ...]:
+    terms = estimate.base.standard[10 * len(estimate.links) :]
+    written = {f"{joint}.{part}" for joint in estimate.joints for part in ("viscous", "coulomb")}
+    left = [name for name in terms if name not in written]
+    notes = []
+    if left:
+        notes.append(f"A URDF has no place for {', '.join(left)}: the controller has to add them.")
+    if robot is not None and not np.array_equal(robot.gravity, GRAVITY):
+        notes.append(f"A URDF does not state gravity: it is {robot.gravity.tolist()} m/s^2 in the base frame.")
+    return tuple(notes)
+
+
+def _identified_in(source: bytes, file: str, estimate: Estimate) -> Robot:
+    """Return the robot of the document, with the joints held that the estimate does not have."""
+    urdf = parse_document(source, file=file)
+    held = [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in estimate.joints]
+    robot = to_robot(urdf, lock=held)
+    require_same(estimate, robot)
+    return robot

@@ -62,6 +62,7 @@ class StandardRow:
 class Comparison:
     """CAD (`source`) against an estimate; `kind` and `dof` of the covariance that the error bars come from.
 
+    `boundary`: |difference| / standard error from which on rows count as contradicted, None when none was tested.
     `notes` say what weakens the comparison.
     """
 
@@ -71,6 +72,7 @@ class Comparison:
     kind: str
     dof: int
     level: float = LEVEL
+    boundary: float | None = None
     notes: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
@@ -121,7 +123,7 @@ def compare_with(
                 "not comparable",
             )
         )
-    off = contradicted([r.standard_errors_off for r in rows], estimate.covariance.dof)
+    off, boundary = contradicted([r.standard_errors_off for r in rows], estimate.covariance.dof)
     judged = tuple(_judged(row, bad) for row, bad in zip(rows, off, strict=True))
     notes = []
     if estimate.weight and estimate.prior:
@@ -135,7 +137,8 @@ def compare_with(
             "and contradictions too many. Five segments or more give error bars that hold."
         )
     standard = compare_standard(estimate, inertials, joint_values)
-    return Comparison(source, judged, standard, estimate.covariance.kind, estimate.covariance.dof, LEVEL, tuple(notes))
+    kind, dof = estimate.covariance.kind, estimate.covariance.dof
+    return Comparison(source, judged, standard, kind, dof, LEVEL, boundary, tuple(notes))
 
 
 def compare_standard(
@@ -183,21 +186,25 @@ def cad_theta(model: Model, inertials: ArrayLike, joint_values: Mapping[str, flo
     return np.where(absent, 0.0, theta), tuple(np.array(model.names)[absent].tolist())
 
 
-def contradicted(standard_errors_off: list[float | None], dof: int, level: float = LEVEL) -> list[bool]:
-    """Return which differences, in standard errors, chance does not explain: Holm's rule with Student's t.
+def contradicted(
+    standard_errors_off: list[float | None], dof: int, level: float = LEVEL
+) -> tuple[list[bool], float | None]:
+    """Return which differences, in standard errors, chance does not explain, and the size from which that holds.
 
-    None entries are not tested and never contradicted.
+    Holm's rule with Student's t. None entries are not tested and never contradicted.
     """
     from scipy.stats import t
 
     tested = [k for k, off in enumerate(standard_errors_off) if off is not None]
     p = {k: 2.0 * float(t.sf(abs(standard_errors_off[k] or 0.0), dof)) for k in tested}
     found = [False] * len(standard_errors_off)
-    for done, k in enumerate(sorted(tested, key=lambda k: p[k])):
-        if p[k] > level / (len(tested) - done):
+    left = len(tested)
+    for k in sorted(tested, key=lambda k: p[k]):
+        if p[k] > level / left:
             break
         found[k] = True
-    return found
+        left -= 1
+    return found, float(t.isf(level / max(left, 1) / 2.0, dof)) if tested else None
 
 
 def _judged(row: Compared, off: bool) -> Compared:

@@ -121,7 +121,8 @@ def roll_pitch_yaw(rotation: Array) -> Array:
 
     The yaw is taken out before the others are read, so that near pitch = 90 deg the three still belong together.
     """
-    yaw = math.atan2(rotation[1, 0], rotation[0, 0])
+    level = math.hypot(rotation[0, 0], rotation[1, 0])  # 0: any yaw will do
+    yaw = math.atan2(rotation[1, 0], rotation[0, 0]) if level > 1e-14 else 0.0
     left = axis_angle([0, 0, 1], -yaw) @ rotation
     return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
 

@@ -1,0 +1,281 @@
+"""Figures: each function takes arrays and returns a matplotlib Figure that says one thing.
+
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart; `svg` exchanges them for variables of
+the page, so that the same figure serves a light and a dark background. Without a page they suit white paper.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Colour on white paper -> variable of the page.
+COLOURS = {
+    "#1b1b1c": "--ink",
+    "#5f6063": "--muted",
+    "#d8d8da": "--line",
+    "#ececee": "--band",
+    "#8a8b8e": "--measured",
+    "#0072b2": "--blue",
+    "#a6cbe3": "--pale",
+    "#d55e00": "--red",
+    "#00855f": "--green",
+    "#b08a00": "--amber",
+}
+INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER = COLOURS
+WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
+_VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
+_STATES = {
+    "alone": (BLUE, "●", "known by the data alone"),
+    "sum": (PALE, "+", "known only in a sum with others"),
+    "logs": (AMBER, "!", "not shown by these logs"),
+    "never": (BAND, "–", "not by any motion"),
+}
+
+
+def torque_figure(
+    t: ArrayLike, measured: ArrayLike, predicted: ArrayLike, *, title: str, unit: str = "N m", points: int = 900
+) -> Figure:
+    """Return measured and predicted torque (N,) [unit] over t (N,) [s], and the residual on the same scale below.
+
+    More samples than `points` are drawn as least and largest values, so that no peak is lost.
+    """
+    figure, (above, below) = _figure(2.9, title, rows=(2.2, 1.0))
+    measured, predicted = np.asarray(measured), np.asarray(predicted)
+    above.plot(*envelope(t, measured, points), color=MEASURED, linewidth=1.8, label="measured")
+    above.plot(*envelope(t, predicted, points), color=BLUE, linewidth=0.9, label="predicted")
+    below.plot(*envelope(t, measured - predicted, points), color=RED, linewidth=0.8, label="residual")
+    below.axhline(0.0, color=MUTED, linewidth=0.6)
+    above.tick_params(labelbottom=False)
+    above.set_ylabel(f"torque [{unit}]")
+    below.set_ylabel(f"residual [{unit}]")
+    below.set_xlabel("time [s]")
+    below.sharex(above)
+    limit = float(np.abs(measured - predicted).max(initial=0.0)) or 1.0
+    below.set_ylim(-1.15 * limit, 1.15 * limit)
+    _legend(above, 2)
+    figure.align_ylabels()
+    return figure
+
+
+def friction_figure(
+    velocity: ArrayLike,
+    torque: ArrayLike,
+    grid: ArrayLike,
+    law: ArrayLike,
+    *,
+    title: str,
+    unit: str = "N m",
+    velocity_unit: str = "rad/s",
+    points: int = 700,
+) -> Figure:
+    """Return friction data (N,) over velocity (N,), and the fitted law (m,) on grid (m,).
+
+    torque: measured, less all that the model explains otherwise.
+    """
+    figure, (axes,) = _figure(2.6, title)
+    velocity, torque = np.asarray(velocity), np.asarray(torque)
+    step = max(1, -(-len(velocity) // points))
+    axes.plot(velocity[::step], torque[::step], ".", color=MEASURED, markersize=2.2, label="measured less rigid body")
+    axes.plot(grid, law, color=BLUE, linewidth=1.8, label="fitted law")
+    axes.axhline(0.0, color=MUTED, linewidth=0.6)
+    axes.axvline(0.0, color=MUTED, linewidth=0.6)
+    axes.set_xlabel(f"velocity [{velocity_unit}]")
+    axes.set_ylabel(f"friction [{unit}]")
+    _legend(axes, 2)
+    return figure
+
+
+def comparison_figure(
+    names: Sequence[str], standard_errors_off: ArrayLike, verdicts: Sequence[str], boundary: float | None, *, title: str
+) -> Figure:
+    """Return (identified - CAD) / standard error of each base parameter, largest first, coloured by verdict.
+
+    boundary: where "contradicted" begins; the axis is linear up to it and logarithmic beyond.
+    """
+    off = np.asarray(standard_errors_off, dtype=np.float64)
+    order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
+    figure, (axes,) = _figure(1.1 + 0.165 * len(off), title)
+    edge = boundary or 3.0
+    axes.axvspan(-edge, edge, color=BAND, zorder=0)
+    axes.axvline(0.0, color=MUTED, linewidth=0.8)
+    for row, k in enumerate(order):
+        colour, marker = _VERDICTS[verdicts[k]]
+        value = float(np.clip(off[k], -1e6, 1e6))
+        axes.plot([0.0, value], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt")
+        axes.plot([value], [row], marker, color=colour, markersize=4.2)
+    axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
+    reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
+    axes.set_xlim(-reach, reach)
+    far = [10.0**k for k in range(7) if edge * 1.8 < 10.0**k < reach]
+    ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
+    axes.set_xticks(ticks, [f"{x:+.3g}" if x else "0" for x in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(order)), [plain(names[k]) for k in order])
+    axes.set_ylim(-0.7, len(order) - 0.3)
+    axes.set_xlabel("(identified − CAD) / standard error")
+    for verdict, (colour, marker) in _VERDICTS.items():
+        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
+    _legend(axes, 3)
+    return figure
+
+
+def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str) -> Figure:
+    """Return the relative error (n,) of each prediction as bars per joint; 100 % is a prediction of no torque."""
+    figure, (axes,) = _figure(0.9 + 0.24 * len(joints) * len(relative), title)
+    height = 0.8 / len(relative)
+    colours = [BLUE, AMBER, MUTED, GREEN]
+    largest = 1.0
+    for k, (name, values) in enumerate(relative.items()):
+        share = 100.0 * np.asarray(values, dtype=np.float64)
+        place = np.arange(len(joints)) + (k - (len(relative) - 1) / 2) * height
+        known = np.where(np.isfinite(share), share, 0.0)
+        axes.barh(place, known, 0.92 * height, color=colours[k % len(colours)], label=plain(name))
+        largest = max(largest, float(known.max(initial=0.0)))
+        for y, x, shown in zip(place, known, share, strict=True):
+            text = f" {shown:.3g} %" if np.isfinite(shown) else " n/a"
+            axes.text(x, y, text, va="center", ha="left", color=INK, fontsize=7.5)
+    axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_xlim(0.0, 1.18 * max(largest, 100.0))
+    axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
+    axes.set_ylim(len(joints) - 0.5, -0.5)
+    axes.set_xlabel("‖measured − predicted‖ / ‖measured‖ [%]; dashed: predicting no torque at all")
+    axes.grid(axis="y", visible=False)
+    _legend(axes, len(relative))
+    return figure
+
+
+def identifiability_figure(
+    links: Sequence[str], parameters: Sequence[str], states: Sequence[Sequence[str]], *, title: str
+) -> Figure:
+    """Return links x parameters; states[i][k]: "alone", "sum", "logs" or "never", as the legend explains them."""
+    from matplotlib.patches import Rectangle
+
+    figure, (axes,) = _figure(1.15 + 0.27 * len(links), title)
+    for i, row in enumerate(states):
+        for k, state in enumerate(row):
+            colour, sign, _ = _STATES[state]
+            axes.add_patch(Rectangle((k - 0.46, i - 0.44), 0.92, 0.88, facecolor=colour, linewidth=0))
+            dark = INK if state == "never" else "white" if state == "alone" else "black"
+            axes.text(k, i, sign, ha="center", va="center", fontsize=8, color=dark)
+    axes.set_xlim(-0.5, len(parameters) - 0.5)
+    axes.set_ylim(len(links) - 0.5, -0.5)
+    axes.set_xticks(range(len(parameters)), list(parameters))
+    axes.set_yticks(range(len(links)), [plain(link) for link in links])
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    seen = [s for s in _STATES if any(s in row for row in states)]
+    for state in seen:
+        axes.plot([], [], "s", color=_STATES[state][0], markersize=7, label=f"{_STATES[state][1]} {_STATES[state][2]}")
+    _legend(axes, 2)
+    return figure
+
+
+def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, title: str) -> Figure:
+    """Return the cross-validation error (w,), above the least one in percent, over the prior's weight (w,)."""
+    weights, errors = np.asarray(weights, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    figure, (axes,) = _figure(2.4, title)
+    excess = 100.0 * (errors / np.nanmin(errors) - 1.0)
+    axes.plot(weights, excess, "-o", color=BLUE, markersize=4, linewidth=1.4, label="tried")
+    at = excess[int(np.argmin(np.abs(weights - chosen)))]
+    axes.plot([chosen], [at], "D", color=RED, markersize=7, label=f"chosen: {chosen:.2g}")
+    axes.set_xscale("log")
+    finite = excess[np.isfinite(excess)]
+    if finite.max(initial=0.0) > 100.0:
+        axes.set_yscale("symlog", linthresh=10.0)
+        axes.minorticks_off()
+    axes.set_xlabel("weight of the prior [-]")
+    axes.set_ylabel("error above the least [%]")
+    _legend(axes, 2)
+    return figure
+
+
+def envelope(t: ArrayLike, y: ArrayLike, points: int) -> tuple[Array, Array]:
+    """Return at most `points` of the samples (t, y): of each stretch the least and the largest, in their order."""
+    t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if len(y) <= points:
+        return t, y
+    edges = np.linspace(0, len(y), points // 2 + 1).astype(int)
+    places = [sorted((a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b])))) for a, b in pairwise(edges)]
+    chosen = np.unique(places)
+    return t[chosen], y[chosen]
+
+
+def plain(text: str, longest: int = 28) -> str:
+    """Return a name as matplotlib shows it literally: no mathematics, not too long."""
+    short = text if len(text) <= longest else text[: longest - 1] + "…"
+    return short.replace("$", r"\$")
+
+
+def svg(figure: Figure, description: str) -> str:
+    """Return the figure as one <svg> element for a page that defines the variables of COLOURS."""
+    from xml.sax.saxutils import quoteattr
+
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :].replace("<svg", f"<svg role='img' aria-label={quoteattr(description)}", 1)
+    for colour, variable in COLOURS.items():
+        text = text.replace(colour, f"var({variable})")
+    return text
+
+
+def png(figure: Figure, dpi: int = 150) -> bytes:
+    """Return the figure as PNG on white."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor="white")
+    return buffer.getvalue()
+
+
+def _figure(height: float, title: str, rows: tuple[float, ...] = (1.0,)) -> tuple[Figure, list[Axes]]:
+    """Return a Figure of WIDTH x height [inch] with its own look, and its axes from top to bottom."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    shape: dict[str, Any] = {"height_ratios": rows}
+    made = figure.subplots(len(rows), 1, squeeze=False, gridspec_kw=shape)[:, 0]
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
+    for axes in made:
+        axes.set_facecolor("none")
+        axes.grid(color=LINE, linewidth=0.5)
+        axes.set_axisbelow(True)
+        axes.tick_params(labelsize=8, colors=INK, length=2.5, width=0.6)
+        axes.xaxis.label.set(fontsize=8.5, color=INK)
+        axes.yaxis.label.set(fontsize=8.5, color=INK)
+        for side, spine in axes.spines.items():
+            spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
+    return figure, list(made)
+
+
+def _legend(axes: Axes, columns: int) -> None:
+    """Put the legend in a row above the axes, where it hides nothing."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 0.985),
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+        labelcolor=INK,
+        borderaxespad=0.1,
+        handlelength=1.4,
+        columnspacing=1.2,
+        handletextpad=0.5,
+    )

@@ -1,0 +1,324 @@
+"""Tables as text: what the command line prints and the report shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ident.compare.cad import Comparison, Verdict, decided_by
+from ident.compare.truth import TruthComparison
+from ident.compare.validate import ZERO, Predicted, Validation
+from ident.estimate.estimate import Estimate
+from ident.export.parameters import TERMS
+from ident.spatial.inertia import INERTIAL
+
+Tone = Literal["good", "bad", "unknown", ""]
+MISSING = "n/a"
+
+TONES: dict[Verdict, Tone] = {
+    "agrees": "good",
+    "contradicted": "bad",
+    "not determined": "unknown",
+    "not comparable": "",
+}
+_ESTIMATORS = {
+    "ols": "ordinary least squares (base parameters only)",
+    "wls": "weighted least squares (base parameters only)",
+    "constrained": "least squares over bodies that can exist",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts: a title, column heads, rows, and one tone per row ("" where nothing is to be said)."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: tuple[Tone, ...]
+
+
+def table(
+    title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], tones: Sequence[Tone] | None = None
+) -> Table:
+    """Return a Table; without tones, none is set."""
+    return Table(title, columns, tuple(rows), tuple(tones or [""] * len(rows)))
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits, "n/a" where there is none."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return "infinite" if math.isinf(value) else f"{value + 0.0:.{digits}g}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent with three significant digits, "n/a" where there is none."""
+    if share is None or not math.isfinite(share):
+        return MISSING
+    return f"{100 * share:.3g} %"
+
+
+def with_error(value: float, half_width: float | None) -> str:
+    """Return value and half width with the digits that the half width allows, such as "0.0412 ± 0.0002"."""
+    if half_width is None or not math.isfinite(half_width) or half_width <= 0:
+        return f"{number(value)} ± {MISSING}"
+    digits = 1 - math.floor(math.log10(half_width))  # two digits of the half width
+    power = math.floor(math.log10(max(abs(value), half_width)))
+    if -4 <= power <= 4:
+        return f"{value:.{max(digits, 0)}f} ± {half_width:.{max(digits, 0)}f}"
+    scale, places = 10.0**power, max(power + digits, 0)
+    return f"({value / scale:.{places}f} ± {half_width / scale:.{places}f})e{power}"
+
+
+def unit(name: str, prismatic: frozenset[str] = frozenset()) -> str:
+    """Return the SI unit of a parameter by its name; `prismatic`: names of the joints that slide."""
+    of, _, part = name.rpartition(".")
+    if part in INERTIAL:
+        return "kg" if part == "m" else "kg m" if part[0] == "h" else "kg m²"
+    _, turning, sliding = TERMS.get(part, ("", "", ""))
+    return (sliding if of in prismatic else turning).replace("^2", "²")
+
+
+def summary_sentences(
+    estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
+) -> list[str]:
+    """Return what a reader needs to know, in plain words."""
+    how = _ESTIMATORS.get(estimate.estimator, estimate.estimator)
+    drawn = ""
+    if estimate.prior is not None:
+        drawn = f", drawn to {estimate.prior}"
+        if estimate.weight:
+            drawn += f" with weight {number(estimate.weight, 2)}"
+            drawn += " (chosen by cross-validation)" if estimate.selection else ""
+        else:
+            drawn += " only where the data leave freedom"
+    told = [f"{estimate.robot} has {len(estimate.joints)} joints. The fit is {how}{drawn}."]
+    told.append(f"Its torque misses the fitted logs by {percent(estimate.relative_total)}.")
+    if validation is not None:
+        told[-1] = told[-1][:-1] + f"; {_held_out(validation)}"
+    told.append(_feasibility(estimate))
+    if comparison is not None:
+        counts = [f"{comparison.count('contradicted')} contradict {comparison.source}"]
+        counts += [f"{comparison.count('agrees')} agree", f"{comparison.count('not determined')} are not determined"]
+        if comparison.count("not comparable"):
+            counts.append(f"{comparison.count('not comparable')} have no CAD value")
+        told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
+    return told
+
+
+def warnings(
+    estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
+) -> list[str]:
+    """Return everything that a reader must not overlook."""
+    found = list(estimate.warnings)
+    if estimate.feasible is False:
+        found.append("A link of this estimate cannot exist; it is not exported.")
+    if estimate.active:
+        found.append(f"{len(estimate.active)} constraints are at their bound: {'; '.join(estimate.active)}.")
+    if estimate.covariance.kind == "classical":
+        found.append(
+            "The error bars take residuals as independent from sample to sample; on filtered logs they are too small."
+        )
+    open_ = [n for n, e in zip(estimate.base.names, estimate.covariance.standard_errors, strict=True) if not e >= 0]
+    if open_:
+        shown = ", ".join(open_[:6]) + (", ..." if len(open_) > 6 else "")
+        found.append(f"These logs do not determine {len(open_)} base parameters: {shown}.")
+    if comparison is not None:
+        drawn_there = comparison.notes and estimate.weight
+        found += comparison.notes[:1] if drawn_there else []
+    if validation is None:
+        found.append("Nothing was validated: the error on motions never seen is not known.")
+    else:
+        found += validation.warnings
+    return list(dict.fromkeys(found))
+
+
+def summary_rows(
+    estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
+) -> Table:
+    """Return the result in a few lines: label and value."""
+    rows = [
+        ("robot", f"{estimate.robot}, {len(estimate.joints)} joints"),
+        ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator)),
+        ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}"),
+        ("error on the fitted logs", percent(estimate.relative_total)),
+    ]
+    tones: list[Tone] = ["", "", "", ""]
+    if validation is not None:
+        for name in validation.names:
+            total = validation.total(name)
+            if name != ZERO:
+                rows.append((f"error on other recordings, {name}", percent(total.relative_total if total else None)))
+                tones.append("")
+    rows.append(("every link can exist", {True: "yes", False: "NO", None: "not asked"}[estimate.feasible]))
+    tones.append({True: "good", False: "bad", None: "unknown"}[estimate.feasible])  # type: ignore[arg-type]
+    rows.append(("condition number (SI; scaled)", _conditions(estimate)))
+    rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments"))
+    tones += ["", ""]
+    if comparison is not None:
+        for verdict, tone in TONES.items():
+            rows.append((f"base parameters: {verdict}", str(comparison.count(verdict))))
+            tones.append(tone)
+    return table("Result", ("", ""), rows, tones)
+
+
+def comparison_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per base parameter: CAD, identified with its 95 % interval, difference, verdict, combination."""
+    rows = [
+        (
+            r.name,
+            unit(r.name, prismatic),
+            number(r.cad),
+            with_error(r.identified, r.half_width),
+            MISSING if r.standard_errors_off is None else f"{r.standard_errors_off:+.1f}",
+            r.verdict,
+            r.expression,
+        )
+        for r in comparison.rows
+    ]
+    columns = (
+        "base parameter",
+        "unit",
+        "CAD",
+        "identified ± 95 %",
+        "difference / standard error",
+        "verdict",
+        "combination",
+    )
+    return table(
+        f"Base parameters against {comparison.source}", columns, rows, [TONES[r.verdict] for r in comparison.rows]
+    )
+
+
+def base_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per base parameter where there is no CAD to compare with."""
+    halves = estimate.covariance.half_widths(0.95)
+    rows = [
+        (name, unit(name, prismatic), with_error(float(value), float(half)), estimate.base.expression(k))
+        for k, (name, value, half) in enumerate(zip(estimate.base.names, estimate.phi, halves, strict=True))
+    ]
+    return table("Base parameters", ("base parameter", "unit", "identified ± 95 %", "combination"), rows)
+
+
+def standard_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per standard parameter: CAD, identified, and who decided on it."""
+    rows = [
+        (r.name, unit(r.name, prismatic), number(r.cad), number(r.identified), r.decided_by)
+        for r in comparison.standard
+    ]
+    tones: list[Tone] = ["good" if r.decided_by == "data" else "" for r in comparison.standard]
+    return table("Standard parameters", ("parameter", "unit", "CAD", "identified", "decided by"), rows, tones)
+
+
+def parameter_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per standard parameter where there is no CAD to compare with."""
+    decided = decided_by(estimate)
+    rows = [
+        (name, unit(name, prismatic), number(estimate.value(name)), decided[name]) for name in estimate.base.standard
+    ]
+    tones: list[Tone] = ["good" if row[3] == "data" else "" for row in rows]
+    return table("Standard parameters", ("parameter", "unit", "identified", "decided by"), rows, tones)
+
+
+def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per joint: samples, residual and relative error on the fitted logs."""
+    rows = [
+        (
+            joint,
+            str(int(estimate.rows[j])),
+            f"{number(float(estimate.rms[j]), 3)} {'N' if joint in prismatic else 'N m'}",
+            percent(float(estimate.relative[j])),
+        )
+        for j, joint in enumerate(estimate.joints)
+    ]
+    rows.append(("all", str(int(estimate.rows.sum())), "", percent(estimate.relative_total)))
+    return table("Residual on the fitted logs", ("joint", "samples", "RMS residual", "of the torque"), rows)
+
+
+def validation_rows(validation: Validation) -> Table:
+    """Return one row per recording and joint: RMSE of each prediction, and its error relative to the torque."""
+    rows: list[tuple[str, ...]] = []
+    tones: list[Tone] = []
+    for r in validation.recordings:
+        kept = {True: "yes", False: "NO: same recording", None: "not known"}[r.held_out]
+        tone: Tone = "" if r.held_out else "unknown"
+        for j, joint in enumerate(validation.joints):
+            cells = [_cell(p, j, validation.units[j]) for p in r.predictions]
+            rows.append((r.recording, kept, joint, str(int(r.samples[j])), *cells))
+            tones.append(tone)
+        totals = [percent(p.relative_total) for p in r.predictions]
+        rows.append((r.recording, kept, "all", str(int(r.samples.sum())), *totals))
+        tones.append(tone)
+    columns = ("recording", "held out", "joint", "samples", *(f"error, {n}" for n in validation.names))
+    return table("Prediction of recordings", columns, rows, tones)
+
+
+def truth_rows(truth: TruthComparison, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per base parameter against the truth of a simulation."""
+    rows = [
+        (
+            r.name,
+            unit(r.name, prismatic),
+            number(r.true),
+            number(r.identified),
+            MISSING if r.z is None else f"{r.z:+.1f}",
+            {True: "yes", False: "no", None: MISSING}[r.within_95],
+        )
+        for r in truth.rows
+    ]
+    columns = ("base parameter", "unit", "true", "identified", "difference / standard error", "within 95 %")
+    return table("Against the truth", columns, rows)
+
+
+def figures_rows(estimate: Estimate) -> Table:
+    """Return the numbers about the fit itself: conditioning, error bars, solver, constraints."""
+    fixed, total = len(estimate.fixed_by_data), len(estimate.base.standard)
+    rows = [
+        ("condition number, SI", number(estimate.condition, 3)),
+        ("condition number, noise weights and unit columns", number(estimate.condition_scaled, 3)),
+        ("base parameters", str(len(estimate.base.names))),
+        ("standard parameters fixed by the data alone", f"{fixed} of {total}"),
+        ("covariance", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments"),
+        ("degrees of freedom of the intervals", str(estimate.covariance.dof)),
+        ("solver", estimate.solver or MISSING),
+        ("prior", estimate.prior or "none"),
+        ("weight of the prior", number(estimate.weight, 3)),
+        ("constraints at their bound", "; ".join(estimate.active) or "none"),
+    ]
+    return table("About the fit", ("", ""), rows)
+
+
+def provenance_rows(estimate: Estimate, command: str | None = None) -> Table:
+    """Return versions, hashes of inputs, and the exact command."""
+    rows = [(str(k), str(v)) for k, v in estimate.provenance.items()]
+    rows.append(("command", command or MISSING))
+    return table("Provenance", ("", ""), rows)
+
+
+def _held_out(validation: Validation) -> str:
+    """Return the end of the sentence about the error."""
+    totals = [(name, validation.total(name)) for name in validation.names if name != ZERO]
+    if not totals or totals[0][1] is None:
+        return "no other recording was there to validate it."
+    own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}"
+    rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
+    return ", ".join([own, *rest]) + "."
+
+
+def _feasibility(estimate: Estimate) -> str:
+    if estimate.theta is None:
+        return "Only combinations of parameters are known, so whether the links can exist was not asked."
+    if estimate.feasible:
+        return "Every link can exist: checked exactly, on the digits that are written."
+    return "At least one link CANNOT exist. Do not use these numbers for simulation or control."
+
+
+def _conditions(estimate: Estimate) -> str:
+    return f"{number(estimate.condition, 3)}; {number(estimate.condition_scaled, 3)}"
+
+
+def _cell(prediction: Predicted, j: int, torque_unit: str) -> str:
+    return f"{number(float(prediction.rms[j]), 3)} {torque_unit} ({percent(float(prediction.relative[j]))})"

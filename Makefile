@@ -1,0 +1,38 @@
+# make demo: fit the simulated arm and write its report. make test: everything that must hold. Each sets itself up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint wheel clean
+
+demo: $(VENV)/.core
+	$(BIN)/ident run experiments/arm5
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict ident
+
+# A wheel, installed where no source lies, must import and run.
+wheel: $(VENV)/.dev
+	rm -rf build dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(BIN)/python tests/wheel.py dist/*.whl
+
+clean:
+	rm -rf $(VENV) build dist results experiments/*/results
+
+$(VENV)/bin/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12 ...')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@ $(VENV)/.core

@@ -32,8 +32,9 @@ COLOURS = {
     "#d55e00": "--red",
     "#00855f": "--green",
     "#b08a00": "--amber",
+    "#fefefe": "--page",
 }
-INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER = COLOURS
+INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
 _VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 _STATES = {
@@ -53,8 +54,8 @@ def torque_figure(
     """
     figure, (above, below) = _figure(2.9, title, rows=(2.2, 1.0))
     measured, predicted = np.asarray(measured), np.asarray(predicted)
-    above.plot(*envelope(t, measured, points), color=MEASURED, linewidth=1.8, label="measured")
-    above.plot(*envelope(t, predicted, points), color=BLUE, linewidth=0.9, label="predicted")
+    above.plot(*envelope(t, measured, points), color=MEASURED, linewidth=2.6, label="measured")
+    above.plot(*envelope(t, predicted, points), color=BLUE, linewidth=1.0, label="predicted")
     below.plot(*envelope(t, measured - predicted, points), color=RED, linewidth=0.8, label="residual")
     below.axhline(0.0, color=MUTED, linewidth=0.6)
     above.tick_params(labelbottom=False)
@@ -107,7 +108,7 @@ def comparison_figure(
     off = np.asarray(standard_errors_off, dtype=np.float64)
     order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
     figure, (axes,) = _figure(1.1 + 0.165 * len(off), title)
-    edge = boundary or 3.0
+    edge = round(boundary or 3.0, 1)
     axes.axvspan(-edge, edge, color=BAND, zorder=0)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
     for row, k in enumerate(order):
@@ -118,9 +119,9 @@ def comparison_figure(
     axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
     reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
     axes.set_xlim(-reach, reach)
-    far = [10.0**k for k in range(7) if edge * 1.8 < 10.0**k < reach]
+    far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach]
     ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
-    axes.set_xticks(ticks, [f"{x:+.3g}" if x else "0" for x in ticks])
+    axes.set_xticks(ticks, [f"{x:+.3g}".replace("-", "−") if x else "0" for x in ticks])
     axes.minorticks_off()
     axes.set_yticks(range(len(order)), [plain(names[k]) for k in order])
     axes.set_ylim(-0.7, len(order) - 0.3)
@@ -144,13 +145,15 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
         axes.barh(place, known, 0.92 * height, color=colours[k % len(colours)], label=plain(name))
         largest = max(largest, float(known.max(initial=0.0)))
         for y, x, shown in zip(place, known, share, strict=True):
-            text = f" {shown:.3g} %" if np.isfinite(shown) else " n/a"
-            axes.text(x, y, text, va="center", ha="left", color=INK, fontsize=7.5)
+            label = f"{shown:#.3g}".rstrip(".") + " %" if np.isfinite(shown) else "n/a"
+            axes.annotate(
+                label, (x, y), (3, 0), textcoords="offset points", va="center", ha="left", color=INK, fontsize=7.5
+            )
     axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_xlim(0.0, 1.18 * max(largest, 100.0))
     axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
     axes.set_ylim(len(joints) - 0.5, -0.5)
-    axes.set_xlabel("‖measured − predicted‖ / ‖measured‖ [%]; dashed: predicting no torque at all")
+    axes.set_xlabel("error / torque, norms [%]; dashed: predicting no torque")
     axes.grid(axis="y", visible=False)
     _legend(axes, len(relative))
     return figure
@@ -167,7 +170,7 @@ def identifiability_figure(
         for k, state in enumerate(row):
             colour, sign, _ = _STATES[state]
             axes.add_patch(Rectangle((k - 0.46, i - 0.44), 0.92, 0.88, facecolor=colour, linewidth=0))
-            dark = INK if state == "never" else "white" if state == "alone" else "black"
+            dark = INK if state == "never" else PAGE if state == "alone" else "black"
             axes.text(k, i, sign, ha="center", va="center", fontsize=8, color=dark)
     axes.set_xlim(-0.5, len(parameters) - 0.5)
     axes.set_ylim(len(links) - 0.5, -0.5)

@@ -58,7 +58,7 @@ def percent(share: float | None) -> str:
     """Return a share in percent with three significant digits, "n/a" where there is none."""
     if share is None or not math.isfinite(share):
         return MISSING
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:#.3g}".rstrip(".") + " %"
 
 
 def with_error(value: float, half_width: float | None) -> str:

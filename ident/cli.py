@@ -1,0 +1,573 @@
+"""The command line: a thin copy of `ident.pipeline`. Results go to stdout, all else to stderr.
+
+Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the estimation failed, 4 `check` found problems,
+130 interrupted. Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ident.compare import Comparison
+    from ident.config import Experiment
+    from ident.pipeline import Result, Tell, Warned
+    from ident.report.text import Table
+
+BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
+
+app = typer.Typer(
+    name="ident",
+    help="Dynamic parameters of robots: identified from logs, compared with CAD, validated, exported.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ExperimentPath = Annotated[
+    Path, typer.Argument(metavar="EXPERIMENT", help="Folder of an experiment, or its .toml file")
+]
+EstimatePath = Annotated[Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote")]
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and stop")] = False,
+) -> None:
+    if version:
+        from ident import __version__
+
+        typer.echo(f"ident {__version__}")
+        raise typer.Exit
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
+
+    @functools.wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        from ident.errors import EstimationError, IdentError
+
+        try:
+            command(*args, **kwargs)
+        except EstimationError as cause:
+            raise _ended(f"error: {cause}", FAILED) from None
+        except IdentError as cause:
+            raise _ended(f"error: {cause}", BAD_INPUT) from None
+        except KeyboardInterrupt:
+            raise _ended("interrupted; nothing was written", INTERRUPTED) from None
+
+    return guarded
+
+
+def _ended(message: str, code: int) -> typer.Exit:
+    typer.echo(message, err=True)
+    return typer.Exit(code)
+
+
+@app.command()
+@_guarded
+def run(
+    experiment: ExperimentPath,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write, instead of results/NAME")] = None,
+) -> None:
+    """Do it all: read, check, fit, compare, validate, export, report."""
+    from ident import pipeline
+
+    with _progress() as tell:
+        result = pipeline.run(_experiment(experiment), out, tell, _command())
+    _warn(result.warnings)
+    _show_run(result)
+
+
+@app.command()
+@_guarded
+def fit(
+    experiment: ExperimentPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write")] = Path("estimate.json"),
+) -> None:
+    """Fit an experiment and write the estimate."""
+    from ident import pipeline
+    from ident.estimate.storage import save_estimate
+    from ident.report import text
+
+    warned: list[Warned] = []
+    with _progress() as tell:
+        loaded = pipeline.load(_experiment(experiment))
+        estimate, _ = pipeline.fit(loaded, warned, tell, _command())
+    save_estimate(estimate, out)
+    _warn(warned)
+    _show(text.summary_rows(estimate))
+    _show(text.residual_rows(estimate, loaded.slides))
+    _say(f"wrote {out}")
+
+
+@app.command()
+@_guarded
+def compare(
+    estimate: EstimatePath,
+    cad: Annotated[Path | None, typer.Option("--cad", help="CAD table (.csv, .toml); without: the robot's own")] = None,
+    robot: Annotated[Path | None, typer.Option("--robot", help="Robot (.urdf, .toml) of the estimate")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every base parameter")] = False,
+) -> None:
+    """Compare an estimate with CAD, on the combinations that torque can show."""
+    from ident.compare import compare_with
+    from ident.errors import InputError
+    from ident.estimate.storage import load_estimate
+
+    found = load_estimate(estimate)
+    if robot is None:
+        raise InputError("no robot is given", key="--robot", fix="Add --robot with the robot file of the estimate")
+    inertials, joint_values, source = _cad_values(cad, robot)
+    comparison = compare_with(found, inertials, joint_values, source)
+    _show_comparison(comparison, everything)
+
+
+@app.command()
+@_guarded
+def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
+    """Predict the recordings that the experiment keeps for validation."""
+    from ident import pipeline
+    from ident.errors import ConfigError
+    from ident.estimate.storage import load_estimate
+    from ident.report import text
+
+    found, warned = load_estimate(estimate), list[Any]()
+    wanted = _experiment(experiment)
+    with _progress() as tell:
+        validation = pipeline.validate(pipeline.load(wanted), found, None, warned, tell)
+    if validation is None:
+        raise ConfigError("no recording is kept for validation", file=wanted.file, key="recordings.validate")
+    _warn(warned)
+    _show(text.validation_rows(validation))
+
+
+@app.command()
+@_guarded
+def export(
+    estimate: EstimatePath,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="What to write: .json or .urdf")],
+    source: Annotated[Path | None, typer.Option("--source", help="Robot that was identified (.urdf, .toml)")] = None,
+) -> None:
+    """Write the parameters to a file for controllers and simulators; its ending says which."""
+    from ident.estimate.storage import load_estimate
+    from ident.export import export as exported
+    from ident.pipeline import urdf_source
+    from ident.robot import read_robot
+
+    robot = None if source is None else read_robot(source)
+    urdf = None if source is None else urdf_source(source)
+    written = exported(load_estimate(estimate), out, robot=robot, source_urdf=urdf)
+    for note in written.notes:
+        typer.echo(f"note: {note}", err=True)
+    _say(f"wrote {written.path}")
+
+
+@app.command()
+@_guarded
+def report(
+    estimate: EstimatePath,
+    experiment: ExperimentPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write")] = Path("report.html"),
+) -> None:
+    """Write the HTML report of an estimate."""
+    from ident import pipeline
+    from ident.estimate.storage import load_estimate
+
+    found, warned = load_estimate(estimate), list[Any]()
+    with _progress() as tell:
+        loaded = pipeline.load(_experiment(experiment))
+        pipeline.require_same_model(loaded, found)
+        pipeline.report(
+            loaded,
+            found,
+            out,
+            comparison=pipeline.compare(loaded, found),
+            validation=pipeline.validate(loaded, found, None, warned, tell),
+            truth=pipeline.truth_of(loaded, found),
+            command=_command(),
+        )
+    _warn(warned)
+    _say(f"wrote {out}")
+
+
+@app.command()
+@_guarded
+def check(
+    file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
+    robot: Annotated[Path | None, typer.Option("--robot", help="Robot that a CAD table or a log belongs to")] = None,
+    recording: Annotated[str | None, typer.Option("--recording", help="Only this recording of a data set")] = None,
+) -> None:
+    """Say what a file is and whether it can be used; exit code 4 when there are problems."""
+    problems = _CHECKS[_kind(file)](file, robot, recording)
+    if problems:
+        raise _ended(f"{problems} problem{'s' if problems > 1 else ''} found", PROBLEMS)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+# ---- check ---------------------------------------------------------------------------------------------------------
+
+
+def _kind(file: Path) -> str:
+    """Return what a file is, by its ending and the tables in it."""
+    from ident.errors import InputError
+
+    if file.is_dir():
+        return "experiment"
+    ending = file.suffix.lower()
+    if ending in (".urdf", ".xml"):
+        return "robot"
+    if ending in (".npz", ".mat", ".parquet", ".txt", ".csv"):
+        return "log" if _manifest_of(file) or ending not in (".txt", ".csv") else "cad"
+    if ending != ".toml":
+        raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
+    try:
+        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys()
+    except OSError as cause:
+        raise InputError(f"cannot be read: {cause.strerror}", file=file) from None
+    except (ValueError, RecursionError) as cause:
+        raise InputError(f"is not valid TOML: {cause}", file=file) from None
+    if "experiment" in keys:
+        return "experiment"
+    if keys & {"dataset", "recording"}:
+        return "dataset"
+    return "robot" if keys & {"urdf", "joint"} and not keys & {"link", "table"} else "cad"
+
+
+def _manifest_of(file: Path) -> Path | None:
+    """Return the dataset.toml beside a file, or above it, that names it."""
+    from ident.errors import IdentError
+    from ident.logs import read_manifest
+
+    for folder in (file.resolve().parent, *file.resolve().parent.parents[:3]):
+        path = folder / "dataset.toml"
+        if path.is_file():
+            with contextlib.suppress(IdentError):
+                manifest = read_manifest(path)
+                if any(
+                    (folder / manifest.folder / f).resolve() == file.resolve()
+                    for r in manifest.recordings
+                    for f in r.files
+                ):
+                    return path
+    return None
+
+
+def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
+    import numpy as np
+
+    from ident.model import Model
+    from ident.regression import base_parameters
+    from ident.report.text import number, table
+    from ident.robot import read_robot
+    from ident.spatial.inertia import consistency
+
+    robot = read_robot(file)
+    base = base_parameters(Model(robot))
+    gravity = " ".join(f"{g:g}" for g in robot.gravity)
+    _say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame, ")
+    _say(f"{len(base.names)} base parameters of {10 * robot.n} link parameters")
+    rows, tones, problems = [], [], 0
+    for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
+        verdict, mass = "no inertial", None
+        if robot.inertials is not None and np.isfinite(robot.inertials[i]).all():
+            found = consistency(robot.inertials[i])
+            mass = float(robot.inertials[i, 0])
+            verdict = "can exist" if found.consistent else f"cannot exist: {'; '.join(found.failures())}"
+            problems += not found.consistent
+        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
+        limits = f"{number(joint.limits.lower, 3)} to {number(joint.limits.upper, 3)}"
+        rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, number(mass), verdict))
+        tones.append("bad" if verdict.startswith("cannot") else "")
+    columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
+    _show(table("", columns, rows, tones))  # type: ignore[arg-type]
+    return problems
+
+
+def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
+    from ident.cad import check_cad, read_cad
+    from ident.report.text import number, table
+    from ident.robot import read_robot
+
+    cad = read_cad(file)
+    _say(f"CAD table of {len(cad.links)} links")
+    verdicts = check_cad(cad)
+    rows = []
+    for v, body in zip(verdicts, cad.parameters, strict=True):
+        com = ", ".join(number(float(h / body[0]), 3) for h in body[1:4]) if body[0] > 0 else "n/a"
+        moments = "n/a" if v.moments is None else ", ".join(number(x, 3) for x in v.moments)
+        rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures])))
+    columns = ("link", "mass [kg]", "centre [m]", "principal moments [kg m^2]", "can it exist")
+    _show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in verdicts]))
+    if robot is not None:
+        cad.for_robot(read_robot(robot))
+        _say(f"every moving link of {robot.name} has its row")
+    return sum(v.status == "impossible" for v in verdicts)
+
+
+def _check_log(file: Path, robot: Path | None, recording: str | None) -> int:
+    from ident.errors import InputError
+    from ident.logs import read_manifest
+
+    path = _manifest_of(file)
+    if path is None:
+        fix = "Describe its columns in a dataset.toml beside it, and check that"
+        raise InputError("no dataset.toml says which columns are which signals", file=file, fix=fix)
+    names = [r.name for r in read_manifest(path).recordings if any(Path(f).name == file.name for f in r.files)]
+    return sum(_check_dataset(path, robot, name) for name in ([recording] if recording else names))
+
+
+def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int:
+    from ident.errors import InputError
+    from ident.logs import check_log, read_log, read_manifest
+    from ident.report.text import number, table
+    from ident.robot import read_robot
+
+    manifest = read_manifest(file)
+    beside = [file.parent / name for name in ("robot.toml", "robot.urdf")]
+    chosen = robot or next((p for p in beside if p.is_file()), None)
+    if chosen is None:
+        raise InputError("a log is checked against its robot", file=file, key="--robot", fix="Add --robot FILE")
+    arm, problems = read_robot(chosen), 0
+    for name in [recording] if recording else [r.name for r in manifest.recordings]:
+        found = check_log(read_log(manifest, name, arm), arm)
+        _say(f"recording '{name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
+        shown = found.steps[:6]
+        rows = [(number(step * 1e3), str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in shown]
+        rest = sum(count for _, count in found.steps[6:])
+        if rest:
+            span = f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}"
+            rows.append((span, str(rest), f"{100 * rest / (found.samples - 1):.3g} %"))
+        _show(table("", ("time step [ms]", "rows", "share"), rows))
+        for f in found.findings:
+            note = f.kind in NOTES
+            problems += not note
+            _say(f"  {'note' if note else 'PROBLEM'} ({f.kind}): {f.message}", "" if note else "bold red")
+        if not found.findings:
+            _say("  nothing odd", "green")
+    return problems
+
+
+def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
+    from ident import pipeline
+    from ident.logs import locate
+
+    loaded = pipeline.load(_experiment(file))
+    e = loaded.experiment
+    for name in (*e.fit, *e.validate):
+        for part in loaded.manifest.recording(name).files:
+            locate(loaded.manifest, part)
+    _say(f"experiment '{e.name}': {e.title}")
+    _say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
+    _say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
+    return 0
+
+
+#: Findings that a log may have without anything being wrong.
+NOTES = ("coarse position", "repeated position", "irregular sampling")
+
+_CHECKS: dict[str, Callable[[Path, Path | None, str | None], int]] = {
+    "robot": _check_robot,
+    "cad": _check_cad,
+    "log": _check_log,
+    "dataset": _check_dataset,
+    "experiment": _check_experiment,
+}
+
+# ---- results -------------------------------------------------------------------------------------------------------
+
+
+def _show_run(result: Result) -> None:
+    """Print what an engineer wants to know first, and where the rest is."""
+    from ident.compare.validate import ZERO
+    from ident.expected import check_expected
+    from ident.report import text
+
+    e, slides = result.loaded.experiment, result.loaded.slides
+    _say(f"{e.name}: {e.title}", "bold")
+    for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
+        _say(sentence)
+    _show(text.residual_rows(result.estimate, slides))
+    if result.validation is not None:
+        hidden = {"samples", f"error, {ZERO}"}
+        if all(r.held_out for r in result.validation.recordings):
+            hidden.add("held out")
+        table = text.validation_rows(result.validation)
+        _show(table, [c for c in table.columns if c not in hidden])
+    if result.truth is not None:
+        _show(_side_by_side(result))
+    elif result.comparison is not None:
+        _show_comparison(result.comparison, False)
+    if e.expected:
+        checked = check_expected(result)
+        off = [c for c in checked if not c.met]
+        _say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
+        for c in off:
+            _say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
+    _say(f"wrote {', '.join(sorted(p.name for p in result.folder.iterdir()))} to {_near(result.folder)}")
+
+
+def _side_by_side(result: Result) -> Table:
+    """Return truth, CAD and identified of every base parameter."""
+    from ident.report.text import MISSING, TONES, number, table, unit, with_error
+
+    assert result.truth is not None
+    compared = {r.name: r for r in result.comparison.rows} if result.comparison else {}
+    halves = result.estimate.covariance.half_widths(0.95)
+    rows, tones = [], []
+    for r, half in zip(result.truth.rows, halves, strict=True):
+        cad = compared.get(r.name)
+        z = MISSING if r.z is None else f"{r.z:+.1f}"
+        verdict = cad.verdict if cad else MISSING
+        identified = with_error(r.identified, float(half))
+        row = (r.name, unit(r.name, result.loaded.slides), number(r.true), number(cad.cad if cad else None))
+        rows.append((*row, identified, z, verdict))
+        tones.append(TONES[cad.verdict] if cad else "")
+    columns = ("base parameter", "unit", "truth", "CAD", "identified ± 95 %", "off truth [s.e.]", "CAD is")
+    return table("Truth, CAD and identified, on the combinations that torque can show", columns, rows, tones)
+
+
+def _show_comparison(comparison: Comparison, everything: bool) -> None:
+    """Print the verdicts, and the rows that CAD and data disagree on (or all)."""
+    from dataclasses import replace
+
+    from ident.report import text
+
+    counts = [f"{comparison.count(v)} {v}" for v in text.TONES if comparison.count(v)]
+    _say(f"CAD ({comparison.source}) against the data: {', '.join(counts)}")
+    rows = comparison.rows if everything else tuple(r for r in comparison.rows if r.verdict == "contradicted")
+    if rows:
+        _show(text.comparison_rows(replace(comparison, rows=rows)))
+    for note in comparison.notes:
+        _say(f"note: {note}")
+
+
+def _near(path: Path) -> Path:
+    """Return the path relative to the working folder, where it is below it."""
+    here = Path.cwd().resolve()
+    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
+
+
+# ---- what the commands share ---------------------------------------------------------------------------------------
+
+
+def _experiment(path: Path) -> Experiment:
+    from ident.config import read_experiment
+
+    return read_experiment(path)
+
+
+def _cad_values(cad: Path | None, robot: Path) -> tuple[Any, dict[str, float], str]:
+    """Return link parameters, joint values and their source, from a CAD table or from the robot itself."""
+    from ident.cad import read_cad, require_consistent
+    from ident.errors import CadError
+    from ident.robot import read_robot
+
+    arm = read_robot(robot)
+    if cad is not None:
+        table = read_cad(cad)
+        require_consistent(table)
+        return table.for_robot(arm), dict(table.joint_values), cad.name
+    if arm.inertials is None:
+        raise CadError("gives no inertials to compare with", file=robot, fix="Add --cad with a CAD table")
+    return arm.inertials, {}, robot.name
+
+
+def _command() -> str:
+    return shlex.join(["ident", *sys.argv[1:]])
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Tell]:
+    """Show what is being done on stderr, when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bar.add_task(doing)
+            bar.update(tasks[doing], completed=done, total=total)
+
+        yield tell
+
+
+def _console() -> Console:
+    """Return the console of stdout; where that is no terminal, wide enough for tables."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 130
+    return console
+
+
+def _say(text: str, style: str = "") -> None:
+    _console().print(text, style=style or None, markup=False, soft_wrap=True)
+
+
+STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
+
+
+def _show(table: Table, columns: Sequence[str] | None = None) -> None:
+    """Print a table; `columns`: only these."""
+    from rich.table import Table as Shown
+
+    chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
+    headed = any(table.columns[i] for i in chosen)
+    shown = Shown(title=table.title or None, title_justify="left", title_style="bold", show_header=headed, box=_box())
+    for i in chosen:
+        numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
+        shown.add_column(table.columns[i], justify="right" if numbers else "left", overflow="fold")
+    for row, tone in zip(table.rows, table.tones, strict=True):
+        shown.add_row(*(_plain(row[i]) for i in chosen), style=STYLES[tone] or None)
+    _console().print(shown)
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def _plain(text: str) -> Any:
+    """Return a cell whose brackets mean nothing."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _warn(warned: Sequence[Warned]) -> None:
+    """Print warnings to stderr, those of one kind about one recording together."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    groups: dict[tuple[str, str], list[Warned]] = {}
+    for w in dict.fromkeys(warned):
+        groups.setdefault((w.about, w.kind), []).append(w)
+    for same in groups.values():
+        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
+        console.print(f"warning: {same[0]}{more}", style="yellow", markup=False, soft_wrap=True)

@@ -1,0 +1,481 @@
+"""An experiment from its file to its results: one plain function per arrow of the data's way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad import read_cad, require_consistent
+from ident.config import Experiment, build_model
+from ident.errors import ConfigError, InputError, nearest
+from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
+from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
+from ident.logs.stream import iter_logs, iter_motions
+from ident.model import Model
+from ident.provenance import provenance, sha256
+from ident.regression import BaseParameters, Regression, base_parameters, compress, save_regression
+from ident.robot import Robot, read_robot
+from ident.robot.file import data_path
+from ident.spatial.inertia import INERTIAL
+
+if TYPE_CHECKING:
+    from ident.compare import Comparison, TruthComparison, Validation
+
+#: A delay is worth a warning when taking it out leaves less than this share of the residual.
+WORTH = 0.98
+
+#: Recordings with more bytes than this are streamed in parts.
+STREAM = 200_000_000
+JOINT_TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
+FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
+
+#: The entry of an estimate's provenance that names the recordings it was fitted on.
+FITTED = "fitted on"
+
+#: Called with what is being done, how much of it is done, and how much there is.
+Tell = Callable[[str, int, int], None]
+
+
+def silent(doing: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """An experiment with all it names read, except for the logs.
+
+    cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
+    terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
+    """
+
+    experiment: Experiment
+    robot: Robot
+    model: Model
+    base: BaseParameters
+    manifest: Manifest
+    prior: Prior
+    cad: Array | None
+    joint_values: Mapping[str, float]
+    cad_source: str | None
+    truth: Mapping[str, float] | None
+    inputs: Mapping[str, str]
+
+    @property
+    def slides(self) -> frozenset[str]:
+        """Names of the prismatic joints."""
+        return frozenset(j.name for j in self.robot.joints if j.kind == "prismatic")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Something that the user should know: about which recording (or part of the work), what kind, and the sentence."""
+
+    about: str
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.message}"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What `run` found, and the folder that it wrote."""
+
+    loaded: Loaded
+    estimate: Estimate
+    regression: Regression
+    comparison: Comparison | None
+    validation: Validation | None
+    truth: TruthComparison | None
+    warnings: tuple[Warned, ...]
+    folder: Path
+
+
+def load(experiment: Experiment) -> Loaded:
+    """Read the robot, the manifest, the CAD table and the truth, and check that they fit each other.
+
+    Raises ConfigError for recordings, joints and links that the experiment names and that do not exist; RobotError,
+    CadError and LogError from the files themselves.
+    """
+    robot = read_robot(experiment.robot)
+    manifest = read_manifest(experiment.data)
+    model = build_model(experiment, robot)
+    _known_recordings(experiment, manifest)
+    _known_links(experiment, robot)
+    inputs = {p.name: sha256(p) for p in (experiment.file, experiment.robot, experiment.data)}
+    urdf = urdf_source(experiment.robot)
+    if urdf is not None:
+        inputs[urdf.name] = sha256(urdf)
+    cad, joint_values, source = None, dict[str, float](), None
+    if isinstance(experiment.cad, Path):
+        table = read_cad(experiment.cad)
+        require_consistent(table)
+        cad, joint_values, source = table.for_robot(robot), dict(table.joint_values), experiment.cad.name
+        inputs[experiment.cad.name] = table.sha256
+    elif experiment.cad == "robot":
+        if robot.inertials is None or np.isnan(robot.inertials).all():
+            raise ConfigError(
+                f"is 'robot', but '{experiment.robot.name}' gives no inertials",
+                file=experiment.file,
+                key="experiment.cad",
+                fix="Name a CAD table, or leave it out",
+            )
+        cad, source = robot.inertials, experiment.robot.name
+    prior = neutral_prior(robot) if cad is None else cad_prior(robot, cad, source or "", joint_values)
+    truth = None
+    if experiment.truth is not None:
+        truth = read_truth(experiment.truth, robot)
+        inputs[experiment.truth.name] = sha256(experiment.truth)
+    base = base_parameters(model)
+    return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs)
+
+
+def urdf_source(robot_file: Path) -> Path | None:
+    """Return the URDF that a robot file is, or names; None for a DH table."""
+    if robot_file.suffix.lower() in (".urdf", ".xml"):
+        return robot_file
+    named = tomllib.loads(robot_file.read_text(encoding="utf-8")).get("urdf")
+    return data_path(named, robot_file.parent) if isinstance(named, str) else None
+
+
+def read_truth(path: Path, robot: Robot) -> dict[str, float]:
+    """Return the true parameters by name [SI] from the table [parameters] of a TOML file.
+
+    Raises ConfigError for names that belong to no link or joint of the robot, and for what is no number.
+    """
+    known = [f"{link}.{part}" for link in robot.links for part in INERTIAL]
+    known += [f"{joint}.{term}" for joint in robot.joint_names for term in JOINT_TERMS]
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8")).get("parameters")
+    except (OSError, ValueError, RecursionError) as cause:
+        raise ConfigError(f"is no TOML file that can be read: {cause}", file=path) from None
+    if not isinstance(given, dict):
+        raise ConfigError("the table [parameters] is missing", file=path)
+    for name, value in given.items():
+        if name not in known:
+            raise ConfigError(f"'{name}' is no parameter of '{robot.name}'{nearest(name, known)}", file=path)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+            raise ConfigError("wanted a finite number", file=path, key=f"parameters.{name}")
+    return {name: float(value) for name, value in given.items()}
+
+
+def motions(
+    loaded: Loaded, recordings: Iterable[str], processing: Processing, warned: list[Warned], tell: Tell = silent
+) -> Iterator[Motion]:
+    """Yield the motions of some recordings, one after the other, large ones in parts, so that memory stays flat.
+
+    What `check_log` finds is added to `warned`, except for what the processing takes care of. Raises LogError.
+    """
+    names = list(recordings)
+    for number, name in enumerate(names):
+        tell("reading logs", number, len(names))
+        files = [locate(loaded.manifest, f) for f in loaded.manifest.recording(name).files]
+        if sum(f.stat().st_size for f in files) > STREAM and processing.derivative != "fourier":
+            for log in iter_logs(loaded.manifest, name, loaded.robot):
+                warned += _found(log, loaded.robot, processing)
+            yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
+        else:
+            from ident.logs import process
+
+            log = read_log(loaded.manifest, name, loaded.robot)
+            warned += _found(log, loaded.robot, processing)
+            yield process(log, processing)
+    tell("reading logs", len(names), len(names))
+
+
+def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
+    """Return the experiment's estimate and the factors it comes from; what to look at is added to `warned`.
+
+    Raises LogError for the logs, EstimationError when the fit does not succeed.
+    """
+    experiment = loaded.experiment
+    inputs = dict(loaded.inputs)
+    for name in experiment.fit:
+        for file in loaded.manifest.recording(name).files:
+            inputs[file] = sha256(locate(loaded.manifest, file))
+    told = len(warned)
+
+    def watched() -> Iterator[Motion]:
+        seen = set[str]()
+        for motion in motions(loaded, experiment.fit, experiment.processing, warned, tell):
+            if motion.name not in seen:
+                warned.extend(_delayed(loaded, motion))
+                seen.add(motion.name)
+            yield motion
+
+    regression = compress(loaded.model, watched(), base=loaded.base)
+    tell("fitting", 0, 1)
+    estimate = estimated(loaded, regression)
+    tell("fitting", 1, 1)
+    warned += [Warned("fit", "fit", message) for message in estimate.warnings]
+    more = tuple(str(w) for w in warned[told:] if w.kind != "fit")
+    origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
+    return replace(estimate, warnings=estimate.warnings + more, provenance=origin), regression
+
+
+def estimated(loaded: Loaded, regression: Regression) -> Estimate:
+    """Return the estimate by the experiment's estimator, weight and bounds."""
+    from ident import estimate as estimators
+
+    e = loaded.experiment
+    if e.estimator == "ols":
+        return estimators.ols(loaded.model, regression)
+    if e.estimator == "wls":
+        return estimators.wls(loaded.model, regression)
+    weight = e.weight
+    if weight is None:
+        enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
+        weight = "cross-validated" if enough else "vanishing"
+    if weight == "cross-validated":
+        return estimators.cross_validated(loaded.model, regression, loaded.prior, bounds=e.bounds)
+    if weight == "vanishing":
+        return estimators.closest_to_prior(loaded.model, regression, loaded.prior, bounds=e.bounds)
+    return estimators.constrained(loaded.model, regression, loaded.prior, weight=float(weight), bounds=e.bounds)
+
+
+def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
+    """Raise ConfigError when the estimate is of another model than the experiment's."""
+    if estimate.base.standard != loaded.model.names:
+        raise ConfigError(
+            f"the estimate of '{estimate.robot}' has {len(estimate.base.standard)} parameters, this experiment's"
+            f" model of '{loaded.robot.name}' has {len(loaded.model.names)}, and they must be the same ones",
+            file=loaded.experiment.file,
+            fix="Give the experiment that the estimate comes from, or fit again",
+        )
+
+
+def compare(loaded: Loaded, estimate: Estimate) -> Comparison | None:
+    """Return CAD against the estimate, None for an experiment without CAD."""
+    from ident.compare import compare_with
+
+    if loaded.cad is None:
+        return None
+    require_same_model(loaded, estimate)
+    return compare_with(estimate, loaded.cad, loaded.joint_values, loaded.cad_source or "")
+
+
+def validate(
+    loaded: Loaded, estimate: Estimate, fitted: Regression | None, warned: list[Warned], tell: Tell = silent
+) -> Validation | None:
+    """Return how well estimate and CAD predict the recordings kept for validation, None when there are none.
+
+    fitted: the factors of the fit, where they are at hand; else the estimate's provenance says what it was fitted on.
+    """
+    from ident.compare import cad_theta
+    from ident.compare import validate as predicted
+
+    experiment = loaded.experiment
+    if not experiment.validate:
+        return None
+    require_same_model(loaded, estimate)
+    predictions = {"identified": estimate.phi}
+    if loaded.cad is not None and not np.isnan(loaded.cad).any():
+        predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
+    seen = estimate.provenance.get(FITTED)
+    validation = predicted(
+        loaded.model,
+        motions(loaded, experiment.validate, experiment.validation_processing, warned, tell),
+        predictions,
+        fitted=fitted or (None if seen is None else seen.split(", ")),
+        base=loaded.base,
+    )
+    warned += [Warned("validation", "validation", message) for message in validation.warnings]
+    return validation
+
+
+def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:
+    """Return the truth against the estimate, None for an experiment without truth."""
+    from ident.compare import compare_truth
+
+    return None if loaded.truth is None else compare_truth(estimate, loaded.truth)
+
+
+def export_results(loaded: Loaded, estimate: Estimate, folder: Path) -> list[Warned]:
+    """Write estimate.json, parameters.json and robot.urdf to `folder`; return what their user has to know.
+
+    Least squares has no links to write: then only the estimate is written. Raises InfeasibleError when a link of the
+    written numbers cannot exist.
+    """
+    from ident.estimate.storage import save_estimate
+    from ident.export import export_json, export_urdf
+
+    save_estimate(estimate, folder / "estimate.json")
+    if estimate.theta is None:
+        message = f"'{estimate.estimator}' determines base parameters only: no parameters.json and no robot.urdf"
+        return [Warned("export", "export", message)]
+    urdf = urdf_source(loaded.experiment.robot)
+    written = (
+        export_json(estimate, folder / "parameters.json", robot=loaded.robot),
+        export_urdf(estimate, folder / "robot.urdf", source_urdf=urdf, robot=loaded.robot),
+    )
+    return [Warned(e.path.name, "export", note) for e in written for note in e.notes]
+
+
+def report(
+    loaded: Loaded,
+    estimate: Estimate,
+    path: Path,
+    *,
+    comparison: Comparison | None,
+    validation: Validation | None,
+    truth: TruthComparison | None,
+    command: str,
+) -> None:
+    """Write the HTML report to `path`, with the motions read once more."""
+    from ident.report import write_report
+
+    e = loaded.experiment
+    write_report(
+        path,
+        estimate,
+        model=loaded.model,
+        fit_motions=motions(loaded, e.fit, e.processing, []),
+        validation_motions=motions(loaded, e.validate, e.validation_processing, []),
+        comparison=comparison,
+        validation=validation,
+        truth=truth,
+        command=command,
+    )
+
+
+def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
+    """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
+
+    `out`: by default results/NAME beside the experiment. Raises IdentError of some kind; then nothing is left behind.
+    """
+    loaded, warned = load(experiment), list[Warned]()
+    with whole_folder(out or results_folder(experiment)) as folder:
+        estimate, regression = fit(loaded, warned, tell, command)
+        comparison = compare(loaded, estimate)
+        validation = validate(loaded, estimate, regression, warned, tell)
+        truth = truth_of(loaded, estimate)
+        tell("writing results", 0, 1)
+        save_regression(regression, folder / "factors.npz")
+        warned += export_results(loaded, estimate, folder)
+        report(
+            loaded,
+            estimate,
+            folder / "report.html",
+            comparison=comparison,
+            validation=validation,
+            truth=truth,
+            command=command,
+        )
+        tell("writing results", 1, 1)
+    where = out or results_folder(experiment)
+    return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), where)
+
+
+@contextlib.contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """Yield a new folder beside `out` that takes its place at the end, or is removed when anything fails.
+
+    Raises InputError when `out` holds files that `ident run` does not write, or the place cannot be written to.
+    """
+    if out.exists() and not out.is_dir():
+        raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
+    strangers = sorted(p.name for p in out.iterdir() if p.name not in FILES) if out.exists() else []
+    if strangers:
+        raise InputError(
+            f"the folder '{out}' holds '{strangers[0]}', which ident did not write", fix="Choose another --out"
+        )
+    made = [p for p in out.parents if not p.exists()]  # the innermost first
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as cause:
+        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
+    try:
+        yield part
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o777 & ~umask)
+        old = part.with_name(part.name + ".old")
+        if out.exists():
+            out.rename(old)
+        try:
+            part.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as cause:
+        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from cause
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        for parent in made:
+            with contextlib.suppress(OSError):  # it holds the results now, or something else
+                parent.rmdir()
+
+
+def results_folder(experiment: Experiment) -> Path:
+    """Return where the results go unless told otherwise: results/NAME beside the experiment's file."""
+    return experiment.folder / "results" / experiment.name
+
+
+# ---- checks --------------------------------------------------------------------------------------------------------
+
+
+def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:
+    known = [r.name for r in manifest.recordings]
+    for key, names in (("fit", experiment.fit), ("validate", experiment.validate)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(
+                    f"'{manifest.file.name}' has no recording '{name}'{nearest(name, known)}",
+                    file=experiment.file,
+                    key=f"recordings.{key}",
+                    fix=f"It has {', '.join(known)}",
+                )
+
+
+def _known_links(experiment: Experiment, robot: Robot) -> None:
+    for key, links in (("mass", experiment.bounds.mass), ("com", experiment.bounds.com)):
+        for link in links:
+            if link not in robot.links:
+                raise ConfigError(
+                    f"robot '{robot.name}' has no link '{link}'{nearest(link, robot.links)}",
+                    file=experiment.file,
+                    key=f"fit.bounds.{key}",
+                    fix=f"Its moving links are {', '.join(robot.links)}",
+                )
+
+
+def _found(log: Log, robot: Robot, processing: Processing) -> list[Warned]:
+    """Return what is odd about a log, except for what the processing takes care of."""
+    answered = set[str]()
+    if processing.position_hz is not None or processing.derivative != "central":
+        answered |= {"coarse position"}
+    if processing.resample_hz is not None:
+        answered |= {"irregular sampling"}
+    findings: tuple[Finding, ...] = check_log(log, robot).findings
+    return [Warned(log.name, f.kind, f.message) for f in findings if f.kind not in answered]
+
+
+def _delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
+    """Warn where torque lags position, or leads it, by more than half a sample, and the residual shows it."""
+    from ident.estimate.delay import delays
+
+    step = float(np.median(np.diff(motion.t)))
+    found = delays(loaded.model, motion, base=loaded.base)
+    for joint, delay, gain in zip(loaded.robot.joint_names, found.seconds, found.gain, strict=True):
+        if abs(delay) > 0.5 * step and gain < WORTH:
+            verb = "lags" if delay > 0 else "leads"
+            yield Warned(
+                motion.name,
+                "delay",
+                f"torque of '{joint}' {verb} position by {abs(delay) * 1e3:.3g} ms ({abs(delay) / step:.1f} samples;"
+                f" without it the residual falls by {100 * (1 - gain):.0f} %); set delay_s if the recorder causes it",
+            )

@@ -1,0 +1,43 @@
+"""Where a result comes from: versions, machine, command, and the hashes of what was read."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ident.errors import InputError
+
+PACKAGES = ("robot-ident", "numpy", "scipy", "numba", "cvxpy", "clarabel", "scs", "pandas", "pyarrow")
+
+
+def provenance(inputs: Mapping[str, str], command: str) -> dict[str, str]:
+    """Return versions, platform, command, and `sha256 NAME` -> hash for each input, as texts.
+
+    inputs: name of each file read -> its SHA-256 (hex).
+    """
+    found = {"command": command, "python": platform.python_version()}
+    found |= {package: installed(package) for package in PACKAGES}
+    found |= {"platform": f"{platform.system()} {platform.machine()}"}
+    return found | {f"sha256 {name}": digest for name, digest in inputs.items()}
+
+
+def installed(package: str) -> str:
+    """Return the installed version of a distribution (or of its slim edition NAME-base), "n/a" where there is none."""
+    for name in (package, f"{package}-base"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "n/a"
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file. Raises InputError when it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as cause:
+        raise InputError(f"cannot be read: {cause.strerror}", file=path) from None

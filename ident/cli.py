@@ -43,15 +43,21 @@ ExperimentPath = Annotated[
 EstimatePath = Annotated[Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote")]
 
 
-@app.callback()
-def _main(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and stop")] = False,
-) -> None:
-    if version:
+def _version(wanted: bool) -> None:
+    if wanted:
         from ident import __version__
 
         typer.echo(f"ident {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop")
+    ] = False,
+) -> None:
+    """Take the options that stand before the command."""
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -248,7 +254,11 @@ def _kind(file: Path) -> str:
         return "experiment"
     if keys & {"dataset", "recording"}:
         return "dataset"
-    return "robot" if keys & {"urdf", "joint"} and not keys & {"link", "table"} else "cad"
+    if keys & {"link", "table"}:
+        return "cad"
+    if keys & {"urdf", "joint"}:
+        return "robot"
+    raise InputError("is no robot, CAD table, data set or experiment", file=file)
 
 
 def _manifest_of(file: Path) -> Path | None:
@@ -282,8 +292,8 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     robot = read_robot(file)
     base = base_parameters(Model(robot))
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
-    _say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame, ")
-    _say(f"{len(base.names)} base parameters of {10 * robot.n} link parameters")
+    _say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
+    _say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
     rows, tones, problems = [], [], 0
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         verdict, mass = "no inertial", None
@@ -302,7 +312,8 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
 
 
 def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
-    from ident.cad import check_cad, read_cad
+    from ident.cad import check_cad, read_cad, require_consistent
+    from ident.errors import CadError
     from ident.report.text import number, table
     from ident.robot import read_robot
 
@@ -316,9 +327,14 @@ def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
         rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures])))
     columns = ("link", "mass [kg]", "centre [m]", "principal moments [kg m^2]", "can it exist")
     _show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in verdicts]))
+    try:
+        require_consistent(cad)
+        _say("every link can exist", "green")
+    except CadError as cause:
+        _say(f"{cause.fix}.", "bold red")
     if robot is not None:
         cad.for_robot(read_robot(robot))
-        _say(f"every moving link of {robot.name} has its row")
+        _say(f"every moving link of {robot.name} has its row", "green")
     return sum(v.status == "impossible" for v in verdicts)
 
 
@@ -337,6 +353,7 @@ def _check_log(file: Path, robot: Path | None, recording: str | None) -> int:
 def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int:
     from ident.errors import InputError
     from ident.logs import check_log, read_log, read_manifest
+    from ident.pipeline import NOTES
     from ident.report.text import number, table
     from ident.robot import read_robot
 
@@ -356,12 +373,14 @@ def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int
             span = f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}"
             rows.append((span, str(rest), f"{100 * rest / (found.samples - 1):.3g} %"))
         _show(table("", ("time step [ms]", "rows", "share"), rows))
-        for f in found.findings:
-            note = f.kind in NOTES
-            problems += not note
-            _say(f"  {'note' if note else 'PROBLEM'} ({f.kind}): {f.message}", "" if note else "bold red")
-        if not found.findings:
-            _say("  nothing odd", "green")
+        for kind in dict.fromkeys(f.kind for f in found.findings):
+            same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
+            problems += 0 if note else len(same)
+            for f in same[:1] if note else same:  # notes are alike from joint to joint
+                more = f" (and {len(same) - 1} more of this kind)" if note and len(same) > 1 else ""
+                _say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", "" if note else "bold red")
+        if all(f.kind in NOTES for f in found.findings):
+            _say("  no problem", "green")
     return problems
 
 
@@ -379,9 +398,6 @@ def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
     _say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
     return 0
 
-
-#: Findings that a log may have without anything being wrong.
-NOTES = ("coarse position", "repeated position", "irregular sampling")
 
 _CHECKS: dict[str, Callable[[Path, Path | None, str | None], int]] = {
     "robot": _check_robot,
@@ -450,7 +466,8 @@ def _show_comparison(comparison: Comparison, everything: bool) -> None:
 
     from ident.report import text
 
-    counts = [f"{comparison.count(v)} {v}" for v in text.TONES if comparison.count(v)]
+    said = {"agrees": "agree"}
+    counts = [f"{comparison.count(v)} {said.get(v, v)}" for v in text.TONES if comparison.count(v)]
     _say(f"CAD ({comparison.source}) against the data: {', '.join(counts)}")
     rows = comparison.rows if everything else tuple(r for r in comparison.rows if r.verdict == "contradicted")
     if rows:
@@ -538,10 +555,11 @@ def _show(table: Table, columns: Sequence[str] | None = None) -> None:
 
     chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
     headed = any(table.columns[i] for i in chosen)
-    shown = Shown(title=table.title or None, title_justify="left", title_style="bold", show_header=headed, box=_box())
+    title = _plain(table.title) if table.title else None
+    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=_box())
     for i in chosen:
         numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
-        shown.add_column(table.columns[i], justify="right" if numbers else "left", overflow="fold")
+        shown.add_column(_plain(table.columns[i]), justify="right" if numbers else "left", overflow="fold")
     for row, tone in zip(table.rows, table.tones, strict=True):
         shown.add_row(*(_plain(row[i]) for i in chosen), style=STYLES[tone] or None)
     _console().print(shown)
@@ -564,10 +582,13 @@ def _warn(warned: Sequence[Warned]) -> None:
     """Print warnings to stderr, those of one kind about one recording together."""
     from rich.console import Console
 
+    from ident.pipeline import NOTES
+
     console = Console(stderr=True, highlight=False)
     groups: dict[tuple[str, str], list[Warned]] = {}
     for w in dict.fromkeys(warned):
         groups.setdefault((w.about, w.kind), []).append(w)
     for same in groups.values():
         more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
-        console.print(f"warning: {same[0]}{more}", style="yellow", markup=False, soft_wrap=True)
+        told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
+        console.print(f"{told}: {same[0]}{more}", style=style, markup=False, soft_wrap=True)

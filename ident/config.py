@@ -429,6 +429,13 @@ def _path(text: str, file: Path, key: str) -> Path:
             key=key,
             fix="Give it relative to this file's folder, or begin it with $IDENT_DATA",
         )
+    if ".." in steps[climbed:] or climbed == len(steps):
+        raise ConfigError(
+            f"the path '{text}' names no file",
+            file=file,
+            key=key,
+            fix="Name a file, with '..' at the beginning of its path only",
+        )
     for _ in range(climbed):
         folder = folder.parent
     try:
@@ -483,7 +490,7 @@ def _bounds(fit: _Fit, file: Path) -> Bounds:
                 f"the bounds are empty: {least:g} to {most:g}", file=file, key=f"fit.bounds.{key}", fix="Swap them?"
             )
         if not key.startswith("com") and most <= 0:
-            raise ConfigError(f"no mass is below {most:g} kg", file=file, key=f"fit.bounds.{key}")
+            raise ConfigError(f"the bounds {least:g} to {most:g} kg allow no mass", file=file, key=f"fit.bounds.{key}")
     if (pairs or given.com) and fit.estimator != "constrained":
         raise ConfigError(
             f"are given, but estimator = '{fit.estimator}' keeps none",

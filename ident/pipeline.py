@@ -37,6 +37,8 @@ WORTH = 0.98
 #: Recordings with more bytes than this are streamed in parts.
 STREAM = 200_000_000
 JOINT_TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
+#: Kinds of `Warned` that say what is so without anything being wrong.
+NOTES = ("coarse position", "repeated position", "irregular sampling", "export")
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
@@ -398,10 +400,21 @@ def whole_folder(out: Path) -> Iterator[Path]:
         raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
     try:
         yield part
-        umask = os.umask(0)
-        os.umask(umask)
+        _take_place(part, out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        for parent in made:
+            with contextlib.suppress(OSError):  # it holds the results now, or something else
+                parent.rmdir()
+
+
+def _take_place(part: Path, out: Path) -> None:
+    """Give the folder `part` the name `out`; what had it before goes once that has worked."""
+    umask = os.umask(0)
+    os.umask(umask)
+    old = part.with_name(part.name + ".old")
+    try:
         part.chmod(0o777 & ~umask)
-        old = part.with_name(part.name + ".old")
         if out.exists():
             out.rename(old)
         try:
@@ -410,14 +423,9 @@ def whole_folder(out: Path) -> Iterator[Path]:
             if old.exists():
                 old.rename(out)
             raise
-        shutil.rmtree(old, ignore_errors=True)
     except OSError as cause:
-        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from cause
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        for parent in made:
-            with contextlib.suppress(OSError):  # it holds the results now, or something else
-                parent.rmdir()
+        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def results_folder(experiment: Experiment) -> Path:

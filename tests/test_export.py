@@ -1,0 +1,222 @@
+"""Exports, read again by another program: Pinocchio predicts the same torques from the files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pinocchio
+import pytest
+from identified import URDF, case
+from random_robots import pinocchio_model, random_pair
+
+from ident.dynamics.rigid_body import inverse_dynamics
+from ident.errors import EstimationError, InfeasibleError, InputError, ModelError, RobotError
+from ident.estimate.estimate import Estimate
+from ident.export import export, export_json, export_urdf
+from ident.export.urdf import new_urdf, roll_pitch_yaw
+from ident.model import Model, torque
+from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh
+from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
+from ident.spatial.pose import Pose, rpy
+
+
+def states(rng, n, samples=20):
+    return rng.uniform(-2, 2, (3, samples, n))
+
+
+def with_theta(robot, model, theta) -> Estimate:
+    """Return an estimate of this robot that claims theta; only what an export reads is of meaning."""
+    from ident.regression import base_parameters
+
+    base = base_parameters(model)
+    b, n = len(base.names), robot.n
+    covariance = replace(case().wls.covariance, matrix=np.eye(b))
+    ones = np.ones(n)
+    return replace(
+        case().constrained,
+        **{"robot": robot.name, "links": robot.links, "joints": robot.joint_names, "base": base},
+        **{"phi": base.K @ theta, "theta": theta, "covariance": covariance, "sigma": ones, "rows": ones, "rms": ones},
+        relative=ones,
+    )
+
+
+def pinocchio_torque(path, robot, q, qd, qdd):
+    model, order = pinocchio_model(path.read_text(), robot)
+    data = model.createData()
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return np.array([pinocchio.rnea(model, data, *(x[back] for x in s))[order] for s in zip(q, qd, qdd, strict=True)])
+
+
+def test_the_source_urdf_gets_the_identified_numbers_and_predicts_the_same_torque(tmp_path):
+    c = case()
+    source = tmp_path / "crane.urdf"
+    source.write_text(URDF)
+    done = export(c.constrained, tmp_path / "out.urdf", source_urdf=source)
+    q, qd, qdd = states(np.random.default_rng(0), 3)
+    friction = read_joint_dynamics(done.path)
+    value = dict(zip(c.model.names, c.constrained.theta, strict=True))
+    assert friction == {j: (value[f"{j}.viscous"], value[f"{j}.coulomb"]) for j in c.robot.joint_names}
+
+    rest = np.array([[value[f"{j}.drive_inertia"], value[f"{j}.offset"]] for j in c.robot.joint_names])
+    damping, coulomb = np.array(list(friction.values())).T
+    found = pinocchio_torque(done.path, c.robot, q, qd, qdd) + damping * qd + coulomb * np.sign(qd)
+    expected = torque(c.model, c.constrained.theta, q, qd, qdd)
+    assert np.allclose(found + rest[:, 0] * qdd + rest[:, 1], expected, rtol=1e-10, atol=1e-10)
+    assert "turn.drive_inertia, lift.drive_inertia" in done.notes[0]
+    assert "turn.viscous" not in done.notes[0]
+
+
+def test_only_numbers_change_in_the_source(tmp_path):
+    c = case()
+    source = tmp_path / "crane.urdf"
+    source.write_text(URDF.replace('<link name="base"/>', '<!-- a remark -->  <link name="base"/>'))
+    export_urdf(c.constrained, tmp_path / "out.urdf", source_urdf=source, robot=c.robot)
+    assert '<!-- a remark -->  <link name="base"/>' in (tmp_path / "out.urdf").read_text()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_dh_robot_gets_a_new_urdf_that_predicts_the_same_torque(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    n = 4
+    _, other = random_pair(rng, n, fixed=False)  # bodies that can exist
+    kinds = rng.choice(["revolute", "prismatic"], n)
+
+    def numbers():
+        return dict(zip(("a", "alpha", "d", "theta"), rng.uniform(-1.5, 1.5, 4).tolist(), strict=True))
+
+    one, make = (DHJoint, from_dh) if seed % 2 else (MDHJoint, from_mdh)
+    limits = Limits(-3.0, 3.0, 1.0, 1.0)  # without them Pinocchio takes a revolute joint for continuous
+    table = [
+        one(
+            limits=limits,
+            name=f"j{i}",
+            link=f"l{i}",
+            kind=str(kinds[i]),
+            **numbers(),
+            offset=0.3,
+            sign=-1 if i == 2 else 1,
+        )
+        for i in range(n)
+    ]
+    robot = make("arm", table, gravity=rng.normal(0, 6, 3))
+    model = Model(robot)
+    estimate = with_theta(robot, model, other.inertials.ravel())
+    done = export(estimate, tmp_path / "new.urdf", robot=robot)
+    q, qd, qdd = states(rng, n)
+    expected = inverse_dynamics(robot, estimate.inertials, q, qd, qdd)
+    found = pinocchio_torque(done.path, robot, q, qd, qdd)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert "does not state gravity" in done.notes[-1]
+    again = read_urdf(done.path, gravity=robot.gravity)
+    assert again.joint_names == robot.joint_names
+    assert again.links == robot.links
+
+
+def test_limits_fixed_frames_and_names_of_a_new_urdf():
+    from ident.robot.robot import FixedBody
+
+    limited = Limits(-1.0, 2.0, 3.0, 40.0)
+    joints = (
+        Joint("a<b", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1])),
+        Joint("j2", "prismatic", 0, Pose.identity(), np.array([1.0, 0, 0]), np.array([0.1, 0.2, 0.3]), limited),
+    )
+    robot = Robot("r&d", joints, ("l1", "l2"), fixed=(FixedBody("tool", 1, Pose(np.eye(3), np.array([0.5, 0, 0]))),))
+    data, moved = new_urdf(robot)
+    again = parse_urdf(data)
+    assert b'type="continuous"' in data
+    assert again.joint_names == ("a<b", "j2")
+    assert again.name == "r&d"
+    assert again.joints[1].limits == Limits(-1.0, 2.0, 3.0, 40.0)
+    assert np.isinf(again.joints[0].limits.upper)
+    assert again.fixed[0].name == "tool"
+    assert np.allclose(again.fixed[0].pose.position, [0.4, -0.2, -0.3])
+    assert np.allclose(moved[1].position, [-0.1, -0.2, -0.3])
+
+
+@pytest.mark.parametrize("pitch", [0.3, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, np.pi / 2 - 1e-5])
+def test_roll_pitch_yaw_near_the_pole(pitch):
+    for roll, yaw in np.random.default_rng(0).uniform(-3, 3, (50, 2)):
+        rotation = rpy(roll, pitch, yaw)
+        assert np.abs(rpy(*roll_pitch_yaw(rotation)) - rotation).max() < 1e-13
+
+
+def test_json_explains_itself_and_predicts_the_same_torque(tmp_path):
+    c = case()
+    done = export(c.constrained, tmp_path / "p.json", robot=c.robot)
+    read = json.loads(done.path.read_text())
+    assert read["format"] == "ident-parameters-1"
+    assert read["conventions"]["gravity_m_s2"] == [0.0, 0.0, -9.81]
+    parts = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    assert [[link[k] for k in parts] for link in read["links"]] == c.constrained.inertials.tolist()
+    units = {t["name"]: t["unit"] for t in read["joint_terms"]}
+    assert units["lift.viscous"] == "N m s/rad"
+    assert units["reach.viscous"] == "N s/m"
+    assert units["reach.drive_inertia"] == "kg"
+    assert [t["value"] for t in read["joint_terms"]] == c.constrained.theta[30:].tolist()
+    assert [b["value"] for b in read["base_parameters"]] == c.constrained.phi.tolist()
+    assert read["links"][0]["decided_by"]["m"] == "prior"
+    assert read["links"][2]["decided_by"]["m"] == "data"
+
+    model, order = pinocchio_model(URDF, c.robot)
+    for k, link in enumerate(read["links"]):
+        i = [link["about_com"][name] for name in parts[4:]]
+        tensor = np.array([[i[0], i[1], i[2]], [i[1], i[3], i[4]], [i[2], i[4], i[5]]])
+        joint = model.getJointId(c.robot.joint_names[k])
+        model.inertias[joint] = pinocchio.Inertia(link["mass_kg"], np.array(link["com_m"]), tensor)
+    data = model.createData()
+    q, qd, qdd = states(np.random.default_rng(1), 3)
+    found = [pinocchio.rnea(model, data, *s)[order] for s in zip(q, qd, qdd, strict=True)]
+    assert np.allclose(found, inverse_dynamics(c.robot, c.constrained.inertials, q, qd, qdd), rtol=1e-10, atol=1e-10)
+
+
+def test_json_without_a_robot_names_both_units(tmp_path):
+    read = json.loads(export_json(case().constrained, tmp_path / "p.json").path.read_text())
+    assert read["conventions"]["gravity_m_s2"] is None
+    assert {t["unit"] for t in read["joint_terms"] if t["name"].endswith("viscous")} == {"N m s/rad; N s/m"}
+
+
+def infeasible(estimate):
+    theta = estimate.theta.copy()
+    theta[0] = -1.0
+    return replace(estimate, theta=theta)
+
+
+@pytest.mark.parametrize("ending", ["json", "urdf"])
+def test_what_is_refused_leaves_no_file(tmp_path, ending):
+    c = case()
+    path = tmp_path / f"out.{ending}"
+    with pytest.raises(EstimationError, match=r"'wls' determines base parameters only, .* Use the constrained fit"):
+        export(c.wls, path, robot=c.robot)
+    with pytest.raises(InfeasibleError, match=r"tower cannot exist \(m > 0 fails: m = -1 kg.*nothing was exported"):
+        export(infeasible(c.constrained), path, robot=c.robot)
+    other = replace(c.robot, links=("a", "b", "c"))
+    with pytest.raises(ModelError, match="has links tower, arm, slider, robot 'crane' has a, b, c"):
+        export(c.constrained, path, robot=other)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_inertia_that_is_infeasible_by_a_hair_is_refused(tmp_path):
+    c = case()
+    theta = c.constrained.theta.copy()
+    theta[4:10] = [1.0, 0, 0, 1.0, 0, 2.0]  # a flat plate about its centre: the very edge
+    theta[0:4] = [1.0, 0, 0, 0]
+    export(replace(c.constrained, theta=theta), tmp_path / "edge.json")
+    theta[9] = 2.00000000001
+    with pytest.raises(InfeasibleError, match="tower cannot exist"):
+        export(replace(c.constrained, theta=theta), tmp_path / "beyond.json")
+
+
+def test_other_refusals(tmp_path):
+    c = case()
+    with pytest.raises(InputError, match=r"out\.xyz: there is no export to '\.xyz'\. Use one of \.json, \.urdf\."):
+        export(c.constrained, tmp_path / "out.xyz")
+    with pytest.raises(ModelError, match="a URDF needs the geometry of the robot"):
+        export(c.constrained, tmp_path / "out.urdf")
+    negative = c.constrained.theta.copy()
+    negative[c.model.index("lift.viscous")] = -0.1
+    with pytest.raises(RobotError, match=r"damping and friction are -0\.1"):
+        export(replace(c.constrained, theta=negative), tmp_path / "out.urdf", robot=c.robot)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,257 @@
+"""Experiment files: what they mean, and what is said when they are wrong."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ident.config import Shape, build_model, read_experiment
+from ident.errors import ConfigError, IdentError
+from ident.logs import Processing
+from ident.model import Coulomb, CoupledDrive, DriveInertia, Offset, SmoothCoulomb, Viscous
+from ident.pipeline import load
+from ident.robot import read_robot
+
+ROOT = Path(__file__).parents[1]
+FOLDER = Path(__file__).parent / "broken" / "experiment"
+EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
+SOUND = {"expected.toml", "good.toml", "robot.toml", "dataset.toml", "cad.csv", "truth_other.txt"}
+GOOD = (FOLDER / "good.toml").read_text()
+
+
+def beside(tmp_path: Path, text: str, name: str = "experiment.toml") -> Path:
+    """Write an experiment beside copies of the files that it names."""
+    for file in ("robot.toml", "dataset.toml", "cad.csv"):
+        (tmp_path / file).write_bytes((FOLDER / file).read_bytes())
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_broken_file_gives_its_message(name):
+    with pytest.raises(IdentError) as caught:
+        load(read_experiment(FOLDER / name))
+    assert str(caught.value) == EXPECTED[name]
+    assert type(caught.value) is ConfigError
+
+
+def test_every_file_is_expected():
+    assert {p.name for p in FOLDER.iterdir()} == EXPECTED.keys() | SOUND
+    assert len(EXPECTED) >= 50
+
+
+def test_a_missing_experiment_says_where_it_was_looked_for(tmp_path):
+    with pytest.raises(ConfigError, match=r"^experiment\.toml: there is no such file in '.*nix'"):
+        (tmp_path / "nix").mkdir()
+        read_experiment(tmp_path / "nix")
+
+
+def test_all_that_a_file_can_say(tmp_path):
+    (tmp_path / "truth.toml").write_text('[parameters]\n"upper.m" = 2\n"elbow.viscous" = 0.1\n')
+    path = beside(
+        tmp_path,
+        """
+[experiment]
+title = "All"
+robot = "robot.toml"
+data = "dataset.toml"
+truth = "truth.toml"
+
+[recordings]
+fit = ["circle"]
+
+[processing]
+position_hz = 10
+torque_hz = 8.5
+edge_s = [1, 2]
+decimation = [5, 2]
+min_speed = [0.1, 0.2]
+
+[processing.validate]
+torque_hz = "none"
+decimation = []
+
+[model]
+drive_inertia = ["elbow"]
+viscous = false
+coulomb = [{ tanh = 0.01, joints = ["shoulder"] }, { dead_zone = 0.1, joints = ["elbow"] }]
+
+[fit]
+weight = 0.5
+
+[fit.bounds]
+total_mass = [1, 30]
+mass = { upper = [1, 5] }
+com = { lower = [[-0.1, 0.1], [0, 0.2], [-1, 1]] }
+
+[expected]
+fit = [0.05, 0.01]
+"lower.m" = [1, 0.2]
+""",
+        "all.toml",
+    )
+    e = read_experiment(path)
+    assert (e.name, e.title, e.cad, e.validate, e.estimator, e.weight) == ("all", "All", None, (), "constrained", 0.5)
+    assert e.robot == (tmp_path / "robot.toml").resolve()
+    assert e.processing == Processing(
+        position_hz=10, torque_hz=8.5, edge_s=(1, 2), decimation=(5, 2), min_speed=(0.1, 0.2)
+    )
+    assert e.validation_processing == Processing(position_hz=10, edge_s=(1, 2), min_speed=(0.1, 0.2))
+    assert e.bounds.total_mass == (1, 30)
+    assert e.bounds.mass == {"upper": (1, 5)}
+    assert e.bounds.com == {"lower": ((-0.1, 0.1), (0, 0.2), (-1, 1))}
+    assert e.expected == {"fit": (0.05, 0.01), "lower.m": (1, 0.2)}
+    loaded = load(e)
+    assert loaded.model.terms == (
+        DriveInertia(("elbow",)),
+        SmoothCoulomb(0.01, ("shoulder",)),
+        Coulomb(0.1, ("elbow",)),
+        Offset(),
+    )
+    assert loaded.truth == {"upper.m": 2.0, "elbow.viscous": 0.1}
+    assert loaded.prior.source.startswith("neutral")
+    assert loaded.cad is None
+
+
+def test_what_stands_where_nothing_is_said():
+    e = read_experiment(FOLDER / "good.toml")
+    assert e.processing == e.validation_processing == Processing(position_hz=10, torque_hz=10)
+    assert e.terms.coulomb == (Shape(tanh=0.01),)
+    assert e.weight is None
+    loaded = load(e)
+    assert loaded.model.terms == (DriveInertia(), Viscous(), SmoothCoulomb(0.01), Offset())
+    assert set(loaded.inputs) == {"good.toml", "robot.toml", "dataset.toml", "cad.csv"}
+    assert loaded.cad_source == "cad.csv"
+
+
+@pytest.mark.parametrize(
+    ("value", "terms"),
+    [
+        ("true", (Coulomb(),)),
+        ("false", ()),
+        ("{}", (Coulomb(),)),
+        ("{ dead_zone = 0.2 }", (Coulomb(0.2),)),
+        ("[]", ()),
+    ],
+)
+def test_shapes_of_coulomb_friction(tmp_path, value, terms):
+    e = read_experiment(beside(tmp_path, GOOD.replace("{ tanh = 0.01 }", value)))
+    assert load(e).model.terms == (DriveInertia(), Viscous(), *terms, Offset())
+
+
+def test_coupled_drives_take_the_shape_of_coulomb_friction():
+    text = (ROOT / "datasets/tx40/robot.toml").resolve()
+    robot = read_robot(text)
+    e = read_experiment(ROOT / "experiments/tx40")
+    model = build_model(e, robot)
+    (drive,) = [t for t in model.terms if isinstance(t, CoupledDrive)]
+    (coulomb,) = [t for t in model.terms if isinstance(t, SmoothCoulomb)]
+    assert drive.width == coulomb.width > 0
+    assert drive.shares[4] != 0
+    assert drive.shares[5] == 1
+
+
+def test_the_name_is_the_folders_or_the_files(tmp_path):
+    assert read_experiment(beside(tmp_path, GOOD)).name == tmp_path.name
+    assert read_experiment(tmp_path).name == tmp_path.name
+    assert read_experiment(beside(tmp_path, GOOD, "slow.toml")).name == "slow"
+
+
+def test_paths_may_climb_two_folders(tmp_path):
+    inner = tmp_path / "experiments" / "one"
+    inner.mkdir(parents=True)
+    path = beside(inner, GOOD.replace('"cad.csv"', '"../../cad.csv"'))
+    (tmp_path / "cad.csv").write_bytes((FOLDER / "cad.csv").read_bytes())
+    assert read_experiment(path).cad == (tmp_path / "cad.csv").resolve()
+
+
+def test_paths_may_begin_with_the_data_folder(tmp_path, monkeypatch):
+    path = beside(tmp_path, GOOD.replace('"cad.csv"', '"$IDENT_DATA/x/cad.csv"'))
+    monkeypatch.delenv("IDENT_DATA", raising=False)
+    with pytest.raises(ConfigError, match="needs the environment variable IDENT_DATA"):
+        read_experiment(path)
+    (tmp_path / "data" / "x").mkdir(parents=True)
+    (tmp_path / "data" / "x" / "cad.csv").write_text("")
+    monkeypatch.setenv("IDENT_DATA", str(tmp_path / "data"))
+    assert read_experiment(path).cad == (tmp_path / "data/x/cad.csv").resolve()
+    path.write_text(GOOD.replace('"cad.csv"', '"$IDENT_DATA/../cad.csv"'))
+    with pytest.raises(ConfigError, match=r"experiment\.cad: the path .* names no file"):
+        read_experiment(path)
+
+
+def test_an_impossible_cad_table_is_refused(tmp_path):
+    path = beside(tmp_path, GOOD)
+    table = (tmp_path / "cad.csv").read_text()
+    (tmp_path / "cad.csv").write_text(table.replace("lower,1.0,0.10,0,0,0.001", "lower,1.0,0.10,0,0,0.1"))
+    with pytest.raises(IdentError, match=r"cad\.csv: 1 of 2 links cannot exist"):
+        load(read_experiment(path))
+
+
+PLACES = [
+    *((t, k) for t, ks in {
+        "experiment": ("title", "robot", "data", "cad", "truth"),
+        "recordings": ("fit", "validate"),
+        "processing": (*Processing.__dataclass_fields__, "validate"),
+        "model": ("drive_inertia", "viscous", "coulomb", "offset", "coupled_drives"),
+        "fit": ("estimator", "weight", "bounds"),
+        "expected": ("fit",),
+    }.items() for k in ks),
+    ("experiment", None), ("model", None), ("fit", None), ("processing", None), ("expected", None),
+]  # fmt: skip
+SCALARS = (
+    st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+    | st.sampled_from(["none", "circle", "steps", "elbow", "upper", "robot", "cad.csv", "..", "~", "vanishing", "ols"])
+)
+WORDS = st.sampled_from(["tanh", "dead_zone", "joints", "mass", "com", "total_mass", "upper", "torque_hz", "x"])
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=8
+)
+
+
+def toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=True) if isinstance(value, str) else str(value)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.sampled_from(PLACES), value=VALUES)
+def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
+    table, key = place
+    data = tomllib.loads(GOOD)
+    if key is None:
+        data[table] = value
+    else:
+        data.setdefault(table, {})[key] = value
+    path = beside(tmp_path, "".join(f"{k} = {toml(v)}\n" for k, v in data.items()))
+    try:
+        load(read_experiment(path))
+    except IdentError as error:
+        assert "\n" not in str(error) or "cannot exist" in str(error)
+        assert len(str(error)) < 600
+    except ValueError as error:  # the file itself could not be written
+        raise AssertionError(f"{place} = {value!r}") from error
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=60), at=st.integers(0, len(GOOD)))
+def test_any_bytes_in_the_file_are_read_or_named(tmp_path, content, at):
+    path = beside(tmp_path, "")
+    path.write_bytes(GOOD[:at].encode() + content + GOOD[at:].encode())
+    try:
+        read_experiment(path)
+    except ConfigError as error:
+        assert str(error).startswith("experiment.toml")

@@ -1,0 +1,140 @@
+"""Imports run only downward, and `import ident` stays light."""
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import ident
+
+PACKAGE = Path(ident.__file__).parent
+
+#: The order of DESIGN, part 2: a module may import those before it and its own folder.
+ORDER = (
+    "errors",
+    "arrays",
+    "files",
+    "spatial",
+    "robot",
+    "cad",
+    "logs",
+    "dynamics",
+    "model",
+    "regression",
+    "excitation",
+    "estimate",
+    "compare",
+    "export",
+    "report",
+    "config",
+    "provenance",
+    "pipeline",
+    "expected",
+    "cli",
+)
+
+HEAVY = {
+    "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
+}  # fmt: skip
+
+
+def sources() -> list[Path]:
+    return [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py"]
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> list[tuple[int, str]]:
+    """Return (line, layer) of everything of ident that a file imports, wherever in the file that stands."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relative to itself; write 'from ident...'"
+            names = [f"ident.{a.name}" for a in node.names] if node.module == "ident" else [node.module or ""]
+        else:
+            continue
+        found += [(node.lineno, n.split(".")[1]) for n in names if n.startswith("ident.")]
+    return found
+
+
+def test_every_module_has_a_place_in_the_order():
+    assert {layer(p) for p in sources()} <= set(ORDER)
+
+
+def test_imports_run_downward():
+    upward = []
+    for path in sources():
+        own = ORDER.index(layer(path))
+        for line, name in imported(path):
+            if name in ORDER and ORDER.index(name) > own:
+                upward.append(f"{path.relative_to(PACKAGE)}:{line} imports {name}")
+    assert upward == []
+
+
+def test_files_of_one_layer_do_not_import_the_whole_package():
+    """`from ident import X` is for names that are modules: the public names are made of the layers."""
+    public = {n for n in ident.__all__ if n != "__version__"}
+    wrong = [
+        f"{path.relative_to(PACKAGE)}: {alias.name}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "ident"
+        for alias in node.names
+        if alias.name in public
+    ]
+    assert wrong == []
+
+
+def test_heavy_packages_are_imported_where_they_are_used():
+    """At the top of a module, numba only in kernels (which are themselves imported where used)."""
+    top = []
+    for path in sources():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            heavy = {n.split(".")[0] for n in names} & HEAVY
+            if heavy and not (path.name == "kernels.py" and heavy == {"numba"}):
+                top.append(f"{path.relative_to(PACKAGE)} imports {min(heavy)}")
+    assert top == []
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_import_ident_loads_nothing():
+    assert not modules_after("import ident") & (HEAVY | {"numpy", "pydantic", "typer", "rich"})
+    assert not modules_after("import ident.cli") & (HEAVY | {"numpy", "pydantic"})
+
+
+def test_import_ident_is_quick():
+    def seconds(statement: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", statement], check=True)
+        return time.perf_counter() - start
+
+    bare = min(seconds("pass") for _ in range(3))
+    assert min(seconds("import ident") for _ in range(3)) - bare < 0.15
+
+
+def test_public_names_are_those_that_type_checkers_see():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = [n for n in tree.body if isinstance(n, ast.If)]
+    seen = {a.name: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert {*seen, "__version__"} == set(ident.__all__)
+    assert seen == ident._HOME
+    for name in ident.__all__:
+        assert getattr(ident, name) is not None
+    assert set(ident.__all__) <= set(dir(ident))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(ident, "identify_everything")

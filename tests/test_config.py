@@ -45,8 +45,8 @@ def test_every_file_is_expected():
 
 
 def test_a_missing_experiment_says_where_it_was_looked_for(tmp_path):
+    (tmp_path / "nix").mkdir()
     with pytest.raises(ConfigError, match=r"^experiment\.toml: there is no such file in '.*nix'"):
-        (tmp_path / "nix").mkdir()
         read_experiment(tmp_path / "nix")
 
 
@@ -227,6 +227,15 @@ def toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=True) if isinstance(value, str) else str(value)
 
 
+def message(path: Path) -> str | None:
+    """Return what is said about an experiment file, None when nothing is; any other exception is let through."""
+    try:
+        load(read_experiment(path))
+    except IdentError as error:
+        return str(error)
+    return None
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
@@ -237,13 +246,8 @@ def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
     else:
         data.setdefault(table, {})[key] = value
     path = beside(tmp_path, "".join(f"{k} = {toml(v)}\n" for k, v in data.items()))
-    try:
-        load(read_experiment(path))
-    except IdentError as error:
-        assert "\n" not in str(error) or "cannot exist" in str(error)
-        assert len(str(error)) < 600
-    except ValueError as error:  # the file itself could not be written
-        raise AssertionError(f"{place} = {value!r}") from error
+    said = message(path)
+    assert said is None or ("\n" not in said and len(said) < 600)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -251,7 +255,5 @@ def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
 def test_any_bytes_in_the_file_are_read_or_named(tmp_path, content, at):
     path = beside(tmp_path, "")
     path.write_bytes(GOOD[:at].encode() + content + GOOD[at:].encode())
-    try:
-        read_experiment(path)
-    except ConfigError as error:
-        assert str(error).startswith("experiment.toml")
+    said = message(path)
+    assert said is None or ": " in said

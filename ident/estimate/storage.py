@@ -136,6 +136,7 @@ def load_estimate(path: str | Path) -> Estimate:
         raise InputError(f"cannot be read: {cause.strerror}", file=path, fix="Check the path") from None
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        json.dumps(document, ensure_ascii=False).encode()  # half a character, as "\\ud800", could not be written again
     except json.JSONDecodeError as cause:
         raise InputError(f"is not JSON: {cause.msg}", file=path, line=cause.lineno) from None
     except (ValueError, RecursionError) as cause:
@@ -364,8 +365,11 @@ def _readable(cause: ValidationError, path: Path) -> InputError:
         return InputError(f"unknown key{nearest(str(error['loc'][-1]), known)}", file=path, key=key, fix=fix)
     if error["type"] == "missing":
         return InputError("is missing", file=path, key=key, fix=fix)
-    said = str(error["msg"]).replace("Input should be", "wanted").replace("List should have", "wanted")
-    said = said.removeprefix("wanted ")
+    said = str(error["msg"]).partition(" after validation")[0]
+    said = (
+        said.replace("Input should be ", "").replace("List should have ", "").replace("greater than", "a number above")
+    )
+    said = said.replace("a number above or equal to 0", "a number that is not negative")
     return InputError(f"is {_short(error['input'])}, wanted {said}", file=path, key=key, fix=fix)
 
 

@@ -21,7 +21,7 @@ def dataset(monkeypatch):
     return load
 
 
-@pytest.mark.parametrize(("name", "recordings"), [("ur10e", 13), ("tx40", 1), ("emps", 2), ("pendubot", 16)])
+@pytest.mark.parametrize(("name", "recordings"), [("ur10e", 13), ("tx40", 3), ("emps", 2), ("pendubot", 16)])
 def test_every_recording_is_read_and_checked(dataset, name, recordings):
     """Each file has the SHA-256 that its [[remote]] gives, or locate would refuse it."""
     manifest, robot = dataset(name)

@@ -1,0 +1,160 @@
+"""Every experiment reaches its expected figures; the demo finds the planted errors; published numbers are met."""
+
+import csv
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from logs_data import ROOT, real_data
+
+from ident.config import read_experiment
+from ident.estimate.delay import delays
+from ident.expected import check_expected
+from ident.logs import process, read_log
+from ident.pipeline import Result, load, motions, run
+from ident.regression import compress
+from ident.spatial.inertia import consistency
+
+FILES = sorted(p.relative_to(ROOT / "experiments").as_posix() for p in (ROOT / "experiments").glob("*/*.toml"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _ident_data():
+    before = os.environ.get("IDENT_DATA")
+    os.environ["IDENT_DATA"] = str(real_data("emps").parent.resolve())
+    yield
+    if before is None:
+        del os.environ["IDENT_DATA"]
+    else:
+        os.environ["IDENT_DATA"] = before
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """Run an experiment once, however many tests look at it."""
+    done: dict[str, Result] = {}
+
+    def of(name: str) -> Result:
+        if name not in done:
+            out = tmp_path_factory.mktemp("results") / "out"
+            done[name] = run(read_experiment(ROOT / "experiments" / name), out)
+        return done[name]
+
+    return of
+
+
+def test_there_are_experiments():
+    assert {"arm5/experiment.toml", "emps/experiment.toml", "tx40/published.toml", "ur10e/published.toml"} <= set(FILES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_experiment_is_as_expected(name, result):
+    checked = check_expected(result(name))
+    missed = [f"{c.name} is {c.found:.6g}, wanted {c.wanted:g} +- {c.tolerance:g}" for c in checked if not c.met]
+    assert checked, "an experiment without expected figures proves nothing"
+    assert not missed, missed
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_links_that_are_written_can_exist(name, result):
+    estimate = result(name).estimate
+    if estimate.theta is not None:
+        assert all(consistency(body).consistent for body in estimate.inertials)
+        assert (estimate.theta[result(name).loaded.model.n_rigid :][result(name).loaded.model.nonnegative] >= 0).all()
+
+
+class TestArm5:
+    """The simulated arm, whose truth is known."""
+
+    def test_every_base_parameter_is_within_four_standard_errors(self, result):
+        off = {row.name: row.z for row in result("arm5/experiment.toml").truth.rows}
+        assert len(off) == 47
+        assert max(abs(z) for z in off.values()) < 4.0, off
+
+    def test_planted_errors_are_flagged_and_no_other(self, result):
+        found = result("arm5/experiment.toml")
+        loaded = found.loaded
+        true = np.array([loaded.truth[name] for name in loaded.model.names[: loaded.model.n_rigid]])
+        change = loaded.base.K[:, : loaded.model.n_rigid] @ (loaded.cad.ravel() - true)
+        error = dict(zip(loaded.base.names, change, strict=True))
+        for row in found.comparison.rows:
+            if row.verdict == "contradicted":
+                assert abs(error[row.name]) > 1e-12, f"{row.name} is right in the CAD table"
+        flagged = {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
+        # one sure sign of each planted error: the product of link 2, the mass of link 3, the centre of link 5
+        assert {"link2.Ixy", "link3.hx", "link4.hy"} <= flagged
+
+    def test_cad_alone_predicts_far_worse(self, result):
+        validation = result("arm5/experiment.toml").validation.recordings[0]
+        assert validation.held_out
+        assert validation.of("identified").relative_total < 0.1 * validation.of("CAD").relative_total
+
+
+class TestUR10e:
+    """The authors' published parameters, in their own gains."""
+
+    @pytest.mark.parametrize(("recording", "percent"), [("train-30s", 5.47), ("ptp", 5.65), ("train-50s", 5.30)])
+    def test_published_parameters_predict_as_published(self, recording, percent):
+        text = (real_data("ur10e") / "UR10E_parameters.txt").read_text(encoding="utf-8")
+
+        def numbers(name: str) -> np.ndarray:
+            return np.array(re.search(rf"{name} = \[([^\]]*)\]", text).group(1).split(), dtype=float)
+
+        loaded = load(read_experiment(ROOT / "experiments" / "ur10e" / "published.toml"))
+        rigid = numbers("pi_rgd").reshape(6, 10)[:, [9, 6, 7, 8, 0, 1, 2, 3, 4, 5]]
+        friction = numbers("pi_frcn").reshape(6, 3)
+        theta = np.concatenate([rigid.ravel(), numbers("pi_drvs"), friction.T.ravel()])
+        motion = motions(loaded, [f"{recording}-published-gains"], loaded.experiment.processing, [])
+        regression = compress(loaded.model, motion, base=loaded.base)
+        squared = regression.squared_residuals(loaded.base.K @ theta)
+        assert 100 * np.sqrt(squared.sum() / regression.squared_torques.sum()) == pytest.approx(percent, abs=0.05)
+
+
+class TestTX40:
+    """The base parameters that FIGAROH published, and a misaligned log."""
+
+    def test_base_parameters_are_those_published(self, result):
+        estimate = result("tx40/published.toml").estimate
+        phi = dict(zip(estimate.base.names, estimate.phi, strict=True))
+        # Their wrist couples joints 5 and 6 by the off-diagonal alone; ours turns the motor with both.
+        for term in ("drive_inertia", "viscous"):
+            for joint in ("joint_5", "joint_6"):
+                phi[f"{joint}.{term}"] += phi[f"motor_6.{term}"]
+        off = {}
+        with (real_data("staubli_tx40") / "results_figaroh" / "TX40_bp_5.csv").open(newline="") as file:
+            for expression, value, percent, *_ in csv.reader(file):
+                off[expression] = (phi[_published_name(expression)] - float(value)) / (
+                    abs(float(value)) * float(percent) / 100
+                )
+        z = np.abs(list(off.values()))
+        assert len(z) == 60  # they lost Ia6
+        # Four of 60 are farther off, up to 2.3: see experiments/tx40/README.md
+        assert (z <= 1.0).sum() >= 56, {k: v for k, v in off.items() if abs(v) > 1}
+        assert z.max() < 2.3
+
+    @pytest.mark.parametrize("samples", [20, -15])
+    def test_a_misaligned_torque_is_found(self, samples):
+        loaded = load(read_experiment(ROOT / "experiments" / "tx40" / "published.toml"))
+        log = read_log(loaded.manifest, "all", loaded.robot)
+        shifted = replace(log, tau=np.roll(log.tau, samples, axis=0))
+        processing = replace(loaded.experiment.processing, start_s=0.1, stop_s=7.4, edge_samples=0)
+        before = delays(loaded.model, process(log, processing), base=loaded.base).seconds
+        after = delays(loaded.model, process(shifted, processing), base=loaded.base).seconds
+        assert np.median(after - before) == pytest.approx(samples * 0.2e-3, abs=0.3e-3)
+        np.testing.assert_allclose(after - before, samples * 0.2e-3, atol=1.2e-3)
+
+
+def _published_name(expression: str) -> str:
+    """Translate the first term of a published grouping, such as `mx2`, into our name of it."""
+    kind, number = re.fullmatch(r"([A-Za-z]+?)(m?\d)", expression.split(maxsplit=1)[0]).groups()
+    terms = {"Ia": "drive_inertia", "fv": "viscous", "fs": "coulomb", "off": "offset"}
+    if kind in terms:
+        return f"motor_6.{terms[kind]}" if number == "m6" else f"joint_{number}.{terms[kind]}"
+    return f"link_{number}.{ {'mx': 'hx', 'my': 'hy', 'mz': 'hz'}.get(kind, kind) }"
+
+
+def test_experiments_have_a_readme():
+    assert all((Path(ROOT / "experiments" / name).parent / "README.md").is_file() for name in FILES)

@@ -1,0 +1,519 @@
+"""The command line and the pipeline behind it: what is written, what is said, and what is left after a failure."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ident import pipeline
+from ident.cli import app
+from ident.config import read_experiment
+from ident.errors import InputError
+from ident.estimate.storage import load_estimate
+from ident.logs import Processing
+from ident.model import torque
+from ident.regression import load_regression
+from ident.robot import read_robot
+
+ROOT = Path(__file__).parents[1]
+BROKEN = Path(__file__).parent / "broken"
+FILES = {"estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html"}
+RATE, ROWS = 100.0, 1200
+TRUE = {
+    "upper.m": 2.0, "upper.hx": 0.3, "upper.hy": 0.0, "upper.hz": 0.0,
+    "upper.Ixx": 0.002, "upper.Ixy": 0.0, "upper.Ixz": 0.0, "upper.Iyy": 0.065, "upper.Iyz": 0.0, "upper.Izz": 0.065,
+    "lower.m": 1.0, "lower.hx": 0.1, "lower.hy": 0.0, "lower.hz": 0.0,
+    "lower.Ixx": 0.001, "lower.Ixy": 0.0, "lower.Ixz": 0.0, "lower.Iyy": 0.02, "lower.Iyz": 0.0, "lower.Izz": 0.02,
+    "shoulder.drive_inertia": 0.1, "elbow.drive_inertia": 0.05, "shoulder.viscous": 0.4, "elbow.viscous": 0.2,
+    "shoulder.coulomb": 0.6, "elbow.coulomb": 0.3, "shoulder.offset": 0.1, "elbow.offset": -0.1,
+}  # fmt: skip
+EXPERIMENT = """
+[experiment]
+title = "Two joints"
+robot = "robot.toml"
+data = "dataset.toml"
+cad = "cad.csv"
+truth = "truth.toml"
+
+[recordings]
+fit = ["circle"]
+validate = ["steps"]
+
+[processing]
+edge_s = 0.1
+
+[model]
+coulomb = { tanh = 0.05 }
+
+[fit]
+weight = "vanishing"
+"""
+
+
+def call(*arguments: object):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Return every file and folder below `folder`, hidden ones too."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def record(folder: Path, name: str, seed: int, late: int = 0) -> None:
+    """Write a log of the arm in smooth motion: time, two positions, two torques with noise, `late` samples late."""
+    rng = np.random.default_rng(seed)
+    loaded = pipeline.load(read_experiment(folder))
+    t = np.arange(-50, ROWS + 50) / RATE
+    phases = rng.uniform(0, 2 * np.pi, (3, 2))
+    w = 2 * np.pi * np.array([[0.25], [0.6], [1.1]])
+    a = np.array([[1.0, 0.8], [0.4, 0.5], [0.15, 0.2]])
+    angle = w[:, :, None] * t + phases[:, :, None]  # (harmonics, joints, samples)
+    q = (a[:, :, None] * np.sin(angle)).sum(axis=0).T
+    qd = (a[:, :, None] * w[:, :, None] * np.cos(angle)).sum(axis=0).T
+    qdd = -(a[:, :, None] * w[:, :, None] ** 2 * np.sin(angle)).sum(axis=0).T
+    theta = np.array([TRUE[n] for n in loaded.model.names])
+    tau = torque(loaded.model, theta, q, qd, qdd) + 0.02 * rng.standard_normal(q.shape)
+    table = np.column_stack([t, q, np.roll(tau, late, axis=0)])[50:-50]
+    np.savetxt(folder / f"{name}.csv", table, fmt="%.9g", delimiter=",")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Return the folder of a sound experiment of two joints."""
+    folder = tmp_path_factory.mktemp("two")
+    for file in ("robot.toml", "dataset.toml", "cad.csv"):
+        (folder / file).write_bytes((BROKEN / "experiment" / file).read_bytes())
+    text = (folder / "robot.toml").read_text()
+    (folder / "robot.toml").write_text(text.replace('angle = "rad"', 'angle = "rad"\ngravity = [0, -9.81, 0]'))
+    (folder / "experiment.toml").write_text(EXPERIMENT)
+    (folder / "truth.toml").write_text("[parameters]\n" + "".join(f'"{k}" = {v}\n' for k, v in TRUE.items()))
+    record(folder, "circle", 1)
+    record(folder, "steps", 2)
+    return folder
+
+
+@pytest.fixture
+def two(made, tmp_path) -> Path:
+    """Return a copy of it that a test may change."""
+    for file in made.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def line_of(path: Path, number: int, edit) -> None:
+    lines = path.read_text().splitlines()
+    lines[number - 1 : number] = edit(lines[number - 1])
+    path.write_text("\n".join(lines) + "\n")
+
+
+# ---- run -----------------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_everything_and_says_what_it_found(two):
+    done = call("run", two)
+    assert done.exit_code == 0, done.output
+    out = two / "results" / two.name
+    assert {p.name for p in out.iterdir()} == FILES
+    assert {p.name for p in (two / "results").iterdir()} == {two.name}
+    assert re.search(r"truth +CAD +identified", done.stdout)
+    assert re.search(r"lower\.hx +kg m +0\.1 +0\.1 +0\.\d+ ± 0\.\d+ +\S+ +agrees", done.stdout)
+    assert "wrote estimate.json, factors.npz, parameters.json, report.html, robot.urdf to" in done.stdout
+    estimate = load_estimate(out / "estimate.json")
+    for name, value in zip(estimate.base.names, estimate.phi, strict=True):
+        k = estimate.base.names.index(name)
+        true = estimate.base.K[k] @ [TRUE[n] for n in estimate.base.standard]
+        assert abs(value - true) < 5 * estimate.covariance.standard_errors[k]
+    assert estimate.provenance["fitted on"] == "circle"
+    for name in ("experiment.toml", "robot.toml", "dataset.toml", "cad.csv", "truth.toml", "circle.csv"):
+        assert re.fullmatch("[0-9a-f]{64}", estimate.provenance[f"sha256 {name}"])
+    assert estimate.provenance["command"].startswith("ident")
+    assert re.fullmatch(r"\d+\.\d+.*", estimate.provenance["numpy"])
+    assert load_regression(out / "factors.npz").recordings == ("circle",)
+    assert read_robot(out / "robot.urdf").joint_names == ("shoulder", "elbow")
+    assert json.loads((out / "parameters.json").read_text())["robot"] == "two"
+    assert "<svg" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_run_replaces_its_own_results_whole(two):
+    out = two / "out"
+    assert call("run", two, "--out", out).exit_code == 0
+    (out / "report.html").write_text("old")
+    (out / "factors.npz").unlink()
+    assert call("run", two, "--out", out).exit_code == 0
+    assert {p.name for p in out.iterdir()} == FILES
+    assert (out / "report.html").stat().st_size > 10_000
+    assert not [p for p in two.iterdir() if p.name.startswith(".")]
+
+
+def test_run_touches_no_folder_of_others(two):
+    (two / "mine").mkdir()
+    (two / "mine" / "thesis.tex").write_text("years of work")
+    before = tree(two)
+    done = call("run", two, "--out", two / "mine")
+    assert done.exit_code == 2
+    assert "holds 'thesis.tex', which ident did not write. Choose another --out." in done.stderr
+    assert tree(two) == before
+
+
+def test_run_into_a_file_is_refused(two):
+    done = call("run", two, "--out", two / "cad.csv")
+    assert done.exit_code == 2
+    assert done.stderr == "error: cad.csv: is a file, wanted a folder. Choose another --out.\n"
+
+
+FAILURES = {
+    "no such experiment": (lambda f: (f / "experiment.toml").unlink(), 2, "there is no such file"),
+    "unknown key": (lambda f: change(f / "experiment.toml", "[fit]", "[fit]\nwieght = 1"), 2, "did you mean 'weight'?"),
+    "missing log": (lambda f: (f / "circle.csv").unlink(), 2, "there is no file 'circle.csv' in the data folder"),
+    "text in the fitted log": (
+        lambda f: line_of(f / "circle.csv", 7, lambda s: [s.replace(",", ",x", 1)]), 2, "circle.csv, line 7"
+    ),
+    "nan in the validated log": (
+        lambda f: line_of(f / "steps.csv", 40, lambda s: [s.rpartition(",")[0] + ",nan"]), 2, "row 40 (line 40)"
+    ),
+    "cut-off above the Nyquist frequency": (
+        lambda f: change(f / "experiment.toml", "edge_s", "position_hz = 60\nedge_s"), 2, "Nyquist frequency 50 Hz"
+    ),
+    "link that cannot exist": (
+        lambda f: change(f / "cad.csv", "0.10,0,0,0.001", "0.10,0,0,0.1"), 2, "1 of 2 links cannot exist"
+    ),
+    "bounds that contradict each other": (
+        lambda f: change(
+            f / "experiment.toml", 'weight = "vanishing"',
+            "bounds = { total_mass = [90, 99], mass = { upper = [1, 2], lower = [1, 2] } }",
+        ), 3, "error: ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failing_run_says_why_and_leaves_nothing_behind(two, name):
+    spoil, code, said = FAILURES[name]
+    spoil(two)
+    before = tree(two)
+    done = call("run", two)
+    assert done.exit_code == code, done.output
+    assert said in done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert "Traceback" not in done.output
+    assert tree(two) == before
+
+
+def test_a_failing_run_keeps_the_results_before(two):
+    out = two / "results" / two.name
+    out.mkdir(parents=True)
+    (out / "estimate.json").write_text("before")
+    line_of(two / "steps.csv", 40, lambda s: ["nan" + s])
+    before = tree(two)
+    assert call("run", two).exit_code == 2
+    assert tree(two) == before
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("a bug"), 1), (OSError(28, "No space left"), 1)]
+)
+def test_a_run_that_is_stopped_leaves_nothing_behind(two, monkeypatch, raised, code):
+    def stopped(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(pipeline, "report", stopped)
+    before = tree(two)
+    assert call("run", two).exit_code == code
+    assert tree(two) == before
+
+
+def test_a_folder_that_cannot_be_replaced_is_kept(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "estimate.json").write_text("before")
+    before = tree(tmp_path)
+    moves = []
+
+    def move(self: Path, target: Path) -> Path:
+        moves.append(self.name)
+        if len(moves) == 2:
+            raise PermissionError(13, "Permission denied")
+        return original(self, target)
+
+    original = Path.rename
+    monkeypatch.setattr(Path, "rename", move)
+    with pytest.raises(InputError, match="out: cannot be written: Permission denied"), pipeline.whole_folder(out) as f:
+        (f / "estimate.json").write_text("after")
+    assert tree(tmp_path) == before
+
+
+def test_folders_made_for_the_results_go_with_them(tmp_path):
+    with pytest.raises(KeyError), pipeline.whole_folder(tmp_path / "a" / "b" / "c"):
+        raise KeyError
+    assert tree(tmp_path) == {}
+    with pipeline.whole_folder(tmp_path / "a" / "b" / "c") as folder:
+        (folder / "estimate.json").write_text("x")
+    assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/c": None, "a/b/c/estimate.json": b"x"}
+
+
+def test_odd_rows_of_a_log_are_warned_of(two):
+    line_of(two / "circle.csv", 201, lambda _: [])
+    done = call("fit", two, "-o", two / "e.json")
+    assert done.exit_code == 0, done.output
+    assert "warning: circle: 1 row seems to be missing after row 200 (20 ms), where 10 ms is usual" in done.stderr
+    assert any("row 200" in w for w in load_estimate(two / "e.json").warnings)
+
+
+def test_a_delay_between_position_and_torque_is_warned_of(two):
+    assert "lags" not in call("fit", two, "-o", two / "e.json").stderr
+    record(two, "circle", 1, late=1)
+    done = call("fit", two, "-o", two / "e.json")
+    found = re.search(r"warning: circle: torque of 'shoulder' lags position by ([\d.]+) ms", done.stderr)
+    assert float(found.group(1)) == pytest.approx(10, abs=1)
+
+
+def test_expected_figures_are_checked(two):
+    (two / "experiment.toml").write_text(EXPERIMENT + "\n[expected]\nfit = [0, 1]\nsteps = [5, 0.1]\n")
+    done = call("run", two)
+    assert done.exit_code == 0, done.output
+    assert "1 of 2 expected figures met" in done.stdout
+    assert re.search(r"steps is 0\.0\d+, expected 5 within 0\.1", done.stdout)
+    change(two / "experiment.toml", "steps =", "stepz =")
+    done = call("run", two)
+    assert done.exit_code == 2
+    assert "experiment.toml, expected: the result has no figure 'stepz'; did you mean 'steps'?" in done.stderr
+
+
+def test_least_squares_writes_no_links(two):
+    change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "wls"')
+    done = call("run", two, "-o", two / "out")
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in (two / "out").iterdir()} == {"estimate.json", "factors.npz", "report.html"}
+    assert "no parameters.json and no robot.urdf" in done.stderr
+
+
+def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
+    change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "ols"')
+    change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
+    loaded = pipeline.load(read_experiment(two))
+    whole, _ = pipeline.fit(loaded, [])
+    parts: list[str] = []
+    monkeypatch.setattr(pipeline, "STREAM", 0)
+    short = pipeline.iter_motions
+    monkeypatch.setattr(pipeline, "iter_motions", lambda *a: (parts.append(m.name) or m for m in short(*a, rows=400)))
+    streamed, _ = pipeline.fit(loaded, [])
+    assert len(parts) == 3
+    assert (streamed.rows == whole.rows).all()
+    np.testing.assert_allclose(streamed.phi, whole.phi, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fit", "estimator", "weighed"),
+    [
+        ("", "constrained", True),
+        ('weight = "cross-validated"', "constrained", True),
+        ("weight = 0.1", "constrained", False),
+        ('estimator = "ols"', "ols", False),
+    ],
+)
+def test_estimators_of_an_experiment(two, fit, estimator, weighed):
+    change(two / "experiment.toml", 'weight = "vanishing"', fit)
+    estimate, _ = pipeline.fit(pipeline.load(read_experiment(two)), [])
+    assert estimate.estimator == estimator
+    assert bool(estimate.selection) == weighed
+
+
+def test_few_segments_get_the_vanishing_weight(two):
+    change(two / "experiment.toml", 'weight = "vanishing"', "")
+    loaded = pipeline.load(read_experiment(two))
+    one = replace(loaded.experiment, processing=Processing(segment_s=6))
+    estimate, regression = pipeline.fit(replace(loaded, experiment=one), [])
+    assert len(regression.segments) < 4
+    assert (estimate.weight, estimate.selection) == (0.0, ())
+
+
+# ---- the other commands --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def estimate(made, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("estimate") / "estimate.json"
+    assert call("fit", made, "-o", path).exit_code == 0
+    return path
+
+
+def test_compare(made, estimate, tmp_path):
+    said = call("compare", estimate, "--cad", made / "cad.csv", "--robot", made / "robot.toml")
+    assert said.exit_code == 0, said.output
+    assert re.search(r"CAD \(cad\.csv\) against the data: \d+ agree", said.stdout)
+    assert "contradicted" not in said.stdout
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text((made / "cad.csv").read_text().replace("lower,1.0,0.10", "lower,1.0,0.12"))
+    said = call("compare", estimate, "--cad", wrong, "--robot", made / "robot.toml")
+    assert said.exit_code == 0
+    assert re.search(r"lower\.hx +kg m +0\.12 .*contradicted", said.stdout)
+    assert call("compare", estimate, "--cad", wrong, "--robot", made / "robot.toml", "--all").stdout.count("kg m") > 3
+
+
+def test_compare_needs_the_robot(made, estimate):
+    said = call("compare", estimate, "--cad", made / "cad.csv")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert said.stderr == "error: --robot: no robot is given. Add --robot with the robot file of the estimate.\n"
+    said = call("compare", estimate, "--robot", made / "robot.toml")
+    assert said.stderr == "error: robot.toml: gives no inertials to compare with. Add --cad with a CAD table.\n"
+
+
+def test_validate(made, estimate, two):
+    said = call("validate", estimate, made)
+    assert said.exit_code == 0, said.output
+    assert re.search(r"steps +yes +shoulder +\d+ ", said.stdout)
+    change(two / "experiment.toml", '["circle"]', '["steps"]')
+    change(two / "experiment.toml", 'validate = ["steps"]', 'validate = ["circle"]')
+    said = call("validate", estimate, two)
+    assert "warning: validation: Same recording: 'circle' was fitted" in said.stderr
+    change(two / "experiment.toml", 'validate = ["circle"]', "")
+    said = call("validate", estimate, two)
+    assert (said.exit_code, "no recording is kept for validation" in said.stderr) == (2, True)
+
+
+def test_an_estimate_of_another_model_is_refused(estimate):
+    said = call("validate", estimate, ROOT / "experiments" / "arm5")
+    assert said.exit_code == 2
+    assert "the estimate of 'two' has 28 parameters, this experiment's model of 'arm5' has 70" in said.stderr
+
+
+def test_export(made, estimate, tmp_path):
+    said = call("export", estimate, tmp_path / "arm.urdf", "--source", made / "robot.toml")
+    assert said.exit_code == 0, said.output
+    assert "note: A URDF has no place for shoulder.drive_inertia" in said.stderr
+    again = call("export", estimate, tmp_path / "more.urdf", "--source", tmp_path / "arm.urdf")
+    assert again.exit_code == 0, again.output
+    first, second = (read_robot(tmp_path / name).inertials for name in ("arm.urdf", "more.urdf"))
+    np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(first, load_estimate(estimate).inertials, rtol=1e-9, atol=1e-12)
+    assert call("export", estimate, tmp_path / "arm.json").exit_code == 0
+    before = tree(tmp_path)
+    assert call("export", estimate, tmp_path / "arm.xlsx").exit_code == 2
+    assert call("export", estimate, tmp_path / "new.urdf").exit_code == 2
+    assert tree(tmp_path) == before
+
+
+def test_report(made, estimate, tmp_path):
+    said = call("report", estimate, made, "-o", tmp_path / "r.html")
+    assert said.exit_code == 0, said.output
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").count("<svg") >= 4
+
+
+def test_a_damaged_estimate_is_refused(tmp_path, estimate):
+    broken = tmp_path / "e.json"
+    broken.write_text(estimate.read_text()[:500])
+    said = call("export", broken, tmp_path / "x.json")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("error: e.json")
+
+
+# ---- check ---------------------------------------------------------------------------------------------------------
+
+
+def test_check_says_what_a_file_is(made):
+    for file, said in {
+        "robot.toml": "robot 'two': 2 joints, gravity 0 -9.81 0 m/s^2 in the base frame",
+        "cad.csv": "CAD table of 2 links",
+        "dataset.toml": "recording 'circle' (circle.csv): 1200 rows, 11.99 s",
+        "circle.csv": "recording 'circle' (circle.csv): 1200 rows, 11.99 s",
+        "experiment.toml": "Two joints",
+        ".": "fit on circle; validate on steps; prior: cad.csv",
+    }.items():
+        done = call("check", made / file)
+        assert done.exit_code == 0, done.output
+        assert said in done.stdout
+    done = call("check", made / "cad.csv", "--robot", made / "robot.toml")
+    assert "every moving link of robot.toml has its row" in done.stdout
+    assert call("check", ROOT / "datasets/ur10e/ur10e.urdf").exit_code == 0
+
+
+def test_check_shows_the_time_steps(made):
+    said = call("check", made / "dataset.toml", "--recording", "steps").stdout
+    assert "circle" not in said
+    assert re.search(r"time step \[ms\] +rows +share", said)
+    assert re.search(r"\n +10 +1199 +100 %", said)
+    assert "no problem" in said
+
+
+def test_check_finds_problems(two):
+    line_of(two / "circle.csv", 201, lambda _: [])
+    line_of(two / "circle.csv", 300, lambda s: [s, "3.005" + s[s.index(",") :]])
+    done = call("check", two / "circle.csv")
+    assert done.exit_code == 4
+    assert "PROBLEM (dropped rows): 1 row seems to be missing after row 200 (20 ms)" in done.stdout
+    assert re.search(r"\d problems found", done.stderr)
+    done = call("check", BROKEN / "cad" / "triangle.csv")
+    assert done.exit_code == 4
+    assert "triangle inequality fails" in " ".join(done.stdout.split())
+    assert done.stderr == "1 problem found\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("nix.toml", "error: nix.toml: cannot be read: No such file or directory.\n"),
+        ("notes.md", "error: notes.md: is nothing that can be checked. Give a .toml, .urdf, .csv or log file.\n"),
+        ("truth.toml", "error: truth.toml: is no robot, CAD table, data set or experiment.\n"),
+        (
+            "lost.parquet",
+            "error: lost.parquet: no dataset.toml says which columns are which signals. Describe its columns in a"
+            " dataset.toml beside it, and check that.\n",
+        ),
+    ],
+)
+def test_check_of_something_else(made, file, said):
+    done = call("check", made / file)
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("kind", ["robot", "cad", "logs", "experiment"])
+def test_check_never_ends_in_a_traceback(kind):
+    """Every broken example of every kind: bad input or a found problem, never a bug."""
+    codes = set()
+    for file in sorted((BROKEN / kind).iterdir()):
+        if file.name not in ("expected.toml", "good.toml", "robot.toml", "dataset.toml", "good.csv", "cad.csv"):
+            done = call("check", file, *(["--robot", BROKEN / "experiment" / "robot.toml"] if kind == "logs" else []))
+            assert done.exit_code in (0, 2, 4), f"{file.name}: {done.output}{done.exception!r}"
+            assert done.exit_code == 0 or len(done.stderr) > 10
+            codes.add(done.exit_code)
+    assert codes & {2, 4}
+
+
+# ---- the command itself --------------------------------------------------------------------------------------------
+
+
+def test_help_is_quick():
+    command = [str(Path(sys.executable).parent / "ident"), "--help"]
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - start)
+    for name in ("run", "fit", "compare", "validate", "export", "report", "check"):
+        assert re.search(rf"\b{name}\b", done.stdout)
+    assert min(times) < 0.7
+
+
+def test_version():
+    done = call("--version")
+    assert (done.exit_code, done.stdout) == (0, "ident 0.1.0\n")
+
+
+def test_a_wrong_command_is_bad_input():
+    assert call("identify").exit_code == 2
+    assert call("run").exit_code == 2
+    assert call("run", "--fast", ".").exit_code == 2

@@ -7,6 +7,7 @@ the page, so that the same figure serves a light and a dark background. Without 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ COLOURS = {
 }
 INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
+_TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
 _VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 _STATES = {
     "alone": (BLUE, "●", "known by the data alone"),
@@ -65,7 +67,7 @@ def torque_figure(
     below.sharex(above)
     limit = float(np.abs(measured - predicted).max(initial=0.0)) or 1.0
     below.set_ylim(-1.15 * limit, 1.15 * limit)
-    _legend(above, 2)
+    _legend(figure, 2)
     figure.align_ylabels()
     return figure
 
@@ -94,7 +96,7 @@ def friction_figure(
     axes.axvline(0.0, color=MUTED, linewidth=0.6)
     axes.set_xlabel(f"velocity [{velocity_unit}]")
     axes.set_ylabel(f"friction [{unit}]")
-    _legend(axes, 2)
+    _legend(figure, 2)
     return figure
 
 
@@ -119,7 +121,8 @@ def comparison_figure(
     axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
     reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
     axes.set_xlim(-reach, reach)
-    far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach]
+    far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
+    far = [x for x in far if x > 2.0 * edge]
     ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
     axes.set_xticks(ticks, [f"{x:+.3g}".replace("-", "−") if x else "0" for x in ticks])
     axes.minorticks_off()
@@ -128,7 +131,7 @@ def comparison_figure(
     axes.set_xlabel("(identified − CAD) / standard error")
     for verdict, (colour, marker) in _VERDICTS.items():
         axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
-    _legend(axes, 3)
+    _legend(figure, 3)
     return figure
 
 
@@ -149,13 +152,13 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
             axes.annotate(
                 label, (x, y), (3, 0), textcoords="offset points", va="center", ha="left", color=INK, fontsize=7.5
             )
-    axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="no torque")
     axes.set_xlim(0.0, 1.18 * max(largest, 100.0))
     axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
     axes.set_ylim(len(joints) - 0.5, -0.5)
-    axes.set_xlabel("error / torque, norms [%]; dashed: predicting no torque")
+    axes.set_xlabel("norm of error / norm of torque [%]")
     axes.grid(axis="y", visible=False)
-    _legend(axes, len(relative))
+    _legend(figure, len(relative) + 1)
     return figure
 
 
@@ -183,7 +186,7 @@ def identifiability_figure(
     seen = [s for s in _STATES if any(s in row for row in states)]
     for state in seen:
         axes.plot([], [], "s", color=_STATES[state][0], markersize=7, label=f"{_STATES[state][1]} {_STATES[state][2]}")
-    _legend(axes, 2)
+    _legend(figure, 2)
     return figure
 
 
@@ -199,10 +202,11 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
     finite = excess[np.isfinite(excess)]
     if finite.max(initial=0.0) > 100.0:
         axes.set_yscale("symlog", linthresh=10.0)
+        axes.set_ylim(bottom=-3.0)
         axes.minorticks_off()
     axes.set_xlabel("weight of the prior [-]")
     axes.set_ylabel("error above the least [%]")
-    _legend(axes, 2)
+    _legend(figure, 2)
     return figure
 
 
@@ -233,7 +237,9 @@ def svg(figure: Figure, description: str) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
-    text = text[text.index("<svg") :].replace("<svg", f"<svg role='img' aria-label={quoteattr(description)}", 1)
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S).replace(
+        "<svg", f"<svg role='img' aria-label={quoteattr(description)}", 1
+    )
     for colour, variable in COLOURS.items():
         text = text.replace(colour, f"var({variable})")
     return text
@@ -255,7 +261,9 @@ def _figure(height: float, title: str, rows: tuple[float, ...] = (1.0,)) -> tupl
     FigureCanvasAgg(figure)
     shape: dict[str, Any] = {"height_ratios": rows}
     made = figure.subplots(len(rows), 1, squeeze=False, gridspec_kw=shape)[:, 0]
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
+    top = 1.0 - 0.05 / height
+    told = figure.text(0.01, top, title, ha="left", va="top", fontsize=9.5, fontweight="bold", color=INK)
+    told.set_in_layout(False)
     for axes in made:
         axes.set_facecolor("none")
         axes.grid(color=LINE, linewidth=0.5)
@@ -268,17 +276,27 @@ def _figure(height: float, title: str, rows: tuple[float, ...] = (1.0,)) -> tupl
     return figure, list(made)
 
 
-def _legend(axes: Axes, columns: int) -> None:
-    """Put the legend in a row above the axes, where it hides nothing."""
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 0.985),
+def _legend(figure: Figure, columns: int) -> None:
+    """Put the legend of the first axes in rows under the title, and the axes below it, where it hides nothing."""
+    height = float(figure.get_size_inches()[1])
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    legend = figure.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(0.005, 1.0 - _TITLE / height),
         ncols=columns,
         frameon=False,
         fontsize=8,
         labelcolor=INK,
-        borderaxespad=0.1,
+        borderaxespad=0.0,
+        borderpad=0.2,
         handlelength=1.4,
         columnspacing=1.2,
         handletextpad=0.5,
     )
+    legend.set_in_layout(False)
+    taken = _TITLE + _LEGEND * -(-len(labels) // columns)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - taken / height))  # type: ignore[call-arg]

@@ -431,6 +431,9 @@ def _show_run(result: Result) -> None:
         _show(_side_by_side(result))
     elif result.comparison is not None:
         _show_comparison(result.comparison, False)
+    else:
+        table = text.base_rows(result.estimate, slides)
+        _show(table, [c for c in table.columns if c != "combination"])
     if e.expected:
         checked = check_expected(result)
         off = [c for c in checked if not c.met]

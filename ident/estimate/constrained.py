@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import EstimationError, InfeasibleError
+from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.covariance import default_covariance, residual_sigma
 from ident.estimate.estimate import Estimate, fit_figures
 from ident.estimate.least_squares import solve
 from ident.estimate.prior import Prior
-from ident.estimate.program import Coordinates, Program
+from ident.estimate.program import SOLVERS, Coordinates, Program, Solution
 from ident.estimate.written import written
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -28,6 +28,9 @@ from ident.spatial.inertia import pseudo_inertia
 VANISHING = 1e-6
 #: Weights that cross-validation tries, per sample of the mean squared weighted residual.
 WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 1.01, 1.0))
+
+
+_TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))
 
 
 def constrained(
@@ -47,12 +50,9 @@ def constrained(
     Raises EstimationError when no solver succeeds, InfeasibleError when the result is not consistent.
     """
     sigma = noise(regression, sigma)
-    factor = regression.factor(sigma)
-    coordinates = Coordinates.of(model, prior, factor, regression.base)
-    goal = "residual and prior" if weight > 0 else "residual"
-    program = Program(model, regression.base, coordinates, bounds or Bounds(), goal)
-    theta, solver = program.solve(factor, samples(regression), weight=weight)
-    return finish(model, regression, prior, bounds, sigma, theta, solver, weight)
+    program = build(model, regression, prior, bounds, sigma, with_prior=weight > 0)
+    solution = program.solve(regression.factor(sigma), samples(regression), weight)
+    return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
 
 
 def closest_to_prior(
@@ -68,15 +68,18 @@ def closest_to_prior(
     Arguments and errors as in `constrained`.
     """
     sigma = noise(regression, sigma)
-    factor = regression.factor(sigma)
-    coordinates = Coordinates.of(model, prior, factor, regression.base)
-    bounds = bounds or Bounds()
-    theta, _ = Program(model, regression.base, coordinates, bounds, "residual").solve(factor, samples(regression))
-    explained = float(np.sum((factor @ np.append(regression.base.K @ theta, -1.0)) ** 2))
-    allowed = explained * (1.0 + 0.9 * VANISHING) - factor[-1, -1] ** 2
-    nearest = Program(model, regression.base, coordinates, bounds, "prior within residual")
-    theta, solver = nearest.solve(factor, samples(regression), radius=float(np.sqrt(max(allowed, 0.0))))
-    return finish(model, regression, prior, bounds, sigma, theta, solver, 0.0)
+    factor, count = regression.factor(sigma), samples(regression)
+
+    def squared(solution: Solution) -> float:
+        return float(np.sum((factor @ np.append(regression.base.K @ solution.theta, -1.0)) ** 2))
+
+    plain = build(model, regression, prior, bounds, sigma, with_prior=False).solve(factor, count, 0.0)
+    found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
+    least = min(squared(s) for s in (plain, *found))
+    for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):
+        if squared(solution) <= least * (1.0 + VANISHING):
+            return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
+    raise EstimationError("no weight of the prior is small enough to reach the least residual within 1e-6")
 
 
 def cross_validated(
@@ -96,22 +99,27 @@ def cross_validated(
     """
     groups = folds(regression)
     sigma = noise(regression, sigma)
-    factor = regression.factor(sigma)
-    coordinates = Coordinates.of(model, prior, factor, regression.base)
-    program = Program(model, regression.base, coordinates, bounds or Bounds(), "residual and prior")
-    errors = np.zeros(len(weights))
+    falling = tuple(sorted((float(w) for w in weights), reverse=True))
+    program = build(model, regression, prior, bounds, sigma, with_prior=True)
+    errors = np.zeros(len(falling))
     for group in groups:
         train = regression.without(group)
         test = regression.without([s.identity for s in train.segments])
-        train_factor = train.factor(sigma)
-        for k, weight in enumerate(weights):
-            theta, _ = program.solve(train_factor, samples(train), weight=weight)
-            errors[k] += np.sum(test.squared_residuals(regression.base.K @ theta) / sigma**2)
+        for k, solution in enumerate(program.path(train.factor(sigma), samples(train), falling, SOLVERS[:1])):
+            errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
     errors /= samples(regression)
-    best = float(weights[int(np.argmin(errors))])
-    theta, solver = program.solve(factor, samples(regression), weight=best)
-    selection = tuple((float(w), float(e)) for w, e in zip(weights, errors, strict=True))
-    return finish(model, regression, prior, bounds, sigma, theta, solver, best, selection)
+    best = int(np.argmin(errors))
+    solution = program.path(regression.factor(sigma), samples(regression), falling[: best + 1])[-1]
+    selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
+    return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
+
+
+def build(
+    model: Model, regression: Regression, prior: Prior, bounds: Bounds | None, sigma: Array, *, with_prior: bool
+) -> Program:
+    """Return the compiled program, centred at the prior."""
+    coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+    return Program(model, regression.base, coordinates, bounds or Bounds(), with_prior)
 
 
 def folds(regression: Regression) -> list[list[str]]:
@@ -145,12 +153,13 @@ def finish(
     prior: Prior,
     bounds: Bounds | None,
     sigma: Array,
-    theta: Array,
-    solver: str,
+    solution: Solution,
+    *,
     weight: float,
     selection: tuple[tuple[float, float], ...] = (),
 ) -> Estimate:
     """Return the Estimate at theta, checked in exact arithmetic on the very numbers that will be written."""
+    theta, solver = solution.theta, solution.solver
     active = active_constraints(model, prior, bounds or Bounds(), theta)
     numbers = written(model, theta, prior.inertials)
     phi = regression.base.K @ numbers
@@ -174,10 +183,11 @@ def finish(
         warnings=tuple([f"first solver failed: {solver}"] if "after" in solver else []),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
-    moved = np.abs(numbers - theta) > 1e-6 * (np.abs(theta) + np.abs(theta).max() * 1e-9)
-    if moved[: model.n_rigid].any():
-        raise InfeasibleError(
-            "the solver's result is not physically consistent, even after rounding", estimate=estimate
+    if not solution.accurate:
+        raise EstimationError(
+            f"the constrained fit did not converge: {solver} stopped short of its tolerance, as did all others."
+            " Loosen the bounds, or give the prior more weight.",
+            estimate=estimate,
         )
     return estimate
 

@@ -31,8 +31,8 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None, 
     """Return the delay that makes each joint's own least-squares residual smallest, within +-reach [s].
 
     The torque is shifted over a grid, all shifts are solved as right-hand sides of one factorisation, and a parabola
-    through the three best refines the minimum. A minimum at the end of the grid, or of a joint that does not move, gives
-    NaN. Looks at the first 60,000 samples.
+    through the three best refines the minimum. A minimum at the end of the grid, or of a joint that does not move,
+    gives NaN. Looks at the first 60,000 samples.
     """
     columns = packed_columns(model, base or base_parameters(model))
     last = min(len(motion.q), _MAX_SAMPLES)

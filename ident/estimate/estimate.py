@@ -19,7 +19,7 @@ class Estimate:
 
     estimator: "ols", "wls" or "constrained". robot: its name; links, joints: names.
     base: the base parameters' meaning; phi (b,) their values; theta (p,) standard parameters named base.standard, or
-    None where the estimator determines phi only. covariance of phi with its kind; sigma (n,): torque noise used as weights.
+    None where the estimator determines phi only. covariance of phi with its kind; sigma (n,): noise used as weights.
     rms (n,) [N m; N] and relative (n,): residual of each joint on the fitted logs, relative to the torque's norm.
     condition, condition_scaled: of the regressor in SI units, and with columns scaled to unit length and noise weights.
     active: constraints at their bound. prior: what theta was drawn to, in words; weight: how strongly;

@@ -62,8 +62,8 @@ def _least_squares(name: str, model: Model, regression: Regression, sigma: Array
     if open_:
         raise EstimationError(
             f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
-            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a motion "
-            "that moves every joint.",
+            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a "
+            "motion that moves every joint.",
             estimate=estimate,
         )
     return estimate

@@ -1,19 +1,23 @@
 """The constrained fit as one convex program on the compressed factor.
 
-In whitened coordinates Q_i = L_i^-1 J_i L_i^-T with L_i L_i' the prior's pseudo-inertia of link i, the
-divergence from the prior is tr Q - log det Q - 4 and every number is of order one. Joint terms are scaled by what
-one of them alone would explain. The program is
+Links are written as J_i = C_i Q_i C_i' around a centre C_i C_i', joint terms in units of what one of them alone would
+explain, so that every unknown is of order one. With J0_i the prior's pseudo-inertias the program is
 
-    minimise  ||A x - z||^2 / N + weight * sum_i D(Q_i)      subject to  Q_i >= 0, friction >= 0, bounds,
+    minimise    ||A x - z||^2 / N + weight * sum_i (tr(J0_i^-1 J_i) - log det Q_i)
+    subject to  Q_i >= 0, friction >= 0, bounds.
 
-with D = 0 where no prior is wanted, or: the least D among all x with ||A x - z|| <= radius.
-log det Q is the largest sum of log diag(Z) with Z lower triangular and [[Q, Z], [Z', diag Z]] >= 0.
+The bracket is the divergence from the prior up to a constant, whatever the centre. log det Q is the largest sum of
+log diag(Z) with Z lower triangular and [[Q, Z], [Z', diag Z]] >= 0.
+
+A solver is at its best when the solution is near the centre. So a small weight is reached, where the direct way fails,
+by a path: from a large weight, whose solution is near the prior, down by decades, each solution being the next one's
+centre.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,129 +29,185 @@ from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.spatial.inertia import from_pseudo_inertia, pseudo_inertia
 
-Goal = Literal["residual", "residual and prior", "prior within residual"]
-
 _UPPER = [(i, j) for i in range(4) for j in range(i, 4)]
 _LOWER = [(i, j) for i in range(4) for j in range(i + 1)]
-_MARGIN = 1e-9  # Q >= margin: keeps the plain fit's bodies off the edge by more than rounding
+#: Weight of sum_i tr(J0_i^-1 J_i) where no prior is asked for: keeps links that no sample shows from growing for ever.
+SLIGHT = 1e-9
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {
     "CLARABEL": {},
-    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000},
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """theta = T @ x for the whitened, scaled unknowns x (p,); n_links links, then the joint terms."""
+    """theta = T @ x: upper entries of each Q_i, then joint terms. trace @ x = sum_i tr(J0_i^-1 J_i).
+
+    scale: unit of each joint term; prior: bodies and joint values that the divergence is counted from.
+    """
 
     T: Array
-    n_links: int
-    nonnegative: np.ndarray
-    joint_prior: Array  # the prior's joint terms in x, NaN where it says nothing
+    trace: Array
+    scale: Array
+    prior: Prior
 
     @staticmethod
     def of(model: Model, prior: Prior, factor: Array, base: BaseParameters) -> Coordinates:
-        """Whiten links by the prior; scale joint terms by what one alone would explain of the torque."""
-        p, n = len(model.names), model.robot.n
-        T = np.zeros((p, p))
-        for i, body in enumerate(prior.inertials):
-            L = np.linalg.cholesky(pseudo_inertia(body))
-            for k, (a, b) in enumerate(_UPPER):
-                Q = np.zeros((4, 4))
-                Q[a, b] = Q[b, a] = 1.0
-                T[10 * i : 10 * i + 10, 10 * i + k] = from_pseudo_inertia(L @ Q @ L.T)
+        """Return coordinates centred at the prior."""
         column = np.linalg.norm(factor[:, :-1] @ base.K[:, model.n_rigid :], axis=0)
         target = np.linalg.norm(factor[:, -1])
         scale = np.where(column > 0, 0.1 * target / np.where(column > 0, column, 1.0), 1.0)
-        scale = np.where(scale > 0, scale, 1.0)
-        T[model.n_rigid :, model.n_rigid :] = np.diag(scale)
-        known = np.array([prior.joint_values.get(name, np.nan) for name in model.names[model.n_rigid :]])
-        return Coordinates(T, n, model.nonnegative, known / scale)
+        return _centred(np.where(scale > 0, scale, 1.0), prior, prior.inertials)
+
+    def at(self, bodies: Array) -> Coordinates:
+        """Return the same coordinates centred at other bodies (n, 10), which must be positive definite."""
+        return _centred(self.scale, self.prior, bodies)
+
+
+def _centred(scale: Array, prior: Prior, bodies: Array) -> Coordinates:
+    n = len(bodies)
+    T = np.zeros((10 * n + len(scale), 10 * n + len(scale)))
+    trace = np.zeros(len(T))
+    for i, (body, reference) in enumerate(zip(bodies, prior.inertials, strict=True)):
+        C = np.linalg.cholesky(pseudo_inertia(body))
+        inverse = np.linalg.inv(pseudo_inertia(reference))
+        for k, (a, b) in enumerate(_UPPER):
+            Q = np.zeros((4, 4))
+            Q[a, b] = Q[b, a] = 1.0
+            J = C @ Q @ C.T
+            T[10 * i : 10 * i + 10, 10 * i + k] = from_pseudo_inertia(J)
+            trace[10 * i + k] = np.sum(inverse * J)
+    T[10 * n :, 10 * n :] = np.diag(scale)
+    return Coordinates(T, trace, scale, prior)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """theta (p,); `solver` that found it, and those that failed before; `accurate`: whether it met its tolerances."""
+
+    theta: Array
+    solver: str
+    accurate: bool
 
 
 class Program:
-    """The compiled program: built once for a model, prior and bounds, solved for many factors and weights.
+    """The compiled program of a model and bounds: built once, solved for many factors, weights and centres.
 
-    goal: "residual" is the plain LMI fit, "residual and prior" the weighted sum, "prior within residual" the
-    point closest to the prior at a given residual.
+    with_prior: whether the divergence is part of it; without, the weight is ignored.
     """
 
-    def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds, goal: Goal):
+    def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds, with_prior: bool):
         import cvxpy as cp
 
         bounds.check(model.robot)
-        self.base, self.coordinates, self.goal = base, coordinates, goal
-        n, p, b = coordinates.n_links, len(model.names), len(base.names)
-        x = cp.Variable(p)
-        self._x = x
+        n, p, b = model.robot.n, len(model.names), len(base.names)
+        self._base, self._n, self._with_prior = base, n, with_prior
+        self._start = coordinates
+        self._rows, self._sides = _bounded(model, bounds)
+        self._x = x = cp.Variable(p)
         self._A, self._z = cp.Parameter((b, p)), cp.Parameter(b)
-        self._weight, self._radius = cp.Parameter(nonneg=True), cp.Parameter(nonneg=True)
+        self._trace, self._weight = cp.Parameter(p), cp.Parameter(nonneg=True)
         friction = x[10 * n :]
-        constraints = [friction[coordinates.nonnegative] >= 0] if coordinates.nonnegative.any() else []
-        constraints += _bounded(model, coordinates, bounds, x)
-        residual = self._A @ x - self._z
-        if goal == "residual":
-            E, unit = _psd_map()
-            constraints += [
-                cp.reshape(E @ x[10 * i : 10 * i + 10], (4, 4), order="C") >> _MARGIN * unit for i in range(n)
-            ]
-            objective = cp.sum_squares(residual)
+        constraints = [friction[model.nonnegative] >= 0] if model.nonnegative.any() else []
+        if len(self._rows):
+            self._G = cp.Parameter((len(self._rows), p))
+            constraints.append(self._G @ x <= self._sides)
+        objective = cp.sum_squares(self._A @ x - self._z) + self._trace @ x
+        if with_prior:
+            Z = cp.Variable(10 * n)
+            M = _logdet_map()
+            pairs = [cp.hstack([x[10 * i : 10 * i + 10], Z[10 * i : 10 * i + 10]]) for i in range(n)]
+            constraints += [cp.reshape(M @ pair, (8, 8), order="C") >> 0 for pair in pairs]
+            diagonal = [10 * i + k for i in range(n) for k, (a, c) in enumerate(_LOWER) if a == c]
+            logarithms = cp.sum(cp.log(Z[diagonal]))
+            stated = _stated(model, coordinates)
+            known = np.flatnonzero(stated > 0)
+            if len(known):  # y - log y for joint terms with a positive prior: the same divergence for a single number
+                y = cp.multiply(1.0 / stated[known], friction[known])
+                logarithms += cp.sum(cp.log(y)) - cp.sum(y)
+            objective -= self._weight * logarithms
         else:
-            divergence, more = self._divergence(x, friction)
-            constraints += more
-            if goal == "residual and prior":
-                objective = cp.sum_squares(residual) + self._weight * divergence
-            else:
-                objective = divergence
-                constraints.append(cp.norm(residual) <= self._radius)
+            E = _psd_map()
+            constraints += [cp.reshape(E @ x[10 * i : 10 * i + 10], (4, 4), order="C") >> 0 for i in range(n)]
         self._problem = cp.Problem(cp.Minimize(objective), constraints)
 
-    def _divergence(self, x: Any, friction: Any) -> tuple[Any, list[Any]]:
-        """Return sum_i tr Q_i - log det Q_i, plus y - log y for joint terms with a positive prior, and constraints."""
-        import cvxpy as cp
+    def solve(self, factor: Array, samples: float, weight: float) -> Solution:
+        """Return the solution for the weighted factor (b + 1, b + 1) of `samples` rows, by the path where need be.
 
-        n = self.coordinates.n_links
-        Z = cp.Variable(10 * n)
-        M = _logdet_map()
-        blocks = [cp.hstack([x[10 * i : 10 * i + 10], Z[10 * i : 10 * i + 10]]) for i in range(n)]
-        constraints = [cp.reshape(M @ block, (8, 8), order="C") >> 0 for block in blocks]
-        diagonal = [10 * i + k for i in range(n) for k, (a, b) in enumerate(_LOWER) if a == b]
-        trace = [10 * i + k for i in range(n) for k, (a, b) in enumerate(_UPPER) if a == b]
-        divergence = cp.sum(x[trace]) - cp.sum(cp.log(Z[diagonal]))
-        known = np.flatnonzero((self.coordinates.joint_prior > 0) & self.coordinates.nonnegative)
-        if len(known):
-            y = cp.multiply(1.0 / self.coordinates.joint_prior[known], friction[known])
-            divergence += cp.sum(y) - cp.sum(cp.log(y))
-        return divergence, constraints
-
-    def solve(self, factor: Array, samples: float, *, weight: float = 0.0, radius: float = 0.0) -> tuple[Array, str]:
-        """Return theta (p,) and the name of the solver for the weighted factor (b + 1, b + 1) of `samples` rows.
-
-        weight multiplies the divergence against the mean squared weighted residual; radius bounds the norm
-        of the residual (in units of sigma, over all samples) that phi can change. Raises EstimationError when every
+        weight multiplies the divergence against the mean squared weighted residual. Raises EstimationError when every
         solver fails.
         """
-        b = len(self.base.names)
+        direct = self._attempt(self._start, factor, samples, weight, SOLVERS[:1])
+        if direct is not None and direct.accurate:
+            return direct
+        *_, last = self.path(factor, samples, _decades(weight), SOLVERS)
+        return last
+
+    def path(
+        self, factor: Array, samples: float, weights: tuple[float, ...], solvers: tuple[str, ...] = SOLVERS
+    ) -> list[Solution]:
+        """Return the solutions at falling weights, each centred at the one before."""
+        found: list[Solution] = []
+        coordinates = self._start
+        for k, weight in enumerate(weights):
+            last = k == len(weights) - 1
+            solution = self._attempt(coordinates, factor, samples, weight, solvers if last else solvers[:1])
+            if solution is None:
+                raise EstimationError(
+                    f"the constrained fit was not solved at weight {weight:g} by {' or '.join(solvers)}. Check"
+                    " that the bounds on masses and centres can be met, and that the CAD values are of the right size."
+                )
+            found.append(solution)
+            coordinates = self._start.at(_interior(solution.theta[: 10 * self._n], coordinates.prior))
+        return found
+
+    def _attempt(
+        self, coordinates: Coordinates, factor: Array, samples: float, weight: float, solvers: tuple[str, ...]
+    ) -> Solution | None:
+        b = len(self._base.names)
         per_sample = 1.0 / np.sqrt(samples)
-        A = factor[:b, :b] @ self.base.K @ self.coordinates.T * per_sample
-        self._A.value, self._z.value = A, factor[:b, b] * per_sample
-        self._weight.value, self._radius.value = weight, radius * per_sample
+        self._A.value = factor[:b, :b] @ self._base.K @ coordinates.T * per_sample
+        self._z.value = factor[:b, b] * per_sample
+        self._weight.value = weight
+        self._trace.value = (weight if self._with_prior else SLIGHT) * coordinates.trace
+        if len(self._rows):
+            self._G.value = self._rows @ coordinates.T
+        rough: Solution | None = None
         told: list[str] = []
-        for solver in SOLVERS:
-            status = _attempt(self._problem, solver)
+        for solver in solvers:
+            status = _status(self._problem, solver)
             if status in ("optimal", "optimal_inaccurate") and self._x.value is not None:
-                theta = self.coordinates.T @ self._x.value
-                if status == "optimal":
-                    return theta, solver if not told else f"{solver} (after {'; '.join(told)})"
+                after = f" (after {'; '.join(told)})" if told else ""
+                solution = Solution(coordinates.T @ self._x.value, solver + after, status == "optimal")
+                if solution.accurate:
+                    return solution
+                rough = rough or solution
             told.append(f"{solver}: {status}")
-        raise EstimationError(
-            f"the constrained fit was not solved ({'; '.join(told)}). "
-            "Check that the bounds on masses and centres can be met, and that the CAD values are of the right size."
-        )
+        return rough
 
 
-def _attempt(problem: Any, solver: str) -> str:
+def _decades(weight: float) -> tuple[float, ...]:
+    """Return weights from 1 down to `weight` (or SLIGHT), at most a factor of ten apart."""
+    last = max(weight, SLIGHT)
+    steps = max(int(np.ceil(np.log10(1.0 / last))), 0)
+    return (*(10.0 ** -np.arange(steps)), weight)
+
+
+def _stated(model: Model, coordinates: Coordinates) -> Array:
+    """Return the prior's value of each joint term in its unit, NaN where it says nothing or the sign is free."""
+    values = [coordinates.prior.joint_values.get(name, np.nan) for name in model.names[model.n_rigid :]]
+    return np.where(model.nonnegative, np.array(values, dtype=np.float64) / coordinates.scale, np.nan)
+
+
+def _interior(links: Array, prior: Prior) -> Array:
+    """Return the bodies (n, 10), those at the edge moved inside so far that they can be a centre."""
+    bodies = links.reshape(-1, 10)
+    moved = [body + 1e-7 * reference for body, reference in zip(bodies, prior.inertials, strict=True)]
+    return np.array(moved)
+
+
+def _status(problem: Any, solver: str) -> str:
     import warnings
 
     import cvxpy as cp
@@ -157,16 +217,16 @@ def _attempt(problem: Any, solver: str) -> str:
             warnings.simplefilter("ignore")  # an inaccurate solution is reported by its status
             problem.solve(solver=solver, **_OPTIONS[solver])
     except cp.error.SolverError as cause:
-        return str(cause).split(".")[0]
+        return str(cause).split(".", maxsplit=1)[0]
     return str(problem.status)
 
 
-def _psd_map() -> tuple[Array, Array]:
-    """Return E (16, 10) with vec(Q) = E @ q, and the unit matrix."""
+def _psd_map() -> Array:
+    """Return E (16, 10) with vec(Q) = E @ q."""
     E = np.zeros((16, 10))
     for k, (i, j) in enumerate(_UPPER):
         E[4 * i + j, k] = E[4 * j + i, k] = 1.0
-    return E, np.eye(4)
+    return E
 
 
 def _logdet_map() -> Array:
@@ -181,13 +241,13 @@ def _logdet_map() -> Array:
     return M.reshape(64, 20)
 
 
-def _bounded(model: Model, coordinates: Coordinates, bounds: Bounds, x: Any) -> list[Any]:
-    """Return the linear constraints of `bounds` on x."""
+def _bounded(model: Model, bounds: Bounds) -> tuple[Array, Array]:
+    """Return rows (m, p) and sides (m,) of the bounds as rows @ theta <= sides, in kg and kg m."""
     rows: list[Array] = []
     sides: list[float] = []
 
     def at_most(row: Array, side: float) -> None:
-        rows.append(row @ coordinates.T)
+        rows.append(row)
         sides.append(side)
 
     unit = np.eye(len(model.names))
@@ -205,8 +265,4 @@ def _bounded(model: Model, coordinates: Coordinates, bounds: Bounds, x: Any) -> 
             moment = unit[10 * i + 1 + axis]
             at_most(moment - most * mass[link], 0.0)
             at_most(least * mass[link] - moment, 0.0)
-    if not rows:
-        return []
-    G, h = np.array(rows), np.array(sides)
-    size = np.linalg.norm(G, axis=1)
-    return [(G / size[:, None]) @ x <= h / size]
+    return np.array(rows).reshape(-1, len(model.names)), np.array(sides)

@@ -25,7 +25,7 @@ def written(model: Model, theta: ArrayLike, interior: ArrayLike, digits: int = D
 
     A solver stops on either side of the edge by its own tolerance; a link that rounding leaves outside is moved
     towards `interior` (n, 10) by the least power of ten that brings it inside.
-    Raises InfeasibleError, naming the link, when more than 1e-6 of that body is needed.
+    Raises InfeasibleError, naming the link, when more than 1e-5 of that body is needed.
     """
     theta = np.array(theta, dtype=np.float64)
     interior = np.asarray(interior, dtype=np.float64)
@@ -40,7 +40,7 @@ def written(model: Model, theta: ArrayLike, interior: ArrayLike, digits: int = D
 
 
 def _inside(body: Array, interior: Array, digits: int, link: str) -> Array:
-    for share in (0.0, *10.0 ** np.arange(-14.0, -5.9)):
+    for share in (0.0, *10.0 ** np.arange(-14.0, -4.9)):
         candidate = rounded(body + share * interior, digits)
         if consistency(candidate).consistent:
             return candidate

@@ -37,14 +37,14 @@ class CoupledDrive:
 
     def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
         """Return share_j v', share_j v, share_j f(v) for each of those joints, (n_entries, N)."""
-        shares = np.array(self.shares)
+        joints, shares = self._joints(robot), np.array(self.shares)
         speed = qd @ shares
         if self.width > 0:
             coulomb = np.tanh(speed / self.width)
         else:
             coulomb = np.sign(speed) * (np.abs(speed) > self.dead_zone)
         motor = np.stack([qdd @ shares, speed, coulomb])
-        return np.concatenate([shares[j] * motor for j in self._joints(robot)])
+        return np.concatenate([shares[j] * motor for j in joints])
 
     def _joints(self, robot: Robot) -> list[int]:
         if len(self.shares) != robot.n:

@@ -1,0 +1,259 @@
+"""Models: every term's columns against its formula, torque against regressor, the power of a transmission."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import random_tree
+
+from ident.dynamics.rigid_body import inverse_dynamics
+from ident.errors import IdentError, ModelError, RobotError
+from ident.model import (
+    Coulomb,
+    CoupledDrive,
+    DriveInertia,
+    Model,
+    Offset,
+    SmoothCoulomb,
+    Viscous,
+    coupled_drives,
+    regressor,
+    torque,
+)
+from ident.robot import Robot, Transmission
+from ident.spatial.inertia import INERTIAL
+
+
+def robot_of(n: int, seed: int = 0) -> Robot:
+    return random_tree(np.random.default_rng(seed), n)
+
+
+def states(n: int, samples: int = 40, seed: int = 1) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    qd = rng.normal(0, 1, (samples, n))
+    qd[0] = 0.0
+    return rng.uniform(-3, 3, (samples, n)), qd, rng.normal(0, 3, (samples, n))
+
+
+def all_terms(n: int) -> tuple:
+    """Every term at once; Coulomb friction of two kinds on different joints."""
+    names = tuple(f"joint{i + 1}" for i in range(n))
+    shares = tuple(float(x) for x in np.arange(n) % 3)
+    return (
+        DriveInertia(),
+        Viscous(names[::-1]),
+        Coulomb(0.1, names[: n // 2]),
+        SmoothCoulomb(0.05, names[n // 2 :]),
+        Offset(names[-1:]),
+        CoupledDrive("motor", shares, width=0.2),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 9), st.integers(0, 10**6))
+def test_regressor_times_theta_is_the_torque(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = Model(random_tree(rng, n, points=True), all_terms(n))
+    theta, x = rng.normal(size=len(model.names)), states(n, seed=seed)
+    Y = regressor(model, *x)
+    assert Y.shape == (40, n, len(model.names))
+    tau = torque(model, theta, *x)
+    np.testing.assert_allclose(Y @ theta, tau, atol=1e-11 * np.abs(Y).max() * np.abs(theta).max())
+
+
+def test_torque_is_inverse_dynamics_plus_the_terms() -> None:
+    n = 5
+    robot = robot_of(n)
+    model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+    theta = np.random.default_rng(3).normal(size=len(model.names))
+    q, qd, qdd = states(n)
+    ia, fv, fc, f0 = theta[50:].reshape(4, n)
+    expected = inverse_dynamics(robot, theta[:50].reshape(n, 10), q, qd, qdd)
+    expected = expected + ia * qdd + fv * qd + fc * np.sign(qd) + f0
+    np.testing.assert_allclose(torque(model, theta, q, qd, qdd), expected, atol=1e-12)
+
+
+def column(model: Model, name: str, x: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the regressor's column (N, n) of one parameter."""
+    return regressor(model, *x)[:, :, model.index(name)]
+
+
+@pytest.mark.parametrize(
+    ("term", "name", "formula"),
+    [
+        (DriveInertia(), "joint2.drive_inertia", lambda qd, qdd: qdd),
+        (Viscous(), "joint2.viscous", lambda qd, qdd: qd),
+        (Coulomb(), "joint2.coulomb", lambda qd, qdd: np.sign(qd)),
+        (Coulomb(0.5), "joint2.coulomb", lambda qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
+        (SmoothCoulomb(0.03), "joint2.coulomb", lambda qd, qdd: np.tanh(qd / 0.03)),
+        (Offset(), "joint2.offset", lambda qd, qdd: np.ones_like(qd)),
+    ],
+)
+def test_each_column_is_its_formula_in_its_own_joint_only(term, name: str, formula) -> None:
+    x = states(3)
+    found = column(Model(robot_of(3), (term,)), name, x)
+    expected = np.zeros((40, 3))
+    expected[:, 1] = formula(x[1][:, 1], x[2][:, 1])
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_smooth_coulomb_reaches_76_percent_at_its_width() -> None:
+    assert SmoothCoulomb(0.3).columns(robot_of(1), np.array([[0.3]]), np.zeros((1, 1)))[0, 0] == pytest.approx(
+        0.7616, abs=1e-4
+    )
+
+
+def test_terms_of_some_joints_keep_the_order_given() -> None:
+    model = Model(robot_of(4), (Viscous(("joint3", "joint1")), Offset(("joint4",))))
+    assert model.names[40:] == ("joint3.viscous", "joint1.viscous", "joint4.offset")
+    assert model.term_entries == ((2, 40), (0, 41), (3, 42))
+    x = states(4)
+    np.testing.assert_array_equal(column(model, "joint3.viscous", x)[:, 2], x[1][:, 2])
+
+
+def test_names_are_links_in_the_agreed_order_then_terms() -> None:
+    model = Model(robot_of(2), (Offset(), Viscous()))
+    rigid = [f"link{i}.{part}" for i in (1, 2) for part in INERTIAL]
+    assert list(model.names) == [*rigid, "joint1.offset", "joint2.offset", "joint1.viscous", "joint2.viscous"]
+    assert model.nonnegative.tolist() == [False, False, True, True]
+    assert model.index("link2.Ixx") == 14
+
+
+# motors that turn with several joints
+
+
+def coupled_robot(seed: int = 0) -> Robot:
+    matrix = np.diag([32.0, -48.0, 45.0, 32.0])
+    matrix[3, 2] = 32.0
+    return replace(robot_of(4, seed), transmission=Transmission(("m1", "m2", "m3", "m4"), matrix))
+
+
+def test_coupled_drives_are_found_in_the_transmission() -> None:
+    (drive,) = coupled_drives(coupled_robot(), dead_zone=0.1)
+    assert drive == CoupledDrive("m4", (0.0, 0.0, 1.0, 1.0), 0.1, 0.0)
+    assert drive.names(coupled_robot()) == ("m4.drive_inertia", "m4.viscous", "m4.coulomb")
+    assert coupled_drives(robot_of(4)) == ()
+
+
+def test_coupled_columns_are_their_formula() -> None:
+    robot = coupled_robot()
+    _, qd, qdd = x = states(4)
+    v, a = qd[:, 2] + 0.5 * qd[:, 3], qdd[:, 2] + 0.5 * qdd[:, 3]
+    model = Model(robot, (CoupledDrive("m", (0.0, 0.0, 1.0, 0.5), dead_zone=0.2),))
+    for name, motor in (
+        ("m.drive_inertia", a),
+        ("m.viscous", v),
+        ("m.coulomb", np.where(np.abs(v) > 0.2, np.sign(v), 0.0)),
+    ):
+        expected = np.zeros((40, 4))
+        expected[:, 2], expected[:, 3] = motor, 0.5 * motor
+        np.testing.assert_allclose(column(model, name, x), expected, atol=1e-15)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_no_power_is_lost_or_made_between_motors_and_joints(seed: int) -> None:
+    """qd_motor . tau_motor = qd_joint . tau_joint, and a motor's inertia and friction mean the same on either side."""
+    rng = np.random.default_rng(seed)
+    robot = coupled_robot(seed)
+    matrix = robot.transmission.matrix
+    q, qd, qdd = states(4, seed=seed)
+    motor_speed, motor_acceleration = qd @ matrix.T, qdd @ matrix.T
+    tau_motor = rng.normal(size=(40, 4))
+    tau = robot.transmission.joint_torque(tau_motor)
+    np.testing.assert_allclose(np.sum(tau * qd, axis=1), np.sum(tau_motor * motor_speed, axis=1), atol=1e-9)
+    np.testing.assert_allclose(robot.transmission.joint_position(motor_speed), qd, atol=1e-12)
+
+    # the coupled motor with rotor inertia J and friction fv, fc on its own shaft, reflected by its ratio squared
+    J, fv, fc = rng.uniform(0, 1e-3, 3)
+    ratio = matrix[3, 3]
+    at_motor = np.zeros((40, 4))
+    at_motor[:, 3] = J * motor_acceleration[:, 3] + fv * motor_speed[:, 3] + fc * np.sign(motor_speed[:, 3])
+    model = Model(robot, coupled_drives(robot))
+    theta = np.zeros(len(model.names))
+    theta[-3:] = J * ratio**2, fv * ratio**2, fc * ratio
+    np.testing.assert_allclose(torque(model, theta, q, qd, qdd), robot.transmission.joint_torque(at_motor), atol=1e-9)
+
+
+def test_coulomb_friction_always_takes_power() -> None:
+    robot = coupled_robot()
+    terms = (Coulomb(0.05), *coupled_drives(robot, width=0.1))
+    model = Model(robot, terms)
+    theta = np.zeros(len(model.names))
+    theta[model.n_rigid :] = np.where(
+        [n.endswith(("coulomb", "viscous")) for n in model.names[model.n_rigid :]], 1.0, 0.0
+    )
+    q, qd, qdd = states(4)
+    assert (np.sum(torque(model, theta, q, qd, 0 * qdd) * qd, axis=1) >= 0).all()
+
+
+# fingerprints
+
+
+def test_fingerprint_tells_robots_and_terms_apart() -> None:
+    robot = robot_of(3)
+    models = [
+        Model(robot),
+        Model(robot, (Viscous(),)),
+        Model(robot, (Viscous(("joint1",)),)),
+        Model(robot, (Coulomb(),)),
+        Model(robot, (Coulomb(0.1),)),
+        Model(robot, (Viscous(), Coulomb())),
+        Model(robot, (Coulomb(), Viscous())),
+        Model(robot.with_gravity([0, 0, 9.81])),
+        Model(robot_of(3, seed=1)),
+        Model(replace(robot, joints=(replace(robot.joints[0], name="other"), *robot.joints[1:]))),
+    ]
+    assert len({m.fingerprint() for m in models}) == len(models)
+    assert Model(robot, (Viscous(), Coulomb())).fingerprint() == models[5].fingerprint()
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda r: Model(r, (Coulomb(), SmoothCoulomb(0.1))),
+            "parameter 'joint1.coulomb' comes from two terms. Give each joint one of them.",
+        ),
+        (lambda r: Model(r, (Viscous(("jiont2",)),)), "robot 'tree' has no joint 'jiont2'; did you mean 'joint2'?"),
+        (
+            lambda r: Model(r, (Viscous(("joint1", "joint1")),)),
+            "parameter 'joint1.viscous' comes from two terms. Give each joint one of them.",
+        ),
+        (lambda r: Coulomb(-0.1), "the dead zone of Coulomb friction must not be negative, got -0.1."),
+        (lambda r: Coulomb(float("nan")), "the dead zone of Coulomb friction must not be negative, got nan."),
+        (lambda r: SmoothCoulomb(0.0), "the width of the tanh must be positive, got 0.0."),
+        (lambda r: Model(r).index("link2.hX"), "the model has no parameter 'link2.hX'; did you mean 'link2.hz'?"),
+        (lambda r: torque(Model(r), np.zeros(29), *states(3)), "theta must have shape (30), got (29,)."),
+        (lambda r: regressor(Model(r), *states(4)), "q must have shape (any, 3), got (40, 4)."),
+        (
+            lambda r: regressor(Model(r, (CoupledDrive("m", (1.0, 1.0)),)), *states(3)),
+            "motor 'm' names 2 joints, the robot has 3.",
+        ),
+        (
+            lambda r: coupled_drives(
+                replace(r, transmission=Transmission(("a", "b", "c"), [[0, 1, 1], [1, 0, 0], [0, 0, 1]]))
+            ),
+            "motor 'a' does not turn with its own joint 'joint1'.",
+        ),
+    ],
+)
+def test_mistakes_are_named(make, message: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        make(robot_of(3))
+    assert str(caught.value) == message
+
+
+def test_a_transmission_of_another_size_is_refused() -> None:
+    with pytest.raises(RobotError, match="the transmission is for 2 joints, the robot has 3"):
+        replace(robot_of(3), transmission=Transmission(("a", "b"), np.eye(2)))
+    with pytest.raises(RobotError, match="some joint is moved by no motor"):
+        Transmission(("a", "b"), [[1.0, 1.0], [1.0, 1.0]])
+    assert issubclass(RobotError, IdentError)

@@ -75,8 +75,13 @@ def load_regression(path: str | Path) -> Regression:
 def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:
     names, standard = tuple(header["names"]), tuple(header["standard"])
     K = frozen(K, (len(names), len(standard)), "K", RegressionError)
-    base = BaseParameters(names, tuple(int(k) for k in header["kept"]), K, standard)
+    kept = tuple(int(k) for k in header["kept"])
+    if names != tuple(standard[k] for k in kept):
+        raise ValueError("names and places of the base parameters differ")
+    base = BaseParameters(names, kept, K, standard)
     parameters = tuple(tuple(int(i) for i in p) for p in header["parameters"])
+    if not all(0 <= i < len(names) for p in parameters for i in p):
+        raise ValueError("a factor's column belongs to no base parameter")
     sizes = [len(p) + 1 for p in parameters]
     lengths = [s * (s + 1) // 2 for s in sizes]
     packed = frozen(packed, (len(header["segments"]), sum(lengths)), "factors", RegressionError)

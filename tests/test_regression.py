@@ -1,0 +1,623 @@
+"""Base parameters, factors that merge, and files of factors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import random_tree
+from synthetic import random_theta, recording, states
+
+from ident.errors import ModelError, RegressionError
+from ident.logs.decimate import decimate
+from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
+from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
+from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
+
+DATASETS = Path(__file__).parents[1] / "datasets"
+FRICTION = (Viscous(), Coulomb(), Offset())
+
+
+def random_model(seed: int, n: int, *, branches: bool = True) -> Model:
+    robot = random_tree(np.random.default_rng(seed), n, points=seed % 2 == 0, branches=branches)
+    return Model(robot, [(), (Viscous(), Offset()), (DriveInertia(), Viscous(), SmoothCoulomb(0.1))][seed % 3])
+
+
+def dense(model: Model, motions: list) -> tuple[np.ndarray, np.ndarray]:
+    """Return Y (N, n, p) and tau (N, n) of all motions, as they are (decimation and masks left out)."""
+    Y = np.concatenate([regressor(model, m.q, m.qd, m.qdd) for m in motions])
+    return Y, np.concatenate([m.tau for m in motions])
+
+
+def one_qr(columns: np.ndarray) -> np.ndarray:
+    """Return R of a dense stack with a non-negative diagonal, the form in which two factors can be compared."""
+    r = np.linalg.qr(columns, mode="r")
+    return np.where(np.diag(r) < 0, -1.0, 1.0)[:, None] * r
+
+
+def signed(r: np.ndarray) -> np.ndarray:
+    return np.where(np.diag(r) < 0, -1.0, 1.0)[:, None] * r
+
+
+def gram_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the largest difference of A'A and B'B, relative to the columns' lengths."""
+    ga, gb = a.T @ a, b.T @ b
+    size = np.sqrt(np.diag(gb))
+    size[size == 0] = 1.0
+    return float(np.abs((ga - gb) / np.outer(size, size)).max())
+
+
+# base parameters
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 9))
+def test_rank_is_that_of_an_independent_stack_and_nothing_is_lost(seed: int, n: int) -> None:
+    model = random_model(seed, n)
+    base = base_parameters(model)
+    rng = np.random.default_rng(seed + 1)
+    q, qd, qdd = rng.uniform(-3, 3, (3, 40 + 30 * n, n))
+    Y = regressor(model, q, qd, qdd).reshape(-1, len(model.names))
+    scaled = Y / np.maximum(np.linalg.norm(Y, axis=0), 1e-9)
+    s = np.linalg.svd(scaled, compute_uv=False)
+    assert np.count_nonzero(s > 1e-10 * s[0]) == len(base.kept)
+    # groupings of arms with nearly parallel axes have large coefficients, of which twelve digits are kept
+    np.testing.assert_allclose(Y[:, base.kept] @ base.K, Y, atol=1e-10 * np.abs(base.K).max() * np.abs(Y).max())
+    np.testing.assert_array_equal(base.K[:, base.kept], np.eye(len(base.kept)))
+    assert base.names == tuple(model.names[k] for k in base.kept)
+    # no later parameter stands in for an earlier one
+    for k, row in zip(base.kept, base.K, strict=True):
+        assert not row[:k].any()
+
+
+def ur_like() -> Robot:
+    """Six joints with axes like a UR10e's: z, y, y, y, z, y."""
+    half = np.pi / 2
+    rows = [(0, 0, 0.18), (0, half, 0), (-0.61, 0, 0), (-0.57, 0, 0.17), (0, half, 0.12), (0, -half, 0.12)]
+    return from_mdh("ur", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in rows])
+
+
+def tx40() -> Robot:
+    """Staubli TX40, modified DH; motor 6 turns with joint 5 too."""
+    half = np.pi / 2
+    rows = [(0, 0, 0.32), (0, -half, 0), (0.225, 0, 0.035), (0, half, 0.225), (0, -half, 0), (0, half, 0)]
+    joints = [MDHJoint(a=a, alpha=alpha, d=d, offset=np.pi if i == 5 else 0.0) for i, (a, alpha, d) in enumerate(rows)]
+    matrix = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
+    matrix[5, 4] = 32.0
+    return replace(from_mdh("tx40", joints), transmission=Transmission(tuple("abcdef"), matrix))
+
+
+def panda() -> Robot:
+    """Franka Panda, modified DH of the maker's manual."""
+    half = np.pi / 2
+    rows = [(0, 0, 0.333), (0, -half, 0), (0, half, 0.316), (0.0825, half, 0), (-0.0825, -half, 0.384), (0, half, 0)]
+    return from_mdh("panda", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in [*rows, (0.088, half, 0.107)]])
+
+
+@pytest.mark.parametrize(
+    ("robot", "terms", "count"),
+    [
+        (ur_like(), (), 36),  # the authors of the UR10e logs, as for every arm of this kind
+        (ur_like(), (DriveInertia(),), 40),
+        (ur_like(), (DriveInertia(), *FRICTION), 58),
+        (tx40(), (), 36),
+        (tx40(), (DriveInertia(), *FRICTION), 58),
+        (tx40(), (DriveInertia(), *FRICTION, *coupled_drives(tx40())), 61),
+        (panda(), (), 43),  # Gaz et al., RA-L 2019
+        (panda(), FRICTION, 43 + 21),
+    ],
+)
+def test_known_counts(robot: Robot, terms: tuple, count: int) -> None:
+    assert len(base_parameters(Model(robot, terms)).kept) == count
+
+
+@pytest.mark.parametrize(("name", "terms", "count"), [("tx40", (DriveInertia(), *FRICTION), 61)])
+def test_known_counts_of_robot_files(name: str, terms: tuple, count: int) -> None:
+    robot = read_robot(DATASETS / name / "robot.toml")
+    assert len(base_parameters(Model(robot, (*terms, *coupled_drives(robot)))).kept) == count
+
+
+def test_groupings_of_the_tx40_are_the_published_ones() -> None:
+    """Regrouped first moments and inertias of a Staubli: Khalil, Dombre, Modeling and Control of Robots, ch. 9."""
+    base = base_parameters(Model(tx40(), (DriveInertia(), *FRICTION, *coupled_drives(tx40()))))
+    expression = {name: base.expression(k) for k, name in enumerate(base.names)}
+    # the torque of joint 1 shows link 1 only through its Izz, as drive inertia does
+    grouped = expression["link1.Izz"]
+    assert "joint1.drive_inertia" in grouped
+    assert "link2.Iyy" in grouped
+    assert "0.050625 link3.m" in expression["link2.Ixx"].replace("- ", "")  # a3^2 = 0.225^2
+    assert expression["joint5.viscous"] == "joint5.viscous"
+    assert expression["f.coulomb"] == "f.coulomb"
+    assert "joint3.drive_inertia" in base.identifiable
+    assert "joint6.drive_inertia" in base.identifiable  # theory says so; FIGAROH loses it
+    assert not any(name.startswith("link1.") and name != "link1.Izz" for name in base.names)
+
+
+def test_expressions_read_as_sums() -> None:
+    base = BaseParameters(("a", "c"), (0, 2), np.array([[1.0, -0.5, 0.0, 1.0], [0.0, 0.0, 1.0, -1.0]]), tuple("abcd"))
+    assert [base.expression(0), base.expression(1)] == ["a - 0.5 b + d", "c - d"]
+    assert base.identifiable == ()
+    assert base.unidentifiable == ()
+
+
+def test_what_no_torque_shows() -> None:
+    """One vertical joint: only its inertia about the axis is ever felt."""
+    base = base_parameters(Model(from_mdh("turntable", [MDHJoint()])))
+    assert base.names == base.identifiable == ("link1.Izz",)
+    assert len(base.unidentifiable) == 9
+
+
+def test_a_slide_feels_only_mass() -> None:
+    base = base_parameters(Model(from_mdh("lift", [MDHJoint(kind="prismatic")]), (DriveInertia(), Viscous())))
+    assert base.names == ("link1.m", "joint1.drive_inertia", "joint1.viscous")  # gravity tells mass from drive inertia
+    flat = from_mdh("slide", [MDHJoint(kind="prismatic")], gravity=(9.81, 0, 0))
+    assert base_parameters(Model(flat, (DriveInertia(),))).expression(0) == "link1.m + joint1.drive_inertia"
+
+
+BITS = """
+import sys; sys.path.insert(0, {folder!r})
+import numpy as np, hashlib
+from test_regression import panda, FRICTION, random_model
+from ident.model import Model
+from ident.regression import base_parameters
+for model in (Model(panda(), FRICTION), random_model(4, 5), random_model(5, 7)):
+    base = base_parameters(model)
+    print(base.names, hashlib.sha256(base.K.tobytes()).hexdigest())
+"""
+
+
+def test_defect_8_base_parameters_do_not_depend_on_threads_or_on_what_was_asked_before() -> None:
+    script = BITS.format(folder=str(Path(__file__).parent))
+
+    def run(threads: str) -> str:
+        settings_ = {"OPENBLAS_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
+        return subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ | settings_
+        ).stdout
+
+    one = run("1")
+    assert one == run("2")
+    assert one.count("\n") == 3
+    base_parameters(random_model(6, 6))
+    for model, line in zip(
+        (Model(panda(), FRICTION), random_model(4, 5), random_model(5, 7)), one.splitlines(), strict=True
+    ):
+        assert line.startswith(str(base_parameters(model).names))
+
+
+def test_order_of_names_decides_not_the_size_of_columns() -> None:
+    """Links a thousand times larger or smaller keep the same base parameters."""
+    rows = [(0.0, 0.0, 0.3), (0.0, np.pi / 2, 0.0), (0.4, 0.0, 0.0), (0.05, np.pi / 2, 0.35)]
+
+    def names(scale: float) -> tuple[str, ...]:
+        return base_parameters(Model(from_mdh("arm", [MDHJoint(a * scale, al, d * scale) for a, al, d in rows]))).names
+
+    assert names(1.0) == names(1e-2) == names(30.0)
+
+
+# factors
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_merged_factors_equal_one_qr_of_everything(seed: int, n: int) -> None:
+    model = random_model(seed, n)
+    rng = np.random.default_rng(seed)
+    theta = random_theta(rng, model)
+    sizes = rng.integers(20, 900, 4)
+    motions = [
+        recording(rng, model, theta, samples=int(k), noise=0.1, segments=int(rng.integers(1, 4)), name=f"r{i}")
+        for i, k in enumerate(sizes)
+    ]
+    base = base_parameters(model)
+    merged = compress(model, motions[:1], base=base)
+    for motion in motions[1:]:
+        merged = merged + compress(model, motion, base=base)
+    Y, tau = dense(model, motions)
+    sigma = rng.uniform(0.1, 2.0, n)
+    kept = Y[:, :, base.kept]
+    stack = np.concatenate([kept / sigma[:, None], (tau / sigma)[:, :, None]], axis=2).reshape(-1, len(base.kept) + 1)
+    assert gram_difference(merged.factor(sigma), stack) < 1e-12
+    for j, r in enumerate(merged.joint_factors):
+        own = np.column_stack([kept[:, j, list(merged.parameters[j])], tau[:, j]])
+        assert gram_difference(r, own) < 1e-12
+        unseen = [k for k in range(len(base.kept)) if k not in merged.parameters[j]]
+        assert not kept[:, j, unseen].any()  # what the factor leaves out is zero
+    assert merged.rows.tolist() == [sum(sizes)] * n
+
+
+def test_factors_agree_with_one_qr_entry_by_entry() -> None:
+    """The triangular factor itself, where the stack is well conditioned."""
+    rng = np.random.default_rng(0)
+    model = Model(panda(), (Viscous(),))
+    model = Model(replace(panda(), inertials=random_tree(rng, 7).inertials), (Viscous(),))
+    motions = [recording(rng, model, random_theta(rng, model), samples=3000, noise=0.1, name=f"{i}") for i in range(3)]
+    found = compress(model, motions)
+    Y, tau = dense(model, motions)
+    stack = np.concatenate([Y[:, :, found.base.kept], tau[:, :, None]], axis=2).reshape(-1, len(found.base.kept) + 1)
+    expected = one_qr(stack)
+    difference = signed(found.factor(np.ones(7))) - expected
+    assert np.abs(difference).max() / np.abs(expected).max() < 1e-12
+    assert np.abs(np.diag(difference) / np.diag(expected)).max() < 1e-9
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.permutations(range(4)), st.integers(1, 6))
+def test_order_and_cutting_do_not_matter(seed: int, order: list[int], pieces: int) -> None:
+    model = random_model(seed, 3)
+    rng = np.random.default_rng(seed)
+    theta = random_theta(rng, model)
+    motions = [recording(rng, model, theta, samples=200, noise=0.1, name=f"{i}") for i in range(4)]
+    base = base_parameters(model)
+    there = compress(model, motions, base=base)
+    back = compress(model, [motions[i] for i in order], base=base)
+    ones = np.ones(3)
+    assert gram_difference(there.factor(ones), back.factor(ones)) < 1e-12
+    assert {s.identity for s in there.segments} == {s.identity for s in back.segments}
+    edges = np.linspace(0, 200, pieces + 1).astype(int)
+    cut = [replace(m, blocks=tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))) for m in motions]
+    assert gram_difference(compress(model, cut, base=base).factor(ones), there.factor(ones)) < 1e-12
+    # shuffled rows
+    mixed = rng.permutation(200)
+    m = motions[0]
+    shuffled = replace(m, q=m.q[mixed], qd=m.qd[mixed], qdd=m.qdd[mixed], tau=m.tau[mixed])
+    whole = compress(model, m, base=base).factor(ones)
+    assert gram_difference(compress(model, shuffled, base=base).factor(ones), whole) < 1e-12
+
+
+def test_long_logs_go_through_in_chunks_and_lanes_the_same_on_any_number_of_cores() -> None:
+    rng = np.random.default_rng(2)
+    model = random_model(2, 3)
+    motion = recording(rng, model, random_theta(rng, model), samples=20_001, noise=0.1)
+    found = compress(model, motion)
+    Y, tau = dense(model, [motion])
+    stack = np.concatenate([Y[:, :, found.base.kept], tau[:, :, None]], axis=2).reshape(-1, len(found.base.kept) + 1)
+    assert gram_difference(found.factor(np.ones(3)), stack) < 1e-12
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        alone = compress(model, motion)
+    finally:
+        numba.set_num_threads(threads)
+    for a, b in zip(found.joint_factors, alone.joint_factors, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_precision_survives_a_badly_excited_log() -> None:
+    """At condition 1e9 the factor gives the solution of the dense stack; the Gram matrix would have lost it."""
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(500, 6)) * 10.0 ** -np.arange(0, 12, 2)
+    columns[:, 5] = columns[:, 0] + 1e-9 * columns[:, 5] / 1e-10
+    truth = rng.normal(size=6)
+    from ident.regression.segment import r_factor
+
+    parts = [r_factor(np.column_stack([c, c @ truth])) for c in np.array_split(columns, 7)]
+    r = r_factor(np.concatenate(parts))
+    expected = np.linalg.lstsq(columns, columns @ truth, rcond=None)[0]
+    size = np.linalg.norm(r[:, :6], axis=0)
+    found = np.linalg.lstsq(r[:, :6] / size, r[:, 6], rcond=None)[0] / size
+    np.testing.assert_allclose(columns @ found, columns @ expected, atol=1e-12)
+
+
+def test_decimating_factors_is_decimating_the_dense_regressor() -> None:
+    rng = np.random.default_rng(4)
+    model = random_model(1, 4)
+    theta = random_theta(rng, model)
+    motion = recording(rng, model, theta, samples=1503, noise=0.3, decimation=(5, 3), segments=3)
+    found = compress(model, motion)
+    Y, tau = dense(model, [motion])
+    thin = decimate(np.concatenate([Y[:, :, found.base.kept], tau[:, :, None]], axis=2), (5, 3))
+    assert len(thin) == motion.rows == 101
+    stack = thin.reshape(-1, thin.shape[2])
+    assert gram_difference(found.factor(np.ones(4)), stack) < 1e-12
+    assert found.rows.tolist() == [101] * 4
+
+
+def test_masks_leave_out_rows_of_each_joint_alone() -> None:
+    rng = np.random.default_rng(5)
+    model = random_model(1, 5)
+    motion = recording(rng, model, random_theta(rng, model), samples=400, noise=0.3, segments=4)
+    keep = rng.random((400, 5)) < 0.6
+    keep[100:200, 2] = False  # a whole segment without a row of joint 3
+    found = compress(model, replace(motion, keep=keep))
+    Y, tau = dense(model, [motion])
+    for j, r in enumerate(found.joint_factors):
+        rows = keep[:, j]
+        own = np.column_stack([Y[rows, j][:, np.array(found.base.kept)[list(found.parameters[j])]], tau[rows, j]])
+        assert gram_difference(r, own) < 1e-12
+    assert found.rows.tolist() == keep.sum(axis=0).tolist()
+    assert found.segments[1].rows[2] == 0
+    assert not found.segments[1].factors[2].any()
+
+
+def test_rows_outside_all_blocks_do_not_count() -> None:
+    rng = np.random.default_rng(6)
+    model = random_model(1, 3)
+    motion = recording(rng, model, random_theta(rng, model), samples=300, noise=0.3)
+    inner = replace(motion, blocks=((50, 250),))
+    part = replace(motion, **{k: getattr(motion, k)[50:250] for k in ("t", "q", "qd", "qdd", "tau", "keep")}, blocks=())
+    ones = np.ones(3)
+    assert gram_difference(compress(model, inner).factor(ones), compress(model, part).factor(ones)) < 1e-12
+
+
+def test_defect_1_rows_stay_with_their_joint_for_any_number_of_joints_and_samples() -> None:
+    for n in (1, 4, 7, 9):
+        rng = np.random.default_rng(n)
+        model = random_model(3 * n, n)
+        motion = recording(rng, model, random_theta(rng, model), samples=37 * n + 1)
+        found = compress(model, motion)
+        truth = found.base.K @ random_theta(np.random.default_rng(n), model)
+        assert found.squared_residuals(truth).max() < 1e-18 * found.squared_torques.max()
+        assert found.squared_residuals(0 * truth) == pytest.approx(np.sum(motion.tau**2, axis=0))
+
+
+def test_defect_4_rows_are_divided_by_sigma_not_by_its_square() -> None:
+    rng = np.random.default_rng(7)
+    model = random_model(1, 3)
+    found = compress(model, recording(rng, model, random_theta(rng, model), noise=0.5))
+    sigma = np.array([0.1, 2.0, 30.0])
+    phi = rng.normal(size=len(found.base.names))
+    r = found.factor(sigma)
+    weighted = np.sum(found.squared_residuals(phi) / sigma**2)
+    assert np.sum((r[:, :-1] @ phi - r[:, -1]) ** 2) == pytest.approx(weighted, rel=1e-10)
+
+
+def test_defect_8_factors_of_another_model_do_not_merge() -> None:
+    rng = np.random.default_rng(8)
+    model = random_model(1, 3)
+    motion = recording(rng, model, random_theta(rng, model))
+    other = [recording(rng, model, random_theta(rng, model), name="b")]
+    for changed in (
+        Model(model.robot.with_gravity([0, 0, -9.81]), model.terms),
+        Model(model.robot, (*model.terms, Coulomb())),
+        Model(replace(model.robot, links=("a", "b", "c")), model.terms),
+    ):
+        with pytest.raises(RegressionError) as caught:
+            compress(model, motion) + compress(changed, other)
+        assert str(caught.value) == (
+            "the factors belong to another model (robot, gravity or terms differ). Compress the logs again with one and"
+            " the same model."
+        )
+
+
+def test_defect_10_memory_does_not_grow_with_the_log() -> None:
+    """A dense regressor of this log would take 160 MB; the pieces take a tenth."""
+    import tracemalloc
+
+    rng = np.random.default_rng(9)
+    model = random_model(3, 7)
+    theta = random_theta(rng, model)
+    small = recording(rng, model, theta, samples=100)
+    compress(model, small)
+    motion = recording(rng, model, theta, samples=40_000)
+    base = base_parameters(model)
+    tracemalloc.start()
+    try:
+        compress(model, motion, base=base)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    dense_bytes = 40_000 * 7 * 70 * 8
+    assert peak < 0.2 * dense_bytes
+
+
+def test_the_same_segment_twice_is_refused() -> None:
+    rng = np.random.default_rng(10)
+    model = random_model(1, 3)
+    motion = recording(rng, model, random_theta(rng, model))
+    found = compress(model, motion)
+    message = (
+        "segment 'copy' holds the same numbers as 'log'. Give each recording once; counting it twice makes error bars"
+        " too small."
+    )
+    for twice in (
+        lambda: found + compress(model, replace(motion, name="copy")),
+        lambda: compress(model, [motion, replace(motion, name="copy")]),
+    ):
+        with pytest.raises(RegressionError) as caught:
+            twice()
+        assert str(caught.value) == message
+
+
+def test_segments_can_be_chosen_and_left_out() -> None:
+    rng = np.random.default_rng(11)
+    model = random_model(1, 3)
+    theta = random_theta(rng, model)
+    found = compress(model, [recording(rng, model, theta, name=x, segments=2) for x in "abc"])
+    assert found.recordings == ("a", "b", "c")
+    assert [s.name for s in found.segments] == ["a[1]", "a[2]", "b[1]", "b[2]", "c[1]", "c[2]"]
+    assert found.only(["b"]).recordings == ("b",)
+    left = found.without([s.identity for s in found.only(["a", "c"]).segments])
+    assert [s.name for s in left.segments] == ["b[1]", "b[2]"]
+    with pytest.raises(RegressionError, match=r"no segment of \['d'\]; there are \['a', 'b', 'c'\]"):
+        found.only(["d"])
+    with pytest.raises(RegressionError, match="every segment was left out"):
+        left.without([s.identity for s in left.segments])
+
+
+def test_what_a_log_never_shows_is_named() -> None:
+    model = Model(from_mdh("two", [MDHJoint(), MDHJoint(a=0.5)]), (Viscous(),))
+    t, q, qd, qdd = states(np.random.default_rng(0), 2, 100)
+    from ident.logs.motion import Motion
+
+    still = np.zeros((100, 1))
+    qd, qdd = np.hstack([qd[:, :1], still]), np.hstack([qdd[:, :1], still])
+    found = compress(model, Motion("m", t, q, qd, qdd, q, np.ones((100, 2), bool)))
+    assert found.unseen() == ("joint2.viscous",)
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "message"),
+    [
+        (lambda m, r: compress(m, []), RegressionError, "no sample was left to compress"),
+        (
+            lambda m, r: compress(m, recording(np.random.default_rng(0), *four())),
+            ModelError,
+            "motion 'log' has 4 joints, the robot has 3",
+        ),
+        (
+            lambda m, r: r.factor([1.0, 0.0, 1.0]),
+            RegressionError,
+            "every joint's sigma must be positive, got [1.0, 0.0, 1.0]",
+        ),
+        (lambda m, r: r.factor([1.0, 1.0]), RegressionError, "sigma must have shape (3), got (2,)"),
+        (lambda m, r: r.squared_residuals(np.zeros(3)), RegressionError, "phi must have shape ("),
+    ],
+)
+def test_mistakes_are_named(act, error: type[Exception], message: str) -> None:
+    rng = np.random.default_rng(0)
+    model = random_model(1, 3)
+    with pytest.raises(error) as caught:
+        act(model, compress(model, recording(rng, model, random_theta(rng, model), samples=50)))
+    assert message in str(caught.value)
+
+
+def four() -> tuple[Model, np.ndarray]:
+    model = random_model(1, 4)
+    return model, random_theta(np.random.default_rng(0), model)
+
+
+# files
+
+
+@pytest.fixture
+def factors() -> Regression:
+    rng = np.random.default_rng(12)
+    model = random_model(1, 3)
+    theta = random_theta(rng, model)
+    return compress(model, [recording(rng, model, theta, noise=0.1, name=x, segments=2) for x in ("a", "ü/b")])
+
+
+def test_factors_survive_a_file_bit_by_bit(factors: Regression, tmp_path: Path) -> None:
+    path = save_regression(factors, tmp_path / "deep" / "factors.npz")
+    assert [p.name for p in path.parent.iterdir()] == ["factors.npz"]
+    found = load_regression(path)
+    assert found.model == factors.model
+    assert found.parameters == factors.parameters
+    assert (found.base.names, found.base.kept, found.base.standard) == (
+        factors.base.names,
+        factors.base.kept,
+        factors.base.standard,
+    )
+    np.testing.assert_array_equal(found.base.K, factors.base.K)
+    for a, b in zip(found.segments, factors.segments, strict=True):
+        assert (a.identity, a.name, a.recording, a.rows) == (b.identity, b.name, b.recording, b.rows)
+        for x, y in zip(a.factors, b.factors, strict=True):
+            np.testing.assert_array_equal(x, np.triu(y))
+    with pytest.raises(RegressionError, match="holds the same numbers"):
+        found + factors
+
+
+def test_factors_computed_apart_merge_after_loading(tmp_path: Path) -> None:
+    rng = np.random.default_rng(13)
+    model = random_model(1, 3)
+    theta = random_theta(rng, model)
+    a, b = (recording(rng, model, theta, noise=0.1, name=x) for x in "ab")
+    paths = [save_regression(compress(model, m), tmp_path / f"{m.name}.npz") for m in (a, b)]
+    merged = load_regression(paths[0]) + load_regression(paths[1])
+    assert gram_difference(merged.factor(np.ones(3)), compress(model, [a, b]).factor(np.ones(3))) < 1e-12
+
+
+def rewritten(path: Path, **changes) -> None:
+    """Change entries of a factor file's header, or its arrays."""
+    with np.load(path) as stored:
+        arrays = {k: stored[k] for k in stored.files}
+    header = json.loads(bytes(arrays["header"]))
+    for key, value in changes.items():
+        if key in arrays:
+            arrays[key] = value
+        elif value is None:
+            del header[key]
+        else:
+            header[key] = value
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+
+
+DAMAGED = "factors.npz: this is not a file of factors written by ident, or it is damaged. Compress the logs again."
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda p: p.unlink(), "factors.npz: no such file. Check the path."),
+        (lambda p: p.write_bytes(b""), DAMAGED),
+        (lambda p: p.write_bytes(p.read_bytes()[:-200]), DAMAGED),
+        (lambda p: p.write_bytes(p.read_bytes()[:300] + b"\0" * 50 + p.read_bytes()[350:]), DAMAGED),
+        (lambda p: p.write_text("m,hx,hy\n1,2,3\n"), DAMAGED),
+        (lambda p: np.savez(p, a=np.zeros(3)), DAMAGED),
+        (lambda p: np.savez(p, header=np.array([{"format": "ident-regression-1"}], dtype=object)), DAMAGED),
+        (lambda p: zipfile.ZipFile(p, "w").close(), DAMAGED),
+        (lambda p: rewritten(p, segments=None), DAMAGED),
+        (lambda p: rewritten(p, parameters=[["a"]]), DAMAGED),
+        (lambda p: rewritten(p, names=3), DAMAGED),
+        (
+            lambda p: rewritten(p, format="ident-regression-9"),
+            "factors.npz: format is 'ident-regression-9', wanted 'ident-regression-1'.",
+        ),
+    ],
+)
+def test_damaged_files_are_refused(factors: Regression, tmp_path: Path, damage, message: str) -> None:
+    path = save_regression(factors, tmp_path / "factors.npz")
+    damage(path)
+    with pytest.raises(RegressionError) as caught:
+        load_regression(path)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"K": np.zeros((2, 2))},
+        {"K": np.full((5, 5), np.nan)},
+        {"factors": np.zeros((4, 7))},
+        {"factors": np.zeros(3)},
+        {"kept": [0, 999]},
+        {"kept": [0]},
+        {"parameters": [[0], [1], [9999]]},
+        {"segments": []},
+        {"segments": [{"identity": "x", "name": "a", "recording": "a", "rows": [1, 2, 3]}]},
+    ],
+)
+def test_files_whose_parts_do_not_fit_are_refused(factors: Regression, tmp_path: Path, changes: dict) -> None:
+    path = save_regression(factors, tmp_path / "factors.npz")
+    rewritten(path, **changes)
+    with pytest.raises(RegressionError):
+        load_regression(path)
+
+
+def test_columns_of_no_base_parameter_are_refused(factors: Regression, tmp_path: Path) -> None:
+    path = save_regression(factors, tmp_path / "factors.npz")
+    rewritten(path, parameters=[[i + 99 for i in p] for p in factors.parameters])
+    with pytest.raises(RegressionError) as caught:
+        load_regression(path)
+    assert str(caught.value) == DAMAGED
+
+
+def test_a_file_never_runs_code(factors: Regression, tmp_path: Path) -> None:
+    class Bad:
+        def __reduce__(self):
+            return (os.mkdir, (str(tmp_path / "ran"),))
+
+    path = tmp_path / "bad.npz"
+    np.savez(path, header=np.array([Bad()], dtype=object))
+    with pytest.raises(RegressionError):
+        load_regression(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_nothing_is_left_behind_when_a_file_cannot_be_written(factors: Regression, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(Exception, match="cannot be written"):
+        save_regression(factors, tmp_path / "folder")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]

@@ -1,0 +1,168 @@
+"""Error bars against Monte-Carlo truth: intervals that promise 95 % are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import random_tree
+from scipy import stats
+from synthetic import blocks, random_theta, recording
+
+from ident.estimate import classical, cluster, ols, wls
+from ident.estimate.covariance import default_covariance, residual_sigma
+from ident.estimate.least_squares import solve
+from ident.logs.motion import Motion
+from ident.model import Model, Offset, Viscous, regressor, torque
+from ident.regression import Regression, base_parameters, compress
+from ident.robot import MDHJoint, from_mdh
+
+SIGMA = np.array([0.5, 0.1])
+
+
+def two_joints() -> Model:
+    robot = from_mdh("two", [MDHJoint(), MDHJoint(a=0.6)], gravity=(0, -9.81, 0))
+    bodies = random_tree(np.random.default_rng(0), 2).inertials
+    return Model(replace(robot, inertials=bodies), (Viscous(), Offset()))
+
+
+MODEL = two_joints()
+BASE = base_parameters(MODEL)
+
+
+def motion(segments: int, samples: int = 900) -> tuple[Motion, np.ndarray]:
+    """Return a noiseless motion and its true base parameters."""
+    rng = np.random.default_rng(1)
+    theta = random_theta(rng, MODEL)
+    return recording(rng, MODEL, theta, samples=samples, segments=segments), BASE.K @ theta
+
+
+def autocorrelated(rng: np.random.Generator, samples: int, joints: int, rho: float) -> np.ndarray:
+    """Return AR(1) noise of unit variance."""
+    from scipy.signal import lfilter
+
+    white = rng.normal(size=(samples + 200, joints))
+    return lfilter([np.sqrt(1 - rho**2)], [1.0, -rho], white, axis=0)[200:]
+
+
+def coverage(kind: str, runs: int, rho: float, segments: int) -> float:
+    """Return how often the 95 % intervals contain the truth, over all base parameters and runs."""
+    rng = np.random.default_rng(2)
+    clean, truth = motion(segments)
+    inside = []
+    for _ in range(runs):
+        noise = SIGMA * autocorrelated(rng, 900, 2, rho)
+        found = compress(MODEL, replace(clean, tau=clean.tau + noise), base=BASE)
+        phi = solve(found, SIGMA)
+        covariance = classical(found, SIGMA) if kind == "classical" else cluster(found, SIGMA, phi)
+        assert covariance.kind == {"classical": "classical", "cluster": "cluster-by-segment"}[kind]
+        inside.append(np.abs(phi - truth) <= covariance.half_widths())
+    return float(np.mean(inside))
+
+
+def test_defect_5_classical_intervals_cover_what_they_promise_on_white_noise() -> None:
+    assert 0.93 <= coverage("classical", 300, rho=0.0, segments=1) <= 0.97
+
+
+def test_defect_5_classical_intervals_are_far_too_small_on_autocorrelated_noise() -> None:
+    assert coverage("classical", 100, rho=0.95, segments=1) < 0.5
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.95])
+def test_defect_5_cluster_intervals_hold_on_any_noise(rho: float) -> None:
+    assert 0.88 <= coverage("cluster", 300, rho=rho, segments=15) <= 0.995
+
+
+def test_the_factors_give_the_textbook_covariance() -> None:
+    """s^2 (Y' S^-1 Y)^-1 from the dense stack."""
+    clean, _ = motion(1)
+    rng = np.random.default_rng(3)
+    m = replace(clean, tau=clean.tau + SIGMA * rng.normal(size=(900, 2)))
+    found = compress(MODEL, m, base=BASE)
+    Y = regressor(MODEL, m.q, m.qd, m.qdd)[:, :, BASE.kept] / SIGMA[:, None]
+    stack, tau = Y.reshape(-1, len(BASE.kept)), (m.tau / SIGMA).ravel()
+    phi, rss, *_ = np.linalg.lstsq(stack, tau, rcond=None)
+    dof = len(tau) - len(phi)
+    expected = rss[0] / dof * np.linalg.inv(stack.T @ stack)
+    covariance = classical(found, SIGMA)
+    assert covariance.dof == dof
+    np.testing.assert_allclose(covariance.matrix, expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(covariance.standard_errors, np.sqrt(np.diag(expected)), rtol=1e-8)
+    np.testing.assert_allclose(
+        covariance.half_widths(0.9), stats.t.ppf(0.95, dof) * covariance.standard_errors, rtol=1e-12
+    )
+
+
+def test_cluster_is_the_jackknife_of_really_leaving_out_each_segment() -> None:
+    clean, _ = motion(8)
+    rng = np.random.default_rng(4)
+    found = compress(MODEL, replace(clean, tau=clean.tau + SIGMA * autocorrelated(rng, 900, 2, 0.9)), base=BASE)
+    phi = solve(found, SIGMA)
+    without = np.array([solve(found.without([s.identity]), SIGMA) for s in found.segments])
+    changes = without - phi
+    expected = 7 / 8 * changes.T @ changes
+    covariance = cluster(found, SIGMA, phi)
+    assert (covariance.clusters, covariance.dof) == (8, 7)
+    np.testing.assert_allclose(covariance.matrix, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+
+
+def test_weights_of_another_unit_change_nothing() -> None:
+    clean, _ = motion(8)
+    rng = np.random.default_rng(5)
+    found = compress(MODEL, replace(clean, tau=clean.tau + SIGMA * rng.normal(size=(900, 2))), base=BASE)
+    phi = solve(found, SIGMA)
+    for make in (lambda s: classical(found, s), lambda s: cluster(found, s, phi)):
+        np.testing.assert_allclose(make(1e3 * SIGMA).matrix, make(SIGMA).matrix, rtol=1e-9)
+
+
+def still_wrist() -> Regression:
+    clean, _ = motion(8)
+    zero = np.zeros((900, 1))
+    q, qd, qdd = (np.hstack([x[:, :1], zero]) for x in (clean.q, clean.qd, clean.qdd))
+    tau = torque(MODEL, random_theta(np.random.default_rng(1), MODEL), q, qd, qdd)
+    noise = SIGMA * np.random.default_rng(6).normal(size=(900, 2))
+    return compress(MODEL, replace(clean, q=q, qd=qd, qdd=qdd, tau=tau + noise), base=BASE)
+
+
+def test_defect_12_what_was_not_determined_has_no_error_bar() -> None:
+    found = still_wrist()
+    phi = solve(found, SIGMA)
+    for covariance in (classical(found, SIGMA), cluster(found, SIGMA, phi)):
+        errors = dict(zip(BASE.names, covariance.standard_errors, strict=True))
+        assert np.isnan(errors["joint2.viscous"])
+        assert np.isfinite(errors["joint1.viscous"])
+        k = BASE.names.index("joint2.viscous")
+        assert np.isnan(covariance.matrix[k]).all()
+        assert np.isnan(covariance.matrix[:, k]).all()
+
+
+def test_five_segments_make_the_default_robust() -> None:
+    clean, _ = motion(4)
+    for number, kind in ((4, "classical"), (5, "cluster-by-segment")):
+        found = compress(MODEL, replace(clean, blocks=blocks(900, number)), base=BASE)
+        assert default_covariance(found, SIGMA, solve(found, SIGMA)).kind == kind
+
+
+def test_residual_sigma_is_the_noise() -> None:
+    clean, _ = motion(1, samples=4000)
+    rng = np.random.default_rng(7)
+    found = compress(MODEL, replace(clean, tau=clean.tau + SIGMA * rng.normal(size=(4000, 2))), base=BASE)
+    np.testing.assert_allclose(residual_sigma(found, solve(found, np.ones(2))), SIGMA, rtol=0.05)
+    np.testing.assert_allclose(wls(MODEL, found).sigma, SIGMA, rtol=0.05)
+    np.testing.assert_allclose(ols(MODEL, found).sigma, SIGMA, rtol=0.05)
+
+
+def test_an_exact_log_keeps_weights_finite() -> None:
+    clean, truth = motion(1)
+    found = compress(MODEL, clean, base=BASE)
+    sigma = residual_sigma(found, solve(found, np.ones(2)))
+    assert (sigma > 0).all()
+    np.testing.assert_allclose(wls(MODEL, found).phi, truth, rtol=1e-7, atol=1e-9)
+
+
+def test_covariance_cannot_be_written_to() -> None:
+    clean, _ = motion(8)
+    found = compress(MODEL, clean, base=BASE)
+    with pytest.raises(ValueError, match="read-only"):
+        classical(found, SIGMA).matrix[0, 0] = 0.0

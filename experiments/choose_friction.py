@@ -1,9 +1,9 @@
-"""Choose the width of smooth Coulomb friction by leaving out one recording (or stretch of segments) of the fit at a time.
+"""Choose the width of smooth Coulomb friction by leaving out one fitting recording (or stretch of it) at a time.
 
     python experiments/choose_friction.py experiments/ur10e 0 0.005 0.01 0.02
 
-prints each joint's left-out error [N m; N] for each width [rad/s; m/s] (0: sign with no dead zone) and their sum weighted
-by each joint's noise. Validation recordings are not read.
+prints each joint's left-out error [N m; N] for each width [rad/s; m/s] (0: sign with no dead zone) and their
+norm weighted by each joint's noise. Validation recordings are not read.
 """
 
 from __future__ import annotations

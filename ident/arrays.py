@@ -37,14 +37,17 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
 
 
 def checked(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: type[InputError] = InputError) -> Array:
-    """Return `value` as a C-contiguous float64 array of `shape`, without a copy where it is one already.
+    """Return `value` as a read-only C-contiguous float64 array of `shape`, without a copy where it is one already.
 
-    Like `frozen`, for arguments that are read once and not kept. Raises `error` on the same grounds.
+    Like `frozen`, for arguments that are read once and not kept; always read-only, so that a compiled kernel sees one
+    type. Raises `error` on the same grounds.
     """
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.flags.c_contiguous:
         fits = value.ndim == len(shape) and all(w is None or w == g for w, g in zip(shape, value.shape, strict=True))
         if fits and math.isfinite(value.sum()):
-            return value
+            view = value.view()
+            view.setflags(write=False)
+            return view
     return frozen(value, shape, name, error)
 
 

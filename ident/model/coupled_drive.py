@@ -39,10 +39,8 @@ class CoupledDrive:
         """Return share_j v', share_j v, share_j f(v) for each of those joints, (n_entries, N)."""
         joints, shares = self._joints(robot), np.array(self.shares)
         speed = qd @ shares
-        if self.width > 0:
-            coulomb = np.tanh(speed / self.width)
-        else:
-            coulomb = np.sign(speed) * (np.abs(speed) > self.dead_zone)
+        sign = np.sign(speed) * (np.abs(speed) > self.dead_zone)
+        coulomb = np.tanh(speed / self.width) if self.width > 0 else sign
         motor = np.stack([qdd @ shares, speed, coulomb])
         return np.concatenate([shares[j] * motor for j in joints])
 

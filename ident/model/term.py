@@ -10,21 +10,20 @@ from ident.robot.robot import Robot
 
 
 class Term(Protocol):
-    """A part of the joint torque that is linear in its own parameters.
-
-    `names(robot)`: parameter names. `nonnegative`: whether physics forbids negative values.
-    `entries(robot)`: (joint, parameter) index pairs of the columns that are not zero.
-    `columns(robot, qd, qdd)`: those columns, (n_entries, N), from qd, qdd (N, n).
-    """
+    """A part of the joint torque that is linear in its own parameters."""
 
     @property
-    def nonnegative(self) -> bool: ...
+    def nonnegative(self) -> bool:
+        """Whether physics forbids negative values of its parameters."""
 
-    def names(self, robot: Robot) -> tuple[str, ...]: ...
+    def names(self, robot: Robot) -> tuple[str, ...]:
+        """Return the names of its parameters."""
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]: ...
+    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
+        """Return the (joint, parameter) indices of the columns that are not zero."""
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array: ...
+    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+        """Return those columns, (n_entries, N), from qd, qdd (N, n)."""
 
 
 def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:

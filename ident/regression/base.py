@@ -34,8 +34,8 @@ class BaseParameters:
 
     def expression(self, k: int) -> str:
         """Return base parameter k as a sum, such as `link2.Ixx - link2.Iyy - 0.0506 link3.m`."""
-        parts = []
-        order = [self.kept[k], *(i for i in np.flatnonzero(self.K[k]) if i != self.kept[k])]
+        parts: list[str] = []
+        order = [self.kept[k], *(int(i) for i in np.flatnonzero(self.K[k]) if i != self.kept[k])]
         for i in order:
             c = float(self.K[k, i])
             size = "" if abs(abs(c) - 1.0) < _ZERO else f"{abs(c):.6g} "

@@ -61,7 +61,7 @@ class Regression:
     @cached_property
     def rows(self) -> Array:
         """Number of samples per joint (n,)."""
-        return np.sum([s.rows for s in self.segments], axis=0)
+        return np.asarray(np.sum([s.rows for s in self.segments], axis=0))
 
     def only(self, recordings: Collection[str]) -> Regression:
         """Return the segments of some recordings; RegressionError when there is none."""

@@ -65,7 +65,7 @@ def closest_to_prior(
 ) -> Estimate:
     """Return the point closest to the prior among those of least weighted residual (within 1e-6 of its square).
 
-    Arguments and errors as in `constrained`.
+    The least is that of the plain LMI fit. Arguments and errors as in `constrained`.
     """
     sigma = noise(regression, sigma)
     factor, count = regression.factor(sigma), samples(regression)
@@ -75,9 +75,8 @@ def closest_to_prior(
 
     plain = build(model, regression, prior, bounds, sigma, with_prior=False).solve(factor, count, 0.0)
     found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
-    least = min(squared(s) for s in (plain, *found))
     for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):
-        if squared(solution) <= least * (1.0 + VANISHING):
+        if solution.accurate and squared(solution) <= squared(plain) * (1.0 + VANISHING):
             return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
     raise EstimationError("no weight of the prior is small enough to reach the least residual within 1e-6")
 
@@ -109,7 +108,7 @@ def cross_validated(
             errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
     errors /= samples(regression)
     best = int(np.argmin(errors))
-    solution = program.path(regression.factor(sigma), samples(regression), falling[: best + 1])[-1]
+    *_, solution = program.path(regression.factor(sigma), samples(regression), falling[: best + 1])
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
     return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
 

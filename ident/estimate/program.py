@@ -16,6 +16,7 @@ centre.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,9 @@ from ident.spatial.inertia import from_pseudo_inertia, pseudo_inertia
 _UPPER = [(i, j) for i in range(4) for j in range(i, 4)]
 _LOWER = [(i, j) for i in range(4) for j in range(i + 1)]
 #: Weight of sum_i tr(J0_i^-1 J_i) where no prior is asked for: keeps links that no sample shows from growing for ever.
-SLIGHT = 1e-9
+SLIGHT = 1e-8
+#: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
+EDGE = 1e-6
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {
     "CLARABEL": {},
@@ -84,7 +87,7 @@ def _centred(scale: Array, prior: Prior, bodies: Array) -> Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """theta (p,); `solver` that found it, and those that failed before; `accurate`: whether it met its tolerances."""
+    """theta (p,); `solver` that found it, and those that failed before; `accurate`: it met its tolerances and EDGE."""
 
     theta: Array
     solver: str
@@ -138,7 +141,7 @@ class Program:
         weight multiplies the divergence against the mean squared weighted residual. Raises EstimationError when every
         solver fails.
         """
-        direct = self._attempt(self._start, factor, samples, weight, SOLVERS[:1])
+        direct = self._attempt(self._start, factor, samples, weight, SOLVERS[:1], rough=True)
         if direct is not None and direct.accurate:
             return direct
         *_, last = self.path(factor, samples, _decades(weight), SOLVERS)
@@ -146,25 +149,31 @@ class Program:
 
     def path(
         self, factor: Array, samples: float, weights: tuple[float, ...], solvers: tuple[str, ...] = SOLVERS
-    ) -> list[Solution]:
-        """Return the solutions at falling weights, each centred at the one before."""
-        found: list[Solution] = []
+    ) -> Iterator[Solution]:
+        """Yield the solutions at falling weights, each centred at the one before."""
         coordinates = self._start
         for k, weight in enumerate(weights):
             last = k == len(weights) - 1
-            solution = self._attempt(coordinates, factor, samples, weight, solvers if last else solvers[:1])
+            solution = self._attempt(coordinates, factor, samples, weight, solvers, rough=not last)
             if solution is None:
                 raise EstimationError(
                     f"the constrained fit was not solved at weight {weight:g} by {' or '.join(solvers)}. Check"
                     " that the bounds on masses and centres can be met, and that the CAD values are of the right size."
                 )
-            found.append(solution)
+            yield solution
             coordinates = self._start.at(_interior(solution.theta[: 10 * self._n], coordinates.prior))
-        return found
 
     def _attempt(
-        self, coordinates: Coordinates, factor: Array, samples: float, weight: float, solvers: tuple[str, ...]
+        self,
+        coordinates: Coordinates,
+        factor: Array,
+        samples: float,
+        weight: float,
+        solvers: tuple[str, ...],
+        *,
+        rough: bool,
     ) -> Solution | None:
+        """Return the first solver's accurate solution, else (at once where `rough` will do) an inaccurate one."""
         b = len(self._base.names)
         per_sample = 1.0 / np.sqrt(samples)
         self._A.value = factor[:b, :b] @ self._base.K @ coordinates.T * per_sample
@@ -173,18 +182,20 @@ class Program:
         self._trace.value = (weight if self._with_prior else SLIGHT) * coordinates.trace
         if len(self._rows):
             self._G.value = self._rows @ coordinates.T
-        rough: Solution | None = None
+        inaccurate: Solution | None = None
         told: list[str] = []
         for solver in solvers:
             status = _status(self._problem, solver)
             if status in ("optimal", "optimal_inaccurate") and self._x.value is not None:
                 after = f" (after {'; '.join(told)})" if told else ""
-                solution = Solution(coordinates.T @ self._x.value, solver + after, status == "optimal")
-                if solution.accurate:
+                theta = coordinates.T @ self._x.value
+                inside = _spectrum(theta[: 10 * self._n], coordinates.prior)[0].min() > -EDGE
+                solution = Solution(theta, solver + after, status == "optimal" and bool(inside))
+                if solution.accurate or rough:
                     return solution
-                rough = rough or solution
+                inaccurate = inaccurate or solution
             told.append(f"{solver}: {status}")
-        return rough
+        return inaccurate
 
 
 def _decades(weight: float) -> tuple[float, ...]:
@@ -202,9 +213,18 @@ def _stated(model: Model, coordinates: Coordinates) -> Array:
 
 def _interior(links: Array, prior: Prior) -> Array:
     """Return the bodies (n, 10), those at the edge moved inside so far that they can be a centre."""
-    bodies = links.reshape(-1, 10)
-    moved = [body + 1e-7 * reference for body, reference in zip(bodies, prior.inertials, strict=True)]
-    return np.array(moved)
+    values, root = _spectrum(links, prior)
+    # a solver's error goes with the largest eigenvalue
+    values = np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0))
+    return from_pseudo_inertia((root * values[:, None, :]) @ root.mT)
+
+
+def _spectrum(links: Array, prior: Prior) -> tuple[Array, Array]:
+    """Return ascending eigenvalues (n, 4) against the prior, and R (n, 4, 4) with J_i = R_i diag(values) R_i'."""
+    half = np.linalg.cholesky(pseudo_inertia(prior.inertials))
+    inverse = np.linalg.inv(half)
+    values, vectors = np.linalg.eigh(inverse @ pseudo_inertia(links.reshape(-1, 10)) @ inverse.mT)
+    return values, half @ vectors
 
 
 def _status(problem: Any, solver: str) -> str:

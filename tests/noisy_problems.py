@@ -97,4 +97,3 @@ def _determinant(a: list[list[Any]]) -> Any:
         return a[0][0]
     minors = ([row[:k] + row[k + 1 :] for row in a[1:]] for k in range(len(a)))
     return sum((-1) ** k * a[0][k] * _determinant(m) for k, m in enumerate(minors))
-

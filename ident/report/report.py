@@ -196,7 +196,7 @@ def _torques(model: Model, theta: Array, motion: Motion) -> list[Picture]:
             motion.t,
             measured,
             predicted[:, j],
-            title=f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque",
+            title=f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included",
             unit="N m" if joint.kind == "revolute" else "N",
         )
         found.append(_picture(figure, f"Measured and predicted torque of {joint.name} in {motion.name}"))

@@ -17,6 +17,7 @@ from ident.model.model import Model, regressor
 
 _DEPENDENT = 1e-9  # what is left of a unit column that others span is about 1e-15
 _ZERO = 1e-11
+_NOISE = 1e3  # times the rounding error of a grouping's coefficient; true ones lie above 1e7 times
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,11 @@ def base_parameters(model: Model) -> BaseParameters:
     # unit = unit[:, kept] @ X, undone for the scaling of columns
     X, *_ = np.linalg.lstsq(unit[:, kept], unit, rcond=None)
     K = X * size[None, :] / size[kept][:, None]
-    K[np.abs(X) < _ZERO] = 0.0
+    # A column's rounding error, eps (1 + sum |X|), reaches row k of X through row k of the inverse factor: with nearly
+    # dependent columns this is far above eps, and a grouping must not gain parameters from it.
+    inverse = np.linalg.inv(np.linalg.qr(unit[:, kept], mode="r"))
+    rounding = np.finfo(float).eps * np.outer(np.linalg.norm(inverse, axis=1), 1.0 + np.abs(X).sum(axis=0))
+    K[np.abs(X) < np.maximum(_ZERO, _NOISE * rounding)] = 0.0
     K[:, kept] = np.eye(len(kept))
     K = _significant(K, 12)  # groupings are products of lengths and cosines: this takes the noise of lstsq away
     K.setflags(write=False)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,22 @@ from ident.regression.regression import Regression
 from ident.regression.segment import Segment
 
 FORMAT = "ident-regression-1"
+
+# What zipfile, numpy and json raise on bytes that are not theirs.
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def save_regression(regression: Regression, path: str | Path) -> Path:
@@ -57,16 +75,7 @@ def load_regression(path: str | Path) -> Regression:
         return _assemble(header, K, packed)
     except FileNotFoundError:
         raise RegressionError("no such file", file=path, fix="Check the path") from None
-    except (
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        OSError,
-        EOFError,
-        zipfile.BadZipFile,
-    ) as cause:
+    except _DAMAGE as cause:
         raise RegressionError(
             "this is not a file of factors written by ident, or it is damaged", file=path, fix="Compress the logs again"
         ) from cause
@@ -76,12 +85,16 @@ def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:
     names, standard = tuple(header["names"]), tuple(header["standard"])
     K = frozen(K, (len(names), len(standard)), "K", RegressionError)
     kept = tuple(int(k) for k in header["kept"])
-    if names != tuple(standard[k] for k in kept):
+    if min(kept, default=0) < 0 or names != tuple(standard[k] for k in kept):
         raise ValueError("names and places of the base parameters differ")
+    if not np.array_equal(K[:, kept], np.eye(len(kept))):
+        raise ValueError("a base parameter does not stand for itself")
     base = BaseParameters(names, kept, K, standard)
     parameters = tuple(tuple(int(i) for i in p) for p in header["parameters"])
     if not all(0 <= i < len(names) for p in parameters for i in p):
         raise ValueError("a factor's column belongs to no base parameter")
+    if any(list(p) != sorted(set(p)) for p in parameters):
+        raise ValueError("a factor's columns are out of order")
     sizes = [len(p) + 1 for p in parameters]
     lengths = [s * (s + 1) // 2 for s in sizes]
     packed = frozen(packed, (len(header["segments"]), sum(lengths)), "factors", RegressionError)
@@ -94,5 +107,7 @@ def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:
             factors.append(r)
             start += length
         rows = tuple(int(r) for r in info["rows"])
+        if len(rows) != len(parameters) or min(rows) < 0:
+            raise ValueError("each joint needs its number of rows")
         segments.append(Segment(str(info["identity"]), str(info["name"]), str(info["recording"]), rows, tuple(factors)))
     return Regression(str(header["model"]), base, parameters, tuple(segments))

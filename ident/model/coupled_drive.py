@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.robot.robot import Robot
 
@@ -18,7 +18,7 @@ class CoupledDrive:
     tau_j = share_j (Ia v' + Fv v + Fc f(v)), with f the sign (zero where |v| <= dead_zone), or tanh(v / width) when
     `width` is positive. `shares` is the motor's row of the transmission matrix divided by its own
     joint's ratio, so that the parameters are reflected to that joint: (0, 0, 0, 0, 1, 1) for a TX40's motor 6.
-    dead_zone, width [rad/s].
+    dead_zone, width [rad/s]. Raises ModelError when one of them is negative or a share is not finite.
     """
 
     motor: str
@@ -26,6 +26,12 @@ class CoupledDrive:
     dead_zone: float = 0.0
     width: float = 0.0
     nonnegative: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", tuple(float(x) for x in frozen(self.shares, (None,), "shares", ModelError)))
+        for what in ("dead_zone", "width"):
+            if not getattr(self, what) >= 0:
+                raise ModelError(f"the {what} of motor '{self.motor}' must not be negative, got {getattr(self, what)}")
 
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `MOTOR.drive_inertia`, `MOTOR.viscous`, `MOTOR.coulomb`."""
@@ -62,5 +68,5 @@ def coupled_drives(robot: Robot, *, dead_zone: float = 0.0, width: float = 0.0) 
         if np.count_nonzero(row) > 1:
             if row[k] == 0.0:
                 raise ModelError(f"motor '{motor}' does not turn with its own joint '{robot.joint_names[k]}'")
-            found.append(CoupledDrive(motor, tuple(float(x) for x in row / row[k]), dead_zone, width))
+            found.append(CoupledDrive(motor, tuple(row / row[k]), dead_zone, width))
     return tuple(found)

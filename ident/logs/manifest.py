@@ -86,7 +86,10 @@ class Remote:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How text files are written: delimiter (" ": any blanks), a header line or none, decimal mark, lines to skip."""
+    """How text files are written: delimiter (" ": any blanks), a header line or none, decimal mark, lines to skip.
+
+    Where [text] does not say, there is a header when a column is asked for by name.
+    """
 
     delimiter: str = ","
     header: bool = False
@@ -164,6 +167,7 @@ def read_manifest(path: str | Path) -> Manifest:
         for i, values in enumerate(top.get("remote", []), start=1)
     )
     _refuse_twice([r.file for r in remotes], "remote file", file)
+    text.setdefault("header", any(isinstance(c, str) for r in recordings for s in r.signals for c in s.columns))
     return Manifest(file, recordings=recordings, remotes=remotes, text=TextFormat(**text), **({"folder": "."} | about))
 
 

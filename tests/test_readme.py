@@ -1,0 +1,58 @@
+"""The README's own robot: its four files are written as they stand there, a log is made, its commands are run."""
+
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from logs_data import ROOT
+
+import ident
+from ident.cli import main
+from ident.model import torque
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with the README's files and the logs that they name."""
+    for name in ("robot.toml", "dataset.toml", "cad.csv", "experiment.toml"):
+        content = re.search(rf"\*\*{re.escape(name)}\*\*.*?```(?:toml)?\n(.*?)```", TEXT, re.DOTALL).group(1)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    robot = ident.read_robot(tmp_path / "robot.toml")
+    model = ident.Model(robot, (ident.DriveInertia(), ident.Viscous(), ident.SmoothCoulomb(0.02), ident.Offset()))
+    bodies = ident.read_cad(tmp_path / "cad.csv").for_robot(robot)
+    theta = np.concatenate([bodies.ravel(), [0.3, 0.2], [2.0, 1.0], [3.0, 2.0], [0.1, -0.1]])
+    rng = np.random.default_rng(0)
+    for name, seconds in (("excitation.csv", 30.0), ("another.csv", 10.0)):
+        t = np.arange(0.0, seconds, 0.005)
+        w = 2 * np.pi * np.arange(1, 6) / 10
+        a, b = rng.normal(size=(2, 5, 2)) * 0.5 / np.arange(1, 6)[:, None]
+        s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+        q, qd, qdd = s @ a + c @ b, (c * w) @ a - (s * w) @ b, -(s * w**2) @ a - (c * w**2) @ b
+        tau = torque(model, theta, q, qd, qdd)
+        logged = q - np.array([0.0, -np.pi / 2])  # the robot file adds the offset to what is logged
+        current = (tau + rng.normal(size=tau.shape)) / np.array([11.2, 8.4])
+        columns = {"t": t, "q1": np.rad2deg(logged[:, 0]), "q2": np.rad2deg(logged[:, 1])}
+        pd.DataFrame(columns | {"i1": current[:, 0], "i2": current[:, 1]}).to_csv(tmp_path / name, index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
+    for command in (["check", "robot.toml"], ["check", "cad.csv"], ["check", "dataset.toml"], ["run", "."]):
+        assert f"ident {' '.join(command)}" in TEXT
+        monkeypatch.setattr(sys, "argv", ["ident", *command])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, capsys.readouterr().err
+    written = {p.name for p in (folder / "results").rglob("*") if p.is_file()}
+    assert {"estimate.json", "parameters.json", "robot.urdf", "report.html"} <= written
+
+
+def test_the_python_of_the_readme_runs(folder, capsys):
+    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL).group(1)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "link2.hx" in capsys.readouterr().out

@@ -64,7 +64,7 @@ def test_rank_and_what_torque_shows_agree_with_pinocchio() -> None:
     assert kinds == {"revolute", "prismatic", "branch"}
 
 
-@pytest.mark.parametrize("seed", [9, 21, 126])
+@pytest.mark.parametrize("seed", [9, 21])
 def test_groupings_gain_nothing_from_rounding(seed: int) -> None:
     """Columns of these arms are dependent to 1e-5, which lifts rounding far above 1e-16."""
     model = Model(random_tree(np.random.default_rng(seed), 1 + seed % 12, points=True))

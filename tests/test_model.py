@@ -230,6 +230,15 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
         (lambda r: Coulomb(-0.1), "the dead zone of Coulomb friction must not be negative, got -0.1."),
         (lambda r: Coulomb(float("nan")), "the dead zone of Coulomb friction must not be negative, got nan."),
         (lambda r: SmoothCoulomb(0.0), "the width of the tanh must be positive, got 0.0."),
+        (
+            lambda r: CoupledDrive("m6", (0.0, 1.0, 1.0), dead_zone=-0.1),
+            "the dead_zone of motor 'm6' must not be negative, got -0.1.",
+        ),
+        (
+            lambda r: CoupledDrive("m6", (0.0, 1.0, 1.0), width=float("nan")),
+            "the width of motor 'm6' must not be negative, got nan.",
+        ),
+        (lambda r: CoupledDrive("m6", (0.0, float("inf"))), "shares[1] is inf, wanted a finite number."),
         (lambda r: Model(r).index("link2.hX"), "the model has no parameter 'link2.hX'; did you mean 'link2.hz'?"),
         (lambda r: torque(Model(r), np.zeros(29), *states(3)), "theta must have shape (30), got (29,)."),
         (lambda r: regressor(Model(r), *states(4)), "q must have shape (any, 3), got (40, 4)."),

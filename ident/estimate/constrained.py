@@ -18,7 +18,7 @@ from ident.estimate.covariance import default_covariance, residual_sigma
 from ident.estimate.estimate import Estimate, fit_figures
 from ident.estimate.least_squares import solve
 from ident.estimate.prior import Prior
-from ident.estimate.program import SOLVERS, Coordinates, Program, Solution
+from ident.estimate.program import Coordinates, Program, Solution
 from ident.estimate.written import written
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -104,7 +104,7 @@ def cross_validated(
     for group in groups:
         train = regression.without(group)
         test = regression.without([s.identity for s in train.segments])
-        for k, solution in enumerate(program.path(train.factor(sigma), samples(train), falling, SOLVERS[:1])):
+        for k, solution in enumerate(program.path(train.factor(sigma), samples(train), falling)):
             errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
     errors /= samples(regression)
     best = int(np.argmin(errors))

@@ -144,20 +144,18 @@ class Program:
         direct = self._attempt(self._start, factor, samples, weight, SOLVERS[:1], rough=True)
         if direct is not None and direct.accurate:
             return direct
-        *_, last = self.path(factor, samples, _decades(weight), SOLVERS)
+        *_, last = self.path(factor, samples, _decades(weight))
         return last
 
-    def path(
-        self, factor: Array, samples: float, weights: tuple[float, ...], solvers: tuple[str, ...] = SOLVERS
-    ) -> Iterator[Solution]:
+    def path(self, factor: Array, samples: float, weights: tuple[float, ...]) -> Iterator[Solution]:
         """Yield the solutions at falling weights, each centred at the one before."""
         coordinates = self._start
         for k, weight in enumerate(weights):
             last = k == len(weights) - 1
-            solution = self._attempt(coordinates, factor, samples, weight, solvers, rough=not last)
+            solution = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=not last)
             if solution is None:
                 raise EstimationError(
-                    f"the constrained fit was not solved at weight {weight:g} by {' or '.join(solvers)}. Check"
+                    f"the constrained fit was not solved at weight {weight:g} by {' or '.join(SOLVERS)}. Check"
                     " that the bounds on masses and centres can be met, and that the CAD values are of the right size."
                 )
             yield solution
@@ -175,11 +173,12 @@ class Program:
     ) -> Solution | None:
         """Return the first solver's accurate solution, else (at once where `rough` will do) an inaccurate one."""
         b = len(self._base.names)
-        per_sample = 1.0 / np.sqrt(samples)
+        unit = max(weight, 1.0) if self._with_prior else 1.0  # of the objective: keeps it of order one
+        per_sample = 1.0 / np.sqrt(samples * unit)
         self._A.value = factor[:b, :b] @ self._base.K @ coordinates.T * per_sample
         self._z.value = factor[:b, b] * per_sample
-        self._weight.value = weight
-        self._trace.value = (weight if self._with_prior else SLIGHT) * coordinates.trace
+        self._weight.value = weight / unit
+        self._trace.value = (weight / unit if self._with_prior else SLIGHT) * coordinates.trace
         if len(self._rows):
             self._G.value = self._rows @ coordinates.T
         inaccurate: Solution | None = None

@@ -23,6 +23,7 @@ from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
+from ident.regression.segment import r_factor
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -300,8 +301,6 @@ def test_precision_survives_a_badly_excited_log() -> None:
     columns = rng.normal(size=(500, 6)) * 10.0 ** -np.arange(0, 12, 2)
     columns[:, 5] = columns[:, 0] + 1e-9 * columns[:, 5] / 1e-10
     truth = rng.normal(size=6)
-    from ident.regression.segment import r_factor
-
     parts = [r_factor(np.column_stack([c, c @ truth])) for c in np.array_split(columns, 7)]
     r = r_factor(np.concatenate(parts))
     expected = np.linalg.lstsq(columns, columns @ truth, rcond=None)[0]
@@ -400,6 +399,31 @@ def test_a_recording_of_which_no_sample_counts_leaves_no_segment() -> None:
     with pytest.raises(RegressionError) as caught:
         compress(model, nothing)
     assert str(caught.value) == "no sample was left to compress. Check masks, time window and the list of recordings."
+
+
+def test_masks_and_blocks_keep_their_places_in_long_logs() -> None:
+    """Rows are taken in pieces of 8192, from the middle of a recording too."""
+    rng = np.random.default_rng(19)
+    model = random_model(2, 2)
+    motion = recording(rng, model, random_theta(rng, model), samples=20_001, noise=0.1)
+    keep = rng.random((20_001, 2)) < 0.5
+    found = compress(model, replace(motion, keep=keep, blocks=((700, 9500), (9500, 20_001))))
+    Y, tau = dense(model, [motion])
+    for segment, (a, b) in zip(found.segments, ((700, 9500), (9500, 20_001)), strict=True):
+        for j, r in enumerate(segment.factors):
+            rows = a + np.flatnonzero(keep[a:b, j])
+            assert segment.rows[j] == len(rows)
+            columns = np.array(found.base.kept)[list(found.parameters[j])]
+            assert gram_difference(r, np.column_stack([Y[rows, j][:, columns], tau[rows, j]])) < 1e-12
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 9])
+def test_a_factor_is_square_for_any_number_of_rows(rows: int) -> None:
+    a = np.random.default_rng(rows).normal(size=(rows, 4))
+    r = r_factor(a)
+    assert r.shape == (4, 4)
+    np.testing.assert_allclose(r.T @ r, a.T @ a, atol=1e-13)
+    np.testing.assert_array_equal(r, np.triu(r))
 
 
 def test_rows_outside_all_blocks_do_not_count() -> None:

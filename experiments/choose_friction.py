@@ -15,15 +15,14 @@ import numpy as np
 
 from ident.config import Shape, read_experiment
 from ident.estimate.constrained import folds
-from ident.estimate.covariance import residual_sigma
-from ident.estimate.least_squares import solve
+from ident.estimate.least_squares import joint_noise, solve
 from ident.pipeline import load, motions
 from ident.regression import Regression, compress
 
 
 def left_out_error(regression: Regression) -> tuple[np.ndarray, np.ndarray]:
     """Return each joint's root mean squared left-out residual (n,) and its noise (n,), by weighted least squares."""
-    sigma = residual_sigma(regression, solve(regression, np.ones(regression.n_joints)))
+    sigma = joint_noise(regression)
     squared = np.zeros(regression.n_joints)
     for fold in folds(regression):
         train = regression.without(fold)

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.covariance import default_covariance, residual_sigma
+from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures
-from ident.estimate.least_squares import solve
+from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates, Program, Solution
 from ident.estimate.written import written
@@ -46,7 +46,7 @@ def constrained(
 
     weight: 0 is the plain LMI fit (Sousa, Cortesao, IJRR 2014; Wensing, Kim, Slotine, RA-L 2018), positive the
     entropic one (Lee, Wensing, Park, T-RO 2020). sigma (n,) [N m; N]: torque noise of each joint, by default
-    its residual standard deviation under OLS. Friction and drive inertia are kept non-negative.
+    `joint_noise`. Friction and drive inertia are kept non-negative.
     Raises EstimationError when no solver succeeds, InfeasibleError when the result is not consistent.
     """
     sigma = noise(regression, sigma)
@@ -135,10 +135,8 @@ def folds(regression: Regression) -> list[list[str]]:
 
 
 def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
-    """Return the given torque noise (n,), or each joint's residual standard deviation under OLS."""
-    if sigma is not None:
-        return np.asarray(sigma, dtype=np.float64)
-    return residual_sigma(regression, solve(regression, np.ones(regression.n_joints)))
+    """Return the given torque noise (n,), or `joint_noise`."""
+    return joint_noise(regression) if sigma is None else np.asarray(sigma, dtype=np.float64)
 
 
 def samples(regression: Regression) -> float:

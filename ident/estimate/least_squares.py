@@ -12,6 +12,7 @@ from ident.estimate.estimate import Estimate, fit_figures
 from ident.model.model import Model
 from ident.regression.regression import Regression
 
+_ROUNDS = 5
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
 
@@ -26,12 +27,23 @@ def ols(model: Model, regression: Regression) -> Estimate:
 def wls(model: Model, regression: Regression, sigma: ArrayLike | None = None) -> Estimate:
     """Return argmin sum_j ||Y_j phi - tau_j||^2 / sigma_j^2.
 
-    sigma (n,) [N m; N]: torque noise of each joint; by default each joint's residual standard deviation under OLS
-    (Gautier 1997). Raises EstimationError like `ols`.
+    sigma (n,) [N m; N]: torque noise of each joint; by default `joint_noise`. Raises EstimationError like `ols`.
     """
     if sigma is None:
-        sigma = residual_sigma(regression, solve(regression, np.ones(regression.n_joints)))
+        sigma = joint_noise(regression)
     return _least_squares("wls", model, regression, np.asarray(sigma, dtype=np.float64))
+
+
+def joint_noise(regression: Regression) -> Array:
+    """Return each joint's residual standard deviation (n,) [N m; N] under weights that it is consistent with.
+
+    Gautier (1997) takes it from ordinary least squares, where noisy joints spoil the parameters, and so the residuals,
+    of quiet ones; weighing and estimating in turn settles after a few rounds.
+    """
+    sigma = np.ones(regression.n_joints)
+    for _ in range(_ROUNDS):
+        sigma = residual_sigma(regression, solve(regression, sigma))
+    return sigma
 
 
 def solve(regression: Regression, sigma: ArrayLike) -> Array:

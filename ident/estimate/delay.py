@@ -58,7 +58,10 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None, 
         shifted = shifted[mask]
         rss = np.sum(shifted**2, axis=0) - np.sum((Q.T @ shifted) ** 2, axis=0)
         k = int(np.argmin(rss))
-        if 0 < k < len(grid) - 1:
+        # Interpolation smooths noise, so noise alone has a minimum too: what Y explains must stand out of it.
+        signal = len(Y) * np.var(Q @ (Q.T @ shifted[:, k])) / Q.shape[1]
+        noise = max(rss[k], 1e-18 * np.sum(shifted[:, k] ** 2)) / (len(Y) - Q.shape[1])
+        if 0 < k < len(grid) - 1 and signal > 10.0 * noise:
             a, b, c = rss[k - 1 : k + 2]
             seconds[j] = grid[k] + 0.5 * (a - c) / (a - 2 * b + c) * (grid[1] - grid[0])
             gain[j] = np.sqrt(rss[k] / rss[len(grid) // 2])

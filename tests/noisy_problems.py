@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +19,7 @@ from ident.regression import Regression, compress
 KINDS = ("weight 0", "given weight", "vanishing weight")
 
 
+@cache
 def problem(seed: int) -> tuple[Model, Regression, Prior]:
     """Return a problem of 1 to 8 joints: some joints at rest, 20 to 200 samples, noise of 0.3 to 3 times the torque."""
     rng = np.random.default_rng(seed)

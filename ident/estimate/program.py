@@ -152,7 +152,11 @@ class Program:
         coordinates = self._start
         for k, weight in enumerate(weights):
             last = k == len(weights) - 1
-            solution = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=not last)
+            solution = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=True)
+            if solution is not None and not solution.accurate:  # once more, from where it stopped
+                coordinates = self._start.at(_interior(solution.theta[: 10 * self._n], coordinates.prior))
+                again = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=not last)
+                solution = again or solution
             if solution is None:
                 raise EstimationError(
                     f"the constrained fit was not solved at weight {weight:g} by {' or '.join(SOLVERS)}. Check"

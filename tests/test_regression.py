@@ -62,7 +62,7 @@ def gram_difference(a: np.ndarray, b: np.ndarray) -> float:
 # base parameters
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 9))
 def test_rank_is_that_of_an_independent_stack_and_nothing_is_lost(seed: int, n: int) -> None:
     model = random_model(seed, n)
@@ -210,7 +210,7 @@ def test_order_of_names_decides_not_the_size_of_columns() -> None:
 # factors
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_merged_factors_equal_one_qr_of_everything(seed: int, n: int) -> None:
     model = random_model(seed, n)

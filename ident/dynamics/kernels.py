@@ -125,9 +125,7 @@ def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, out: Any) 
                     ux, uy, uz = u[p, j, 0], u[p, j, 1], u[p, j, 2]
                     cx, cy, cz = _cross(ux, uy, uz, pos[0], pos[1], pos[2])
                     u[i, j, 0], u[i, j, 1], u[i, j, 2] = _into(rot, ux, uy, uz)
-                    v[i, j, 0], v[i, j, 1], v[i, j, 2] = _into(
-                        rot, v[p, j, 0] + cx, v[p, j, 1] + cy, v[p, j, 2] + cz
-                    )
+                    v[i, j, 0], v[i, j, 1], v[i, j, 2] = _into(rot, v[p, j, 0] + cx, v[p, j, 1] + cy, v[p, j, 2] + cz)
                     j = tree.parent[j]
                 for k in range(3):
                     u[i, i, k] = tree.angular[i, k]

@@ -43,7 +43,7 @@ def main() -> None:
     program, factor = build(arm, factors, prior, None, sigma, with_prior=True), factors.factor(sigma)
     again = seconds(lambda: program.solve(factor * rng.uniform(0.99, 1.01), samples(factors), 1e-3))
     print(f"solved again with new numbers      {again:.3f} s")
-    print(f"cross-validated, 9 weights, 5 folds {seconds(lambda: cross_validated(arm, factors, prior), 2):.2f} s")
+    print(f"cross-validated, 10 weights, 5 folds {seconds(lambda: cross_validated(arm, factors, prior), 2):.2f} s")
 
 
 if __name__ == "__main__":

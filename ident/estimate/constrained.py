@@ -27,7 +27,7 @@ from ident.spatial.inertia import pseudo_inertia
 #: Relative excess of the squared residual that the vanishing weight may cost.
 VANISHING = 1e-6
 #: Weights that cross-validation tries, per sample of the mean squared weighted residual.
-WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 1.01, 1.0))
+WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
 
 
 _TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))

@@ -26,6 +26,9 @@ TEXT = (".csv", ".txt", ".dat", ".tsv")
 EVERYTHING = sys.maxsize
 
 
+DAMAGED = "It is damaged, or of another kind than its ending says: save it again"
+
+
 def read_chunks(
     path: Path,
     name: str,
@@ -46,6 +49,8 @@ def read_chunks(
     window = (*(rows or (1, EVERYTHING)), chunk)
     flat = [reference for references in wanted.values() for reference in references]
     widths = [len(references) for references in wanted.values()]
+    if suffix in (*TEXT, ".parquet", ".npz", ".mat") and path.is_file() and path.stat().st_size == 0:
+        raise LogError("is empty, not one byte long", file=name, fix="Record it again, or name another file")
     if suffix in TEXT:
         parts = _text(path, name, flat, text, window)
     elif suffix == ".parquet":
@@ -69,7 +74,7 @@ def read_chunks(
             fix="Correct the rows in the manifest",
         )
     if got == 0:
-        raise LogError("has no rows", file=name)
+        raise LogError("has no rows", file=name, fix="Record it again, or name another file")
 
 
 def line_of_first_row(path: Path, text: TextFormat) -> int | None:
@@ -240,7 +245,7 @@ def _npz(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.nd
             ) from None
         raise LogError(f"cannot be read as NPZ ({cause})", file=name) from None
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, MemoryError, NotImplementedError) as cause:
-        raise LogError(f"cannot be read as NPZ ({type(cause).__name__})", file=name) from None
+        raise LogError(f"cannot be read as NPZ ({type(cause).__name__})", file=name, fix=DAMAGED) from None
 
 
 def _mat(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.ndarray]:
@@ -265,7 +270,7 @@ def _mat(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.nd
         MemoryError,
         zlib.error,
     ) as cause:
-        raise LogError(f"cannot be read as MAT ({type(cause).__name__})", file=name) from None
+        raise LogError(f"cannot be read as MAT ({type(cause).__name__})", file=name, fix=DAMAGED) from None
 
 
 def _arrays(name: str, columns: Sequence[Reference], there: Sequence[str]) -> list[str]:
@@ -362,7 +367,7 @@ def _parquet(path: Path, name: str, columns: Sequence[Reference], window: Window
             batches = source.iter_batches(batch_size=min(window[2], 65536), columns=list(dict.fromkeys(wanted)))
             yield from _rebatched(([_numpy(b, c) for c in wanted] for b in batches), window)
     except (pa.ArrowException, OSError) as cause:
-        raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=name) from None
+        raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=name, fix=DAMAGED) from None
 
 
 def _numpy(batch: Any, column: str) -> np.ndarray:

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.logs.process import Processing
-from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives
+from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
 from ident.model.term import Term
 from ident.robot import Robot
 from ident.robot.file import data_path
@@ -41,6 +41,14 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Slack:
+    """Springs of some joints, slack at the position `rest` [rad; m]."""
+
+    rest: float = 0.0
+    joints: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Terms:
     """Which joint terms the model has: True for all joints, names for some, False for none."""
 
@@ -48,6 +56,7 @@ class Terms:
     viscous: Joints = True
     coulomb: tuple[Shape, ...] = (Shape(),)
     offset: Joints = True
+    spring: tuple[Slack, ...] = ()
     coupled_drives: bool = False
 
 
@@ -152,6 +161,8 @@ def build_model(experiment: Experiment, robot: Robot) -> Model:
         terms.append(Coulomb(shape.dead_zone or 0.0, who) if shape.tanh is None else SmoothCoulomb(shape.tanh, who))
     if wanted.offset:
         terms.append(Offset(joints("offset", wanted.offset)))
+    for slack in wanted.spring:
+        terms.append(Spring(joints("spring", slack.joints), slack.rest))
     if wanted.coupled_drives:
         if robot.transmission is None:
             raise ConfigError(
@@ -189,7 +200,7 @@ _Joints = Annotated[Joints, Key(description=_JOINTS)]
 
 
 def _shapes(value: Any) -> Any:
-    """Read true as one plain shape, false as none, a table as one."""
+    """Read true as one plain table, false as none, a table as one."""
     if isinstance(value, bool):
         return ({},) if value else ()
     return (value,) if isinstance(value, dict) else value
@@ -214,6 +225,11 @@ class _Coulomb(_Table):
     joints: _Names | None = None
 
 
+class _Spring(_Table):
+    rest: Annotated[float, Key(description="a position")] = 0.0
+    joints: _Names | None = None
+
+
 class _Model(_Table):
     drive_inertia: _Joints = True
     viscous: _Joints = True
@@ -223,6 +239,11 @@ class _Model(_Table):
         Key(description="true, false, a table such as { tanh = 0.01 }, or a list of such tables"),
     ] = (_Coulomb(),)
     offset: _Joints = True
+    spring: Annotated[
+        tuple[_Spring, ...],
+        BeforeValidator(_shapes),
+        Key(description="true, false, a table such as { rest = 0.1 }, or a list of such tables"),
+    ] = ()
     coupled_drives: Annotated[bool, Key(description="true or false")] = False
 
 
@@ -458,7 +479,8 @@ def _terms(model: _Model, file: Path) -> Terms:
                 fix="Keep one of them",
             )
         shapes.append(Shape(c.dead_zone, c.tanh, c.joints))
-    return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, model.coupled_drives)
+    springs = tuple(Slack(s.rest, s.joints) for s in model.spring)
+    return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, springs, model.coupled_drives)
 
 
 def _weight(fit: _Fit, file: Path) -> Weight:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ident.config import Shape, build_model, read_experiment
 from ident.errors import ConfigError, IdentError
 from ident.logs import Processing
-from ident.model import Coulomb, CoupledDrive, DriveInertia, Offset, SmoothCoulomb, Viscous
+from ident.model import Coulomb, CoupledDrive, DriveInertia, Offset, SmoothCoulomb, Spring, Viscous
 from ident.pipeline import load
 from ident.robot import read_robot
 
@@ -141,6 +141,43 @@ def test_what_stands_where_nothing_is_said():
 def test_shapes_of_coulomb_friction(tmp_path, value, terms):
     e = read_experiment(beside(tmp_path, GOOD.replace("{ tanh = 0.01 }", value)))
     assert load(e).model.terms == (DriveInertia(), Viscous(), *terms, Offset())
+
+
+@pytest.mark.parametrize(
+    ("value", "terms"),
+    [
+        ("true", (Spring(),)),
+        ("false", ()),
+        ("{ rest = 1 }", (Spring(rest=1.0),)),
+        (
+            '[{ rest = 0.1, joints = ["elbow"] }, { joints = ["shoulder"] }]',
+            (Spring(("elbow",), 0.1), Spring(("shoulder",))),
+        ),
+    ],
+)
+def test_springs(tmp_path, value, terms):
+    e = read_experiment(beside(tmp_path, GOOD.replace("[fit]", f"spring = {value}\n\n[fit]")))
+    assert load(e).model.terms == (DriveInertia(), Viscous(), SmoothCoulomb(0.01), Offset(), *terms)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("0.1", "model.spring: is 0.1, wanted true, false, a table such as { rest = 0.1 }, or a list of such tables."),
+        ("{ rest = 'slack' }", "model.spring.rest: is 'slack', wanted a position."),
+        ("{ rest = inf }", "model.spring.rest: is inf, wanted a position."),
+        ("{ stiffness = 3 }", "model.spring: 'stiffness' is not a known key here. Known here: rest, joints."),
+        (
+            "{ joints = ['elbo'] }",
+            "model.spring: robot 'two' has no joint 'elbo'; did you mean 'elbow'? Its joints are shoulder, elbow.",
+        ),
+        ("[{}, {}]", "model: parameter 'elbow.stiffness' comes from two terms. Give each joint one of them."),
+    ],
+)
+def test_mistakes_in_springs_are_named(tmp_path, value, message):
+    with pytest.raises(ConfigError) as caught:
+        load(read_experiment(beside(tmp_path, GOOD.replace("[fit]", f"spring = {value}\n\n[fit]"))))
+    assert str(caught.value) == f"experiment.toml, {message}"
 
 
 def test_coupled_drives_take_the_shape_of_coulomb_friction():

@@ -19,6 +19,7 @@ from ident.model import (
     Model,
     Offset,
     SmoothCoulomb,
+    Spring,
     Viscous,
     coupled_drives,
     regressor,
@@ -49,6 +50,7 @@ def all_terms(n: int) -> tuple:
         Coulomb(0.1, names[: n // 2]),
         SmoothCoulomb(0.05, names[n // 2 :]),
         Offset(names[-1:]),
+        Spring(names[1:], 0.3),
         CoupledDrive("motor", shares, width=0.2),
     )
 
@@ -85,26 +87,28 @@ def column(model: Model, name: str, x: tuple[np.ndarray, ...]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("term", "name", "formula"),
     [
-        (DriveInertia(), "joint2.drive_inertia", lambda qd, qdd: qdd),
-        (Viscous(), "joint2.viscous", lambda qd, qdd: qd),
-        (Coulomb(), "joint2.coulomb", lambda qd, qdd: np.sign(qd)),
-        (Coulomb(0.5), "joint2.coulomb", lambda qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
-        (SmoothCoulomb(0.03), "joint2.coulomb", lambda qd, qdd: np.tanh(qd / 0.03)),
-        (Offset(), "joint2.offset", lambda qd, qdd: np.ones_like(qd)),
+        (DriveInertia(), "joint2.drive_inertia", lambda q, qd, qdd: qdd),
+        (Viscous(), "joint2.viscous", lambda q, qd, qdd: qd),
+        (Coulomb(), "joint2.coulomb", lambda q, qd, qdd: np.sign(qd)),
+        (Coulomb(0.5), "joint2.coulomb", lambda q, qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
+        (SmoothCoulomb(0.03), "joint2.coulomb", lambda q, qd, qdd: np.tanh(qd / 0.03)),
+        (Offset(), "joint2.offset", lambda q, qd, qdd: np.ones_like(qd)),
+        (Spring(), "joint2.stiffness", lambda q, qd, qdd: q),
+        (Spring(rest=-0.7), "joint2.stiffness", lambda q, qd, qdd: q + 0.7),
     ],
 )
 def test_each_column_is_its_formula_in_its_own_joint_only(term, name: str, formula) -> None:
     x = states(3)
     found = column(Model(robot_of(3), (term,)), name, x)
     expected = np.zeros((40, 3))
-    expected[:, 1] = formula(x[1][:, 1], x[2][:, 1])
+    expected[:, 1] = formula(*(part[:, 1] for part in x))
     np.testing.assert_array_equal(found, expected)
 
 
 def test_smooth_coulomb_reaches_76_percent_at_its_width() -> None:
-    assert SmoothCoulomb(0.3).columns(robot_of(1), np.array([[0.3]]), np.zeros((1, 1)))[0, 0] == pytest.approx(
-        0.7616, abs=1e-4
-    )
+    none = np.zeros((1, 1))
+    share = SmoothCoulomb(0.3).columns(robot_of(1), none, np.array([[0.3]]), none)[0, 0]
+    assert share == pytest.approx(0.7616, abs=1e-4)
 
 
 def test_terms_of_some_joints_keep_the_order_given() -> None:
@@ -202,6 +206,8 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
         Model(robot, (Viscous(("joint1",)),)),
         Model(robot, (Coulomb(),)),
         Model(robot, (Coulomb(0.1),)),
+        Model(robot, (Spring(),)),
+        Model(robot, (Spring(rest=0.1),)),
         Model(robot, (Viscous(), Coulomb())),
         Model(robot, (Coulomb(), Viscous())),
         Model(robot.with_gravity([0, 0, 9.81])),
@@ -209,7 +215,7 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
         Model(replace(robot, joints=(replace(robot.joints[0], name="other"), *robot.joints[1:]))),
     ]
     assert len({m.fingerprint() for m in models}) == len(models)
-    assert Model(robot, (Viscous(), Coulomb())).fingerprint() == models[5].fingerprint()
+    assert Model(robot, (Viscous(), Coulomb())).fingerprint() == models[7].fingerprint()
 
 
 # errors
@@ -229,6 +235,10 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
         ),
         (lambda r: Coulomb(-0.1), "the dead zone of Coulomb friction must not be negative, got -0.1."),
         (lambda r: Coulomb(float("nan")), "the dead zone of Coulomb friction must not be negative, got nan."),
+        (
+            lambda r: Spring(rest=float("inf")),
+            "the rest position of a spring must be a finite number, got inf.",
+        ),
         (lambda r: SmoothCoulomb(0.0), "the width of the tanh must be positive, got 0.0."),
         (
             lambda r: CoupledDrive("m6", (0.0, 1.0, 1.0), dead_zone=-0.1),

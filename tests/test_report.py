@@ -18,7 +18,7 @@ from identified import case
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import ModelError
-from ident.model import CoupledDrive, Model, torque
+from ident.model import CoupledDrive, Model, Spring, torque
 from ident.regression import base_parameters
 from ident.report import figures, text, write_report
 from ident.report.report import friction_law, identifiability, prediction_theta
@@ -235,6 +235,8 @@ def test_friction_law():
     value = dict(zip(c.model.names, c.theta, strict=True))
     expected = value["lift.viscous"] * v + value["lift.coulomb"] * np.sign(v) + value["lift.offset"]
     assert np.allclose(friction_law(c.model, c.theta, 1, v), expected)
+    sprung = Model(c.robot, (*c.model.terms, Spring(rest=1.0)))  # a spring is no friction
+    assert np.allclose(friction_law(sprung, np.append(c.theta, [5.0] * 3), 1, v), expected)
     coupled = Model(c.robot, (CoupledDrive("motor", (0.0, 0.5, 1.0)),))
     theta = np.zeros(33)
     theta[30:] = [9.0, 2.0, 3.0]  # inertia does not show at steady speed

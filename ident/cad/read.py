@@ -15,7 +15,7 @@ TOML: the same keys in a table [convention]; one [[link]] per link with `name` a
 `table = "FILE.csv"` beside it; and joint values, where CAD or data sheets give them, always in SI::
 
     [joint.joint1]
-    drive_inertia = 0.004            # also viscous, coulomb, offset
+    drive_inertia = 0.004            # also viscous, coulomb, offset, stiffness
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.errors import CadError, nearest
 
 #: Keys of a [joint.NAME] table [SI].
-JOINT_KEYS = ("drive_inertia", "viscous", "coulomb", "offset")
+JOINT_KEYS = ("drive_inertia", "viscous", "coulomb", "offset", "stiffness")
 
 
 def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:

@@ -18,6 +18,7 @@ TERMS = {
     "viscous": ("torque = value * qd", "N m s/rad", "N s/m"),
     "coulomb": ("torque = value * sign(qd), or the smooth law of the model", "N m", "N"),
     "offset": ("constant torque", "N m", "N"),
+    "stiffness": ("torque = value * (q - rest position)", "N m/rad", "N/m"),
 }
 
 

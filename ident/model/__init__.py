@@ -5,6 +5,7 @@ from ident.model.coupled_drive import CoupledDrive, coupled_drives
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model, regressor, torque
 from ident.model.offset import Offset
+from ident.model.spring import Spring
 from ident.model.viscous import Viscous
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Model",
     "Offset",
     "SmoothCoulomb",
+    "Spring",
     "Viscous",
     "coupled_drives",
     "regressor",

@@ -35,7 +35,7 @@ class Coulomb:
         """Return one entry per joint, in its own equation."""
         return one_per_joint(self.joints, robot)
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the sign of each joint's speed, (n_joints, N)."""
         speed = qd.T[chosen(self.joints, robot)]
         return np.sign(speed) * (np.abs(speed) > self.dead_zone)
@@ -64,6 +64,6 @@ class SmoothCoulomb:
         """Return one entry per joint, in its own equation."""
         return one_per_joint(self.joints, robot)
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return tanh(qd / width) of each joint, (n_joints, N)."""
         return np.tanh(qd.T[chosen(self.joints, robot)] / self.width)

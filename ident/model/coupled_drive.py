@@ -41,7 +41,7 @@ class CoupledDrive:
         """Return three entries for each joint that the motor turns with."""
         return tuple((j, k) for j in self._joints(robot) for k in range(3))
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return share_j v', share_j v, share_j f(v) for each of those joints, (n_entries, N)."""
         joints, shares = self._joints(robot), np.array(self.shares)
         speed = qd @ shares

@@ -27,6 +27,6 @@ class DriveInertia:
         """Return one entry per joint, in its own equation."""
         return one_per_joint(self.joints, robot)
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return qdd of each joint, (n_joints, N)."""
         return qdd.T[chosen(self.joints, robot)]

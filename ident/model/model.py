@@ -60,9 +60,9 @@ class Model:
             start += len(term.names(self.robot))
         return tuple(found)
 
-    def term_columns(self, qd: Array, qdd: Array) -> Array:
+    def term_columns(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""
-        parts = [term.columns(self.robot, qd, qdd) for term in self.terms]
+        parts = [term.columns(self.robot, q, qd, qdd) for term in self.terms]
         return np.concatenate(parts) if parts else np.empty((0, len(qd)))
 
     def index(self, name: str) -> int:
@@ -85,7 +85,7 @@ def regressor(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Arra
     q, qd, qdd = states(model.robot, q, qd, qdd)
     out = np.zeros((len(q), model.robot.n, len(model.names)))
     out[:, :, : model.n_rigid] = rigid_regressor(model.robot, q, qd, qdd)
-    columns = model.term_columns(qd, qdd)
+    columns = model.term_columns(q, qd, qdd)
     for (j, k), column in zip(model.term_entries, columns, strict=True):
         out[:, j, k] += column
     return out
@@ -99,7 +99,7 @@ def torque(model: Model, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: Arr
     theta = checked(theta, (len(model.names),), "theta", ModelError)
     q, qd, qdd = states(model.robot, q, qd, qdd)
     tau = inverse_dynamics(model.robot, theta[: model.n_rigid].reshape(-1, 10), q, qd, qdd)
-    columns = model.term_columns(qd, qdd)
+    columns = model.term_columns(q, qd, qdd)
     for (j, k), column in zip(model.term_entries, columns, strict=True):
         tau[:, j] += theta[k] * column
     return tau

@@ -29,6 +29,6 @@ class Offset:
         """Return one entry per joint, in its own equation."""
         return one_per_joint(self.joints, robot)
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return ones of each joint, (n_joints, N)."""
         return np.ones((len(chosen(self.joints, robot)), len(qd)))

@@ -22,8 +22,8 @@ class Term(Protocol):
     def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
         """Return the (joint, parameter) indices of the columns that are not zero."""
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
-        """Return those columns, (n_entries, N), from qd, qdd (N, n)."""
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return those columns, (n_entries, N), from q, qd, qdd (N, n)."""
 
 
 def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:

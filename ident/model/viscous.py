@@ -27,6 +27,6 @@ class Viscous:
         """Return one entry per joint, in its own equation."""
         return one_per_joint(self.joints, robot)
 
-    def columns(self, robot: Robot, qd: Array, qdd: Array) -> Array:
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return qd of each joint, (n_joints, N)."""
         return qd.T[chosen(self.joints, robot)]

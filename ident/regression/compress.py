@@ -127,7 +127,7 @@ def packed_rows(columns: Columns, motion: Motion, first: int, last: int) -> Arra
     q, qd, qdd = motion.q[first:last], motion.qd[first:last], motion.qdd[first:last]
     out = np.empty((last - first, columns.width))
     regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
-    entries = columns.model.term_columns(qd, qdd)
+    entries = columns.model.term_columns(q, qd, qdd)
     for entry, column in columns.terms:
         out[:, column] += entries[entry]
     for j, (_, stop) in enumerate(columns.span):

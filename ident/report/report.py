@@ -136,13 +136,14 @@ def prediction_theta(estimate: Estimate) -> Array:
 
 
 def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Array:
-    """Return the torque (m,) that the joint terms give joint `joint` at steady velocity (m,), the others at rest."""
+    """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), the others at rest."""
     qd = np.zeros((len(velocity), model.robot.n))
     qd[:, joint] = velocity
-    columns = model.term_columns(qd, np.zeros_like(qd))
+    rest = np.zeros_like(qd)
+    columns = model.term_columns(rest, qd, rest)
     law = np.zeros(len(velocity))
     for (j, k), column in zip(model.term_entries, columns, strict=True):
-        if j == joint:
+        if j == joint and not model.names[k].endswith(".stiffness"):
             law += theta[k] * column
     return law
 

@@ -1,0 +1,40 @@
+"""Joint springs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ident.arrays import Array
+from ident.errors import ModelError
+from ident.model.term import chosen, joint_names, one_per_joint
+from ident.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Spring:
+    """tau_j = k_j (q_j - rest) [N m; N], with k in N m/rad or N/m.
+
+    rest [rad; m]: position at which the spring is slack; joints: names of the joints that have it, None for all.
+    Joints whose springs rest elsewhere get a Spring of their own. An `Offset` beside it takes up an unknown rest.
+    """
+
+    joints: tuple[str, ...] | None = None
+    rest: float = 0.0
+    nonnegative: bool = True
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.rest):
+            raise ModelError(f"the rest position of a spring must be a finite number, got {self.rest}")
+
+    def names(self, robot: Robot) -> tuple[str, ...]:
+        """Return `JOINT.stiffness` for each joint."""
+        return joint_names(self.joints, robot, "stiffness")
+
+    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
+        """Return one entry per joint, in its own equation."""
+        return one_per_joint(self.joints, robot)
+
+    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return q - rest of each joint, (n_joints, N)."""
+        return q.T[chosen(self.joints, robot)] - self.rest

@@ -1,1 +1,26 @@
-"""TODO"""
+"""Rigid-body dynamics in batches: D(q) qdd + C(q, qd) qd + g(q) = tau, for N states in one call, on all cores.
+
+Every function takes a Robot, the links' parameters (n, 10) where it needs them, and states (N, n).
+"""
+
+from ident.dynamics.coriolis import christoffel, coriolis_matrix
+from ident.dynamics.energy import kinetic_energy, potential_energy
+from ident.dynamics.gravity import bias, gravity_load
+from ident.dynamics.jacobian import frame_pose, jacobian, jacobian_derivative
+from ident.dynamics.mass_matrix import mass_matrix
+from ident.dynamics.rigid_body import inverse_dynamics, regressor
+
+__all__ = [
+    "bias",
+    "christoffel",
+    "coriolis_matrix",
+    "frame_pose",
+    "gravity_load",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_derivative",
+    "kinetic_energy",
+    "mass_matrix",
+    "potential_energy",
+    "regressor",
+]

@@ -1,0 +1,26 @@
+"""The arguments of the batch functions, checked."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
+from ident.errors import ModelError
+from ident.robot.robot import Robot
+from ident.spatial.inertia import pseudo_inertia
+
+
+def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
+    """Return q, qd and the like, given by name, as checked (N, n) arrays of equal length.
+
+    Raises ModelError naming the array that does not fit.
+    """
+    arrays = tuple(checked(x, (None, robot.n), name, ModelError) for name, x in states.items())
+    if len({len(x) for x in arrays}) > 1:
+        raise ModelError(f"{' and '.join(states)} must be equally long, got {[len(x) for x in arrays]} samples")
+    return arrays
+
+
+def bodies(robot: Robot, parameters: ArrayLike) -> Array:
+    """Return the pseudo-inertias (n, 4, 4) of checked parameters (n, 10)."""
+    return pseudo_inertia(checked(parameters, (robot.n, 10), "parameters", ModelError))

@@ -1,0 +1,236 @@
+"""Dynamics of the page's five-joint arm: gravity surfaces, matrices, simulation, and what its Lagrange function costs.
+
+python experiments/seed_arm5/arm5.py        prints the tables of README.md and draws its three pictures (10 s)
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import lagrange_page as page  # noqa: E402
+
+from ident.cad import read_cad  # noqa: E402
+from ident.dynamics import bias, coriolis_matrix, gravity_load, inverse_dynamics, mass_matrix  # noqa: E402
+from ident.robot import Robot, read_robot  # noqa: E402
+
+Array = NDArray[np.float64]
+ARM5 = HERE.parents[1] / "datasets" / "arm5"
+NMM = 1e3  # N m -> N mm
+POSE = np.radians([30.0, 30, -30, 30, 30])  # the page's pose for the two signs of gravity
+TORQUE = np.array([0.0, 30, 6, 0, 0]) / NMM  # the page's torques [N m]; it gives six numbers for five joints
+READINGS = {"tensor entries": -1.0, "+integral of x y dm": 1.0}  # sign from the table to the integral of x y dm
+
+FAULTS = {
+    "tensor about the centre of mass used at the link's origin": page.Faults(tensor_as_if_at_origin=True),
+    "products of inertia with the other sign": page.Faults(products_as_integrals=True),
+    "second derivative with TURN before the link (standard DH)": page.Faults(generator_before_link=True),
+    "these three": page.Faults(True, True, True),
+    "kg mm^2/s^2 added to N mm": page.Faults(units_mixed=True),
+    "all four: the page's function": page.PAGE,
+}
+
+
+@functools.cache
+def arm() -> tuple[Robot, Array]:
+    """Return the arm and its parameters (5, 10) in SI, products read as tensor entries."""
+    robot = read_robot(ARM5 / "robot.toml")
+    return robot, read_cad(ARM5 / "cad_solidworks.csv", robot.links).for_robot(robot)
+
+
+def limits(robot: Robot) -> tuple[Array, Array]:
+    return np.array([j.limits.lower for j in robot.joints]), np.array([j.limits.upper for j in robot.joints])
+
+
+def gravity_signs() -> tuple[Array, Array]:
+    """Return the gravity load (5,) [N mm] at the page's pose, gravity along base z (hanging arm) and against."""
+    robot, parameters = arm()
+    down, up = (gravity_load(robot.with_gravity([0, 0, g]), parameters, POSE[None])[0] for g in (9.81, -9.81))
+    return NMM * down, NMM * up
+
+
+def gravity_surfaces(step: float = 0.1) -> tuple[Array, Array, Array, Array]:
+    """Return q2, q3 [deg] and the load of joints 2 and 3 [N mm] over both ranges, (n, n) each; others at 0."""
+    robot, parameters = arm()
+    lower, upper = limits(robot)
+    axes = [np.linspace(lower[j], upper[j], 1 + round((upper[j] - lower[j]) / step)) for j in (1, 2)]
+    q2, q3 = np.meshgrid(*axes)
+    q = np.zeros((q2.size, robot.n))
+    q[:, 1], q[:, 2] = q2.ravel(), q3.ravel()
+    load = NMM * gravity_load(robot, parameters, q)
+    return np.degrees(q2), np.degrees(q3), load[:, 1].reshape(q2.shape), load[:, 2].reshape(q2.shape)
+
+
+def random_states(samples: int = 300, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return q within the ranges, qd with 1 rad/s and qdd with 5 rad/s^2 standard deviation, (samples, 5) each."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(*limits(arm()[0]), (samples, 5))
+    return q, rng.normal(0, 1, (samples, 5)), rng.normal(0, 5, (samples, 5))
+
+
+def lagrange(states: tuple[Array, Array, Array], faults: page.Faults) -> Array:
+    """Return the page's torques (N, 5) [N mm]."""
+    return np.array([page.torque(*state, faults) for state in zip(*states, strict=True)])
+
+
+def newton_euler(states: tuple[Array, Array, Array]) -> Array:
+    """Return ident's torques (N, 5) [N mm]."""
+    return NMM * inverse_dynamics(*arm(), *states)
+
+
+@functools.cache
+def fault_errors(samples: int = 300) -> dict[str, Array]:
+    """Return for each fault the rms torque error of the five joints relative to the rms torque."""
+    states = random_states(samples)
+    right = newton_euler(states)
+    scale = np.sqrt((right**2).mean(axis=0))
+    return {
+        name: np.sqrt(((lagrange(states, faults) - right) ** 2).mean(axis=0)) / scale for name, faults in FAULTS.items()
+    }
+
+
+def indefinite(samples: int = 300) -> float:
+    """Return in which share of poses the page's own D has a negative eigenvalue, which no mass distribution gives."""
+    q = random_states(samples)[0]
+    return float(np.mean([np.linalg.eigvalsh(page.mass_matrix(x, page.PAGE))[0] < 0 for x in q]))
+
+
+def sign_evidence() -> dict[str, list[tuple[float, float, float]]]:
+    """Return for each reading of the products, for links 2, 3 and 4: what shape it gives the link.
+
+    Angle [deg] between the link's long axis and the line from its joint to its centre of mass; distance [mm] of the
+    long axis from its own joint; the same from the next joint (link 4: both joints meet at its origin).
+    """
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for name, sign in READINGS.items():
+        found[name] = []
+        for i in (1, 2, 3):
+            row = page.table()[i]
+            xx, yy, zz, xy = row["Ixx"], row["Iyy"], row["Izz"], sign * row["Ixy"]
+            c = np.array([row["cx"], row["cy"]])
+            _, vectors = np.linalg.eigh([[(yy + zz - xx) / 2, xy], [xy, (xx + zz - yy) / 2]])
+            axis = vectors[:, 1]
+            angle = np.degrees(np.arccos(abs(axis @ c) / np.linalg.norm(c)))
+            beyond = np.array([page.A[i + 1] if i < 3 else 0.0, 0.0])
+            own, following = (abs(axis[0] * r[1] - axis[1] * r[0]) for r in (c, c - beyond))
+            found[name].append((float(angle), float(own), float(following)))
+    return found
+
+
+def matrices() -> tuple[Array, Array]:
+    """Return D [kg mm^2] and C [kg mm^2/s], (5, 5) each, at the page's pose, with every joint at 1 rad/s."""
+    robot, parameters = arm()
+    q, qd = POSE[None], np.ones((1, 5))
+    return 1e6 * mass_matrix(robot, parameters, q)[0], 1e6 * coriolis_matrix(robot, parameters, q, qd)[0]
+
+
+def simulate(duration: float = 1.0, slow: float = 1.0) -> tuple[Array, Array]:
+    """Return t (m,) [s] and q (m, 5) [rad] under the page's torques, from rest at q = 0, without friction.
+
+    `slow` divides the torques and gravity: 1000 for the page's units, which divide N mm by kg mm^2.
+    """
+    from scipy.integrate import solve_ivp
+
+    robot, parameters = arm()
+    robot = robot.with_gravity(robot.gravity / slow)
+
+    def rate(_: float, x: Array) -> Array:
+        q, qd = x[:5], x[5:]
+        force = TORQUE / slow - bias(robot, parameters, q[None], qd[None])[0]
+        return np.concatenate([qd, np.linalg.solve(mass_matrix(robot, parameters, q[None])[0], force)])
+
+    t = np.linspace(0, duration, 201)
+    run = solve_ivp(rate, (0.0, duration), np.zeros(10), t_eval=t, rtol=1e-9, atol=1e-10)
+    return t, run.y[:5].T
+
+
+def draw() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    q2, q3, g2, g3 = gravity_surfaces()
+    figure = plt.figure(figsize=(9.6, 4.2))
+    for i, (g, joint) in enumerate(((g2, 2), (g3, 3))):
+        axes = figure.add_subplot(1, 2, i + 1, projection="3d")
+        top = np.abs(g).max()
+        axes.plot_surface(q2, q3, g, cmap="coolwarm", vmin=-top, vmax=top, linewidth=0.2, edgecolor="white")
+        axes.set(xlabel="q2 [deg]", ylabel="q3 [deg]", zlabel="load [N mm]")
+        axes.set_title(f"Gravity load of joint {joint}: {g.min():.0f} to {g.max():.0f} N mm", fontsize=11)
+        axes.set(xticks=range(0, 121, 40), yticks=range(-120, 1, 40))
+        axes.view_init(25, -125)
+    figure.tight_layout()
+    figure.savefig(HERE / "gravity_surfaces.png", dpi=80)
+
+    errors = list(fault_errors().items())[:4]
+    figure, axes = plt.subplots(figsize=(8.6, 3.6))
+    colours = ("#0072b2", "#b08a00", "#d55e00", "#1b1b1c")
+    for i, ((name, error), colour) in enumerate(zip(errors, colours, strict=True)):
+        bars = axes.bar(np.arange(5) + 0.2 * (i - 1.5), 100 * error, 0.19, color=colour, label=name)
+        axes.bar_label(bars, [f"{100 * e:.2g}" for e in error], fontsize=7)
+    axes.set_xticks(range(5), [f"joint {i}" for i in range(1, 6)])
+    axes.set(yscale="log", ylim=(0.003, 500), ylabel="rms torque error [% of rms torque]")
+    axes.set_title("What each fault of the page's Lagrange function costs (repaired: 0.0000000000003 %)", fontsize=10)
+    axes.legend(fontsize=7.5, ncols=2, loc="upper center")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(HERE / "faults.png", dpi=90)
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.4))
+    for axes, slow, title in (
+        (left, 1.0, "consistent units (SI)"),
+        (right, 1000.0, "as on the page: N mm divided by kg mm$^2$"),
+    ):
+        t, q = simulate(slow=slow)
+        for j, colour in enumerate(("#8a8b8e", "#0072b2", "#d55e00", "#00855f", "#b08a00")):
+            axes.plot(t, np.degrees(q[:, j]), color=colour, label=f"joint {j + 1}")
+        axes.set(xlabel="time [s]", ylabel="angle [deg]", title=title)
+        axes.spines[["top", "right"]].set_visible(False)
+    left.legend(fontsize=8)
+    figure.suptitle("One second under torques 0, 30, 6, 0, 0 N mm from rest at q = 0, no friction", fontsize=11)
+    figure.tight_layout()
+    figure.savefig(HERE / "forward.png", dpi=90)
+
+
+def show() -> None:
+    np.set_printoptions(precision=4, suppress=True, linewidth=120)
+    down, up = gravity_signs()
+    print("gravity load at [30 30 -30 30 30] deg [N mm]\n  along base z  ", down, "\n  against base z", up)
+    q2, q3, g2, g3 = gravity_surfaces()
+    for g, joint in ((g2, 2), (g3, 3)):
+        low, high = g.argmin(), g.argmax()
+        print(
+            f"joint {joint}: {g.min():.1f} N mm at ({q2.flat[low]:.0f}, {q3.flat[low]:.0f}) deg to "
+            f"{g.max():.1f} N mm at ({q2.flat[high]:.0f}, {q3.flat[high]:.0f}) deg"
+        )
+    D, C = matrices()
+    print("D at the same pose [kg mm^2]\n", D, "\nC there, every joint at 1 rad/s [kg mm^2/s]\n", C)
+    states = random_states()
+    print("rms torque over random states [N mm]", np.sqrt((newton_euler(states) ** 2).mean(axis=0)))
+    print("rms torque error, % of the rms torque")
+    for name, error in fault_errors().items():
+        print(f"  {name:58s}", " ".join(f"{100 * e:10.2f}" for e in error))
+    difference = np.abs(lagrange(states, page.Faults()) - newton_euler(states)).max(axis=1)
+    print(
+        f"repaired against Newton-Euler, relative: {(difference / np.abs(newton_euler(states)).max(axis=1)).max():.1e}"
+    )
+    print(f"page's D has a negative eigenvalue in {100 * indefinite():.0f} % of poses")
+    for name, links in sign_evidence().items():
+        print(
+            f"products are {name}: angle [deg], own joint [mm], next joint [mm] of links 2, 3, 4:", np.round(links, 1)
+        )
+    for slow in (1.0, 1000.0):
+        print(f"after 1 s, torques / {slow:g}: q [deg]", np.degrees(simulate(slow=slow)[1][-1]))
+
+
+if __name__ == "__main__":
+    show()
+    draw()

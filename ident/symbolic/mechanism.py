@@ -1,0 +1,117 @@
+"""A robot's geometry for formulas: numbers made tidy, and each link's frame seen from its parent's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.robot.robot import Robot
+from ident.symbolic.tape import Objects
+
+#: Sines and cosines of multiples of pi/12, and the direction cosine of a cube's diagonal.
+_EXACT = np.array(
+    [0.0, 0.5, 1.0, math.sqrt(0.5), math.sqrt(0.75), math.sqrt(1 / 3), math.sqrt(2 / 3)]
+    + [(math.sqrt(6) + sign * math.sqrt(2)) / 4 for sign in (-1, 1)]
+)
+_ROUNDING = 1e-14
+
+
+def tidy_cosine(x: float) -> float:
+    """Return the number of `_EXACT` that x is but for rounding, or else x: cos(pi/2) becomes 0."""
+    k = int(np.argmin(np.abs(_EXACT - abs(x))))
+    return math.copysign(_EXACT[k], x) if abs(_EXACT[k] - abs(x)) < _ROUNDING and _EXACT[k] else tidy(x)
+
+
+def tidy(x: float, scale: float = 1.0) -> float:
+    """Return x without the digits that rounding left: 0 below 1e-15 of scale, 0.3 for 0.1 + 0.2."""
+    if abs(x) < 0.1 * _ROUNDING * scale:
+        return 0.0
+    short = float(f"{x:.15g}")
+    return short if len(f"{abs(short):.15e}".split("e")[0].rstrip("0")) <= 14 else float(x)
+
+
+def _each(function: object, values: ArrayLike) -> Objects:
+    return np.asarray(np.vectorize(function, otypes=[object])(np.asarray(values, dtype=float)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Joints i = 0 .. n-1 as in `Robot`, entries numbers or symbols.
+
+    parents (n); revolute (n); rotations (n, 3, 3), positions (n, 3): placements in the parent's frame;
+    axes (n, 3), points (n, 3): the joints' lines in their own link's frame; gravity (3,) in the base frame.
+    """
+
+    parents: tuple[int, ...]
+    revolute: tuple[bool, ...]
+    rotations: Objects
+    positions: Objects
+    axes: Objects
+    points: Objects
+    gravity: Objects
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.parents)
+
+    def carriers(self, link: int) -> list[int]:
+        """Return the joints that carry a link, from the base on, the link's own joint last."""
+        found = [link]
+        while self.parents[found[0]] >= 0:
+            found.insert(0, self.parents[found[0]])
+        return found
+
+    def placed(self, i: int, q: Objects) -> tuple[Objects, Objects]:
+        """Return rotation (3, 3) and position (3,) of link i's frame seen from its parent's at joint positions q."""
+        placement, position, axis, point = self.rotations[i], self.positions[i], self.axes[i], self.points[i]
+        if not self.revolute[i]:
+            return placement, position + (placement @ axis) * q[i]
+        c, s = np.cos(q[i : i + 1])[0], np.sin(q[i : i + 1])[0]
+        along = np.outer(axis, axis)
+        still, across = placement @ along, placement @ (np.eye(3).astype(object) - along)
+        turned = placement @ skew(axis)
+        rotation = _settled(still) + c * _settled(across) + s * _settled(turned)  # Rodrigues
+        return rotation, position + placement @ point - rotation @ point
+
+
+def mechanism(robot: Robot) -> Mechanism:
+    """Return the geometry of a robot with tidy numbers."""
+    joints = robot.joints
+    return Mechanism(
+        parents=robot.parents,
+        revolute=tuple(joint.kind == "revolute" for joint in joints),
+        rotations=_each(tidy_cosine, [joint.placement.rotation for joint in joints]),
+        positions=_each(tidy, [joint.placement.position for joint in joints]),
+        axes=_each(tidy_cosine, [joint.axis for joint in joints]),
+        points=_each(tidy, [joint.point for joint in joints]),
+        gravity=_each(lambda x: tidy(x, float(np.linalg.norm(robot.gravity))), robot.gravity),
+    )
+
+
+def _settled(values: Objects) -> Objects:
+    """Return products of direction cosines, made tidy again."""
+    return _each(tidy_cosine, values)
+
+
+def cross(a: Objects, b: Objects) -> Objects:
+    """Return a x b."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], dtype=object)
+
+
+def skew(a: Objects) -> Objects:
+    """Return the matrix of a x."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]], dtype=object)
+
+
+def symmetric(entries: Objects) -> Objects:
+    """Return the matrix (3, 3) of Ixx, Ixy, Ixz, Iyy, Iyz, Izz."""
+    return np.asarray(entries[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3))
+
+
+def zeros(*shape: int) -> Objects:
+    """Return an array of the number 0."""
+    return np.zeros(shape).astype(object)

@@ -1,0 +1,94 @@
+"""Newton and Euler, link by link (Luh, Walker, Paul, J. Dyn. Syst. Meas. Control 102, 1980)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ident.symbolic.mechanism import Mechanism, cross, skew, symmetric, zeros
+from ident.symbolic.tape import Objects
+
+
+def inverse_dynamics(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
+    """Return tau (n,) of links with parameters theta (n, 10); q, qd, qdd (n,)."""
+    poses, rates = _outward(arm, q, qd, qdd)
+    forces, moments = [], []
+    for (w, wd, B, a), (m, *rest) in zip(rates, theta, strict=True):
+        h, inertia = np.array(rest[:3], dtype=object), symmetric(np.array(rest[3:], dtype=object))
+        forces.append(m * a + B @ h)
+        moments.append(inertia @ wd + cross(w, inertia @ w) + cross(h, a))
+    tau = zeros(arm.n)
+    for i in reversed(range(arm.n)):
+        f, n = forces[i], moments[i]
+        axis, point = arm.axes[i], arm.points[i]
+        tau[i] = axis @ n + cross(point, axis) @ f if arm.revolute[i] else axis @ f
+        if arm.parents[i] >= 0:
+            rotation, position = poses[i]
+            f = rotation @ f
+            forces[arm.parents[i]] = forces[arm.parents[i]] + f
+            moments[arm.parents[i]] = moments[arm.parents[i]] + rotation @ n + cross(position, f)
+    return tau
+
+
+def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
+    """Return Y (n, 10 n): the torque per unit of each link parameter.
+
+    The wrench of link p on itself is f = m a + B h, n = I wd + w x I w + h x a; joint j, which carries it and moves its
+    frame with angular velocity u and velocity v per unit of qd, takes u.n + v.f of it.
+    """
+    poses, rates = _outward(arm, q, qd, qdd)
+    Y = zeros(arm.n, 10 * arm.n)
+    moved: list[dict[int, tuple[Objects, Objects]]] = []  # of each link: joint -> u, v in the link's frame
+    for p in range(arm.n):
+        rotation, position = poses[p]
+        before = moved[arm.parents[p]] if arm.parents[p] >= 0 else {}
+        twists = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
+        axis = arm.axes[p]
+        twists[p] = (axis, cross(arm.points[p], axis)) if arm.revolute[p] else (zeros(3), axis)
+        moved.append(twists)
+        w, wd, B, a = rates[p]
+        for j, (u, v) in twists.items():
+            uw = cross(u, w)
+            Y[j, 10 * p] = v @ a
+            Y[j, 10 * p + 1 : 10 * p + 4] = B.T @ v + cross(a, u)  # u . (h x a) = h . (a x u)
+            full = np.outer(u, wd) + np.outer(uw, w)  # u . (w x I w) = (u x w) . I w
+            Y[j, 10 * p + 4 : 10 * p + 10] = [
+                full[r, c] + full[c, r] if r != c else full[r, r] for r in range(3) for c in range(r, 3)
+            ]
+    return Y
+
+
+def _outward(
+    arm: Mechanism, q: Objects, qd: Objects, qdd: Objects
+) -> tuple[list[tuple[Objects, Objects]], list[tuple[Objects, ...]]]:
+    """Return each link's pose in its parent, and its rates w, wd, B, a in its own frame.
+
+    w, wd: angular velocity and acceleration; B = [wd x] + [w x]^2, so that B r is the acceleration of a point r of the link beyond the
+    acceleration a of its origin; the base accelerates upwards in place of gravity.
+    """
+    poses = [arm.placed(i, q) for i in range(arm.n)]
+    rates: list[tuple[Objects, ...]] = []
+    for i, (rotation, position) in enumerate(poses):
+        axis, point = arm.axes[i], arm.points[i]
+        if arm.parents[i] >= 0:
+            w, wd, B, a = rates[arm.parents[i]]
+            w, wd = rotation.T @ w, rotation.T @ wd
+        else:
+            w, wd, B, a = zeros(3), zeros(3), zeros(3, 3), -arm.gravity
+        if arm.revolute[i]:
+            start = arm.positions[i] + arm.rotations[i] @ point  # a point of the joint's line, in the parent
+            a = rotation.T @ (a + B @ start)
+            wd = wd + axis * qdd[i] + cross(w, axis) * qd[i]
+            w = w + axis * qd[i]
+            B = _spread(w, wd)
+            a = a - B @ point
+        else:
+            a = rotation.T @ (a + B @ position) + axis * qdd[i] + 2.0 * cross(w, axis) * qd[i]
+            B = _spread(w, wd)
+        rates.append((w, wd, B, a))
+    return poses, rates
+
+
+def _spread(w: Objects, wd: Objects) -> Objects:
+    """Return [wd x] + [w x]^2."""
+    ww = np.outer(w, w)
+    return np.asarray(skew(wd) + ww - np.trace(ww) * np.eye(3).astype(object))

@@ -1,0 +1,167 @@
+"""A formula as a straight-line program: the one form that every code generator reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
+from ident.errors import ModelError
+from ident.symbolic.tape import Node, Objects, Scalar, Tape, needed
+
+_LONGEST = 12  # operations in one line
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Assignments from inputs to one output array, each in terms of those before it.
+
+    name: what is computed, such as `mass_matrix`; inputs: the arrays that it takes, by name, each with the names of
+    its entries; output: name of the result, `entries` its numbers and nodes in its shape.
+    """
+
+    name: str
+    inputs: Mapping[str, tuple[str, ...]]
+    output: str
+    entries: Objects
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All that must be evaluated, in order."""
+        return tuple(needed(list(self.entries.flat)))
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many multiplications, additions (and subtractions), signs, sines and cosines one evaluation takes."""
+        ops = Counter(node.op for node in self.nodes)
+        return {
+            "multiplications": ops["*"],
+            "additions": ops["+"] + ops["-"],
+            "signs": ops["neg"],
+            "sines and cosines": ops["sin"] + ops["cos"],
+        }
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """Names of the inputs' entries that the output depends on."""
+        return frozenset(node.label for node in self.nodes if node.op == "input")
+
+    @cached_property
+    def assignments(self) -> tuple[tuple[str, Node], ...]:
+        """Name and node of every line: sines and cosines, what is used twice, and what would make a line too long."""
+        uses = Counter(x.index for x in self.entries.flat if isinstance(x, Node))
+        for node in reversed(self.nodes):  # a sign gets no line, so what it turns is used as often as the sign is
+            for a in node.args:
+                if isinstance(a, Node):
+                    uses[a.index] += uses[node.index] if node.op == "neg" else 1
+        length: dict[int, int] = {}
+        lines: list[tuple[str, Node]] = []
+        count = 0
+        for node in self.nodes:
+            if node.op == "input":
+                continue
+            size = 1 + sum(length.get(a.index, 0) for a in node.args if isinstance(a, Node))
+            angle = node.args[0] if node.op in ("sin", "cos") else None
+            if isinstance(angle, Node) and angle.op == "input":
+                lines.append((f"{node.op[0]}{angle.label.removeprefix('q')}", node))
+            elif (uses[node.index] > 1 and node.op != "neg") or angle is not None or size >= _LONGEST:
+                count += 1
+                lines.append((f"v{count}", node))
+            else:
+                length[node.index] = size
+        return tuple(lines)
+
+    def lines(self, style: Style) -> tuple[list[tuple[str, str]], list[str]]:
+        """Return the assignments as (name, expression) and the outputs' expressions, row by row, written in a style."""
+        names = {node.index: style.name(name) for name, node in self.assignments}
+        body = [(names[node.index], style.operation(node, names)) for _, node in self.assignments]
+        return body, [style.expression(x, names)[0] for x in self.entries.flat]
+
+    def evaluate(self, **arrays: ArrayLike) -> Array:
+        """Return the output (N, *shape) for inputs (N, k) or, the same for all samples, (1, k).
+
+        Raises ModelError when an input is missing, unknown, of another shape or not finite.
+        """
+        if set(arrays) != set(self.inputs):
+            raise ModelError(f"{self.name} takes {', '.join(self.inputs)}; got {', '.join(arrays) or 'nothing'}")
+        values: dict[str, Array] = {}
+        samples = 1
+        for array, labels in self.inputs.items():
+            given = checked(arrays[array], (None, len(labels)), array, ModelError)
+            if len(given) != samples and 1 not in (len(given), samples):
+                raise ModelError(f"{array} has {len(given)} samples, the inputs before it {samples}")
+            samples = max(samples, len(given))
+            values.update(zip(labels, given.T, strict=True))
+        found: dict[int, Array] = {}
+
+        def value(x: Scalar) -> Array | float:
+            return found[x.index] if isinstance(x, Node) else x
+
+        for node in self.nodes:
+            a = [value(x) for x in node.args]
+            found[node.index] = values[node.label] if node.op == "input" else _EVALUATE[node.op](*a)
+        out = np.empty((samples, self.entries.size))
+        for k, x in enumerate(self.entries.flat):
+            out[:, k] = value(x)
+        return out.reshape(samples, *self.entries.shape)
+
+
+_EVALUATE: dict[str, Callable[..., Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "neg": np.negative,
+    "sin": np.sin,
+    "cos": np.cos,
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a language writes names, numbers, products and functions."""
+
+    name: Callable[[str], str] = str
+    number: Callable[[float], str] = repr
+    times: str = "*"
+    call: Callable[[str, str], str] = lambda function, argument: f"{function}({argument})"
+
+    def expression(self, x: Scalar, names: Mapping[int, str]) -> tuple[str, int]:
+        """Return the text and how tightly it binds: 0 a sum, 1 a product or a sign, 2 anything else."""
+        if not isinstance(x, Node):
+            return self.number(float(x)), 2 if x >= 0 else 1
+        if x.index in names:
+            return names[x.index], 2
+        if x.op == "input":
+            return self.name(x.label), 2
+        tight = 0 if x.op in ("+", "-") else 1 if x.op in ("*", "neg") else 2
+        return self.operation(x, names), tight
+
+    def operation(self, node: Node, names: Mapping[int, str]) -> str:
+        """Return the text of a node from its arguments, whether or not it has a name itself."""
+        parts = [self.expression(a, names) for a in node.args]
+        (a, tight), (b, other) = parts[0], parts[-1]
+        match node.op:
+            case "+":
+                return f"{a} - {b[1:]}" if b.startswith("-") else f"{a} + {b}"
+            case "-":
+                return f"{a} - {b if other > 0 else f'({b})'}"
+            case "*":
+                return self.times.join(text if tight > 0 else f"({text})" for text, tight in parts)
+            case "neg":
+                return f"-{a if tight > 0 else f'({a})'}"
+            case _:
+                return self.call(node.op, a)
+
+
+def traced(
+    name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects]
+) -> Program:
+    """Return the program of a formula that takes arrays of nodes by the inputs' names."""
+    tape = Tape()
+    arrays = {array: tape.inputs(labels) for array, labels in inputs.items()}
+    return Program(name, dict(inputs), output, np.asarray(formula(**arrays), dtype=object))

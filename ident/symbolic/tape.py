@@ -1,0 +1,189 @@
+"""A tape records arithmetic on symbols once and in order: the straight-line form of a formula.
+
+Formulas are written with numpy on arrays of `Node`s and numbers. Every sum and product is kept once, however often
+it occurs (common subexpressions), nothing is recorded for 0 and 1, and derivatives follow from the record itself
+(forward and reverse mode, Griewank and Walther 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Objects = NDArray[np.object_]
+_CANCELLED = 4.0 * float(np.finfo(float).eps)
+
+
+def plus(a: float, b: float) -> float:
+    """Return a + b, and 0 where only rounding is left of a difference."""
+    total = a + b
+    return 0.0 if abs(total) <= _CANCELLED * max(abs(a), abs(b)) else float(total)
+
+
+class Node:
+    """One recorded operation: "input", "+", "-", "*", "neg", "sin" or "cos" of `args`, nodes or numbers."""
+
+    __slots__ = ("args", "index", "label", "op", "tape")
+
+    def __init__(self, tape: Tape, index: int, op: str, args: tuple[Scalar, ...], label: str = "") -> None:
+        self.tape, self.index, self.op, self.args, self.label = tape, index, op, args, label
+
+    # numpy hands its arrays' elements over one by one, so an array itself is declined here
+    def __add__(self, other: Scalar) -> Scalar:
+        return self.tape.add(self, other) if isinstance(other, Node | float | int) else NotImplemented
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        return self.tape.add(self, -other) if isinstance(other, Node | float | int) else NotImplemented
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        return self.tape.add(-self, other) if isinstance(other, Node | float | int) else NotImplemented
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        return self.tape.multiply(self, other) if isinstance(other, Node | float | int) else NotImplemented
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Node:
+        return self.args[0] if self.op == "neg" else self.tape.record("neg", self)  # type: ignore[return-value]
+
+    def sin(self) -> Node:
+        """Return its sine; `np.sin` of an array of nodes calls this."""
+        return self.tape.record("sin", self)
+
+    def cos(self) -> Node:
+        """Return its cosine; `np.cos` of an array of nodes calls this."""
+        return self.tape.record("cos", self)
+
+
+Scalar = Node | float
+
+
+class Tape:
+    """The record: `nodes` in the order in which they can be evaluated."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[tuple[object, ...], Node] = {}
+
+    def inputs(self, labels: Sequence[str]) -> Objects:
+        """Return an array of new symbols."""
+        return np.array([self._new(("input", label), "input", (), label) for label in labels], dtype=object)
+
+    def record(self, op: str, *args: Scalar) -> Node:
+        """Return the node of an operation, the same one for the same operation."""
+        key = (op, *(("node", a.index) if isinstance(a, Node) else a for a in args))
+        return self._known.get(key) or self._new(key, op, args)
+
+    def _new(self, key: tuple[object, ...], op: str, args: tuple[Scalar, ...], label: str = "") -> Node:
+        node = self._known[key] = Node(self, len(self.nodes), op, args, label)
+        self.nodes.append(node)
+        return node
+
+    def add(self, a: Scalar, b: Scalar) -> Scalar:
+        """Return a + b."""
+        if not isinstance(a, Node):
+            a, b = b, a
+        if not isinstance(a, Node):
+            return plus(a, b)  # type: ignore[arg-type]
+        if not isinstance(b, Node):
+            return a if b == 0 else self.record("+", a, float(b))
+        (ca, xa), (cb, xb) = _scaled(a), _scaled(b)
+        if xa is xb:
+            return self.multiply(plus(ca, cb), xa)
+        if a.op == "neg" and b.op == "neg":
+            return -self.add(a.args[0], b.args[0])
+        if a.op == "neg":
+            a, b = b, a
+        if b.op == "neg":
+            b = b.args[0]
+            assert isinstance(b, Node)
+            opposite = self._known.get(("-", ("node", b.index), ("node", a.index)))
+            return -opposite if opposite else self.record("-", a, b)
+        return self.record("+", a, b) if a.index < b.index else self.record("+", b, a)
+
+    def multiply(self, a: Scalar, b: Scalar) -> Scalar:
+        """Return a b."""
+        if isinstance(a, Node) and not isinstance(b, Node):
+            a, b = b, a
+        if not isinstance(b, Node):
+            return float(a * b)  # type: ignore[arg-type, operator]
+        if not isinstance(a, Node):
+            factor, b = _scaled(b)
+            factor *= a
+            if factor == 0.0:
+                return 0.0
+            product = b if abs(factor) == 1.0 else self.record("*", abs(factor), b)
+            return product if factor > 0 else -product
+        (ca, a), (cb, b) = _scaled(a), _scaled(b)
+        product = self.record("*", a, b) if a.index < b.index else self.record("*", b, a)
+        return product if ca * cb == 1.0 else self.multiply(ca * cb, product)
+
+
+def _scaled(node: Node) -> tuple[float, Node]:
+    """Return c and x of a node c x; c is 1 where it carries no factor."""
+    factor = 1.0
+    while True:
+        if node.op == "neg":
+            factor, node = -factor, node.args[0]  # type: ignore[assignment]
+        elif node.op == "*" and not isinstance(node.args[0], Node):
+            factor, node = factor * node.args[0], node.args[1]  # type: ignore[assignment]
+        else:
+            return factor, node
+
+
+def _partials(node: Node) -> list[tuple[Node, Scalar]]:
+    """Return each node that this one is made of, with the derivative by it."""
+    args = node.args
+    match node.op:
+        case "+":
+            found: list[tuple[Any, Scalar]] = [(args[0], 1.0), (args[1], 1.0)]
+        case "-":
+            found = [(args[0], 1.0), (args[1], -1.0)]
+        case "*":
+            found = [(args[0], args[1]), (args[1], args[0])]
+        case "neg":
+            found = [(args[0], -1.0)]
+        case "sin":
+            found = [(args[0], args[0].cos())]  # type: ignore[union-attr]
+        case "cos":
+            found = [(args[0], -args[0].sin())]  # type: ignore[union-attr]
+        case _:
+            found = []
+    return [(arg, d) for arg, d in found if isinstance(arg, Node)]
+
+
+def needed(outputs: Sequence[Any]) -> list[Node]:
+    """Return the nodes that the outputs are made of, in the order of evaluation."""
+    seen: dict[int, Node] = {}
+    waiting = [x for x in outputs if isinstance(x, Node)]
+    while waiting:
+        node = waiting.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            waiting += [a for a in node.args if isinstance(a, Node)]
+    return [seen[k] for k in sorted(seen)]
+
+
+def gradient(output: Scalar, inputs: Sequence[Node]) -> Objects:
+    """Return the derivatives of one number by each input (reverse mode): little dearer than the number itself."""
+    slope: dict[int, Scalar] = {output.index: 1.0} if isinstance(output, Node) else {}
+    for node in reversed(needed([output])):
+        for arg, partial in _partials(node) if node.index in slope else ():
+            slope[arg.index] = slope.get(arg.index, 0.0) + slope[node.index] * partial
+    return np.array([slope.get(x.index, 0.0) for x in inputs], dtype=object)
+
+
+def rate(outputs: Sequence[Scalar], rates: Mapping[Node, Scalar]) -> Objects:
+    """Return the derivatives of the outputs when inputs change at the given rates (forward mode)."""
+    change: dict[int, Scalar] = {node.index: r for node, r in rates.items()}
+    for node in needed(outputs):
+        if node.op != "input":
+            total: Scalar = 0.0
+            for arg, partial in _partials(node):
+                total = total + partial * change.get(arg.index, 0.0)
+            change[node.index] = total
+    return np.array([change.get(x.index, 0.0) if isinstance(x, Node) else 0.0 for x in outputs], dtype=object)

@@ -5,6 +5,7 @@ Every function takes a Robot, the links' parameters (n, 10) where it needs them,
 
 from ident.dynamics.coriolis import christoffel, coriolis_matrix
 from ident.dynamics.energy import kinetic_energy, potential_energy
+from ident.dynamics.forward_dynamics import forward_dynamics
 from ident.dynamics.gravity import bias, gravity_load
 from ident.dynamics.jacobian import frame_pose, jacobian, jacobian_derivative
 from ident.dynamics.mass_matrix import mass_matrix
@@ -14,6 +15,7 @@ __all__ = [
     "bias",
     "christoffel",
     "coriolis_matrix",
+    "forward_dynamics",
     "frame_pose",
     "gravity_load",
     "inverse_dynamics",

@@ -31,32 +31,42 @@ def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Ar
     return out
 
 
-def dense_columns(n: int) -> NDArray[np.uint64]:
+def dense_columns(n: int) -> NDArray[np.int64]:
     """Return where parameter k of link i stands in the row of joint j, (n, n, 10), when nothing is left out."""
-    return np.arange(n * n * 10, dtype=np.uint64).reshape(n, n, 10)
+    return np.arange(n * n * 10, dtype=np.int64).reshape(n, n, 10)
 
 
-def inverse_dynamics(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+def inverse_dynamics(
+    robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrenches: ArrayLike | None = None
+) -> Array:
     """Return tau (N, n) [N m; N for prismatic joints] of rigid bodies with parameters (n, 10).
 
-    q, qd, qdd (N, n). Recursive Newton-Euler by the same sweep as the regressor (Luh, Walker, Paul 1980).
-    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    q, qd, qdd (N, n). wrenches (N, n, 6) [N, N m]: force, then moment about the link frame's origin, in link axes, that
+    its surroundings exert on each link. Recursive Newton-Euler by the regressor's sweep (Luh, Walker, Paul 1980). For
+    another gravity see `Robot.with_gravity`. Raises ModelError when a shape does not fit or a number is not finite.
     """
     from ident.dynamics.kernels import inverse_dynamics_rows
 
     q, qd, qdd = states(robot, q, qd, qdd)
     theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
     out = np.empty((len(q), robot.n))
-    inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, out)
+    inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)), out)
     return out
 
 
-def states(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
-    """Return q, qd, qdd as checked (N, n) arrays of equal length.
+def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array:
+    """Return wrenches as checked rows (N, 6 n), (0, 6 n) when there are none; ModelError when they do not fit."""
+    if wrenches is None:
+        return checked(np.empty((0, 6 * robot.n)), (0, 6 * robot.n), "wrenches", ModelError)
+    return checked(wrenches, (samples, robot.n, 6), "wrenches", ModelError).reshape(samples, 6 * robot.n)
+
+
+def states(robot: Robot, q: ArrayLike, qd: ArrayLike, last: ArrayLike, name: str = "qdd") -> tuple[Array, Array, Array]:
+    """Return q, qd and a third array (qdd, or tau) as checked (N, n) arrays of equal length.
 
     Raises ModelError naming the array that does not fit.
     """
-    arrays = [checked(x, (None, robot.n), name, ModelError) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+    arrays = [checked(x, (None, robot.n), what, ModelError) for x, what in ((q, "q"), (qd, "qd"), (last, name))]
     if len({len(x) for x in arrays}) > 1:
-        raise ModelError(f"q, qd and qdd must be equally long, got {[len(x) for x in arrays]} samples")
+        raise ModelError(f"q, qd and {name} must be equally long, got {[len(x) for x in arrays]} samples")
     return arrays[0], arrays[1], arrays[2]

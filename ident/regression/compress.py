@@ -36,7 +36,7 @@ class Columns:
     base: BaseParameters
     parameters: tuple[tuple[int, ...], ...]
     span: tuple[tuple[int, int], ...]
-    rigid: NDArray[np.uint64]
+    rigid: NDArray[np.int64]
     terms: tuple[tuple[int, int], ...]
     width: int
 
@@ -57,7 +57,7 @@ def packed_columns(model: Model, base: BaseParameters) -> Columns:
         wanted.append(sorted(place[k] for k in {*rigid, *own} if k in place))
     starts = np.concatenate([[0], np.cumsum([len(w) + 1 for w in wanted])])
     width = int(starts[-1]) + 1
-    rigid_map = np.full((robot.n, robot.n, 10), width - 1, dtype=np.uint64)
+    rigid_map = np.full((robot.n, robot.n, 10), width - 1, dtype=np.int64)
     column = [{b: int(starts[j]) + c for c, b in enumerate(w)} for j, w in enumerate(wanted)]
     for j in range(robot.n):
         for i in robot.carried_by(j):

@@ -12,7 +12,6 @@ d2T_l/dq_i dq_j = S_i S_j T_l. The kinetic energy is sum_l tr(T_l' J_l T_l'^T) /
 the tree, which make C cost n times the depth). For any M, tr(S_j M S_k^T) is the twist (u, v) of joint k times the
 wrench that M and joint j make: `_wrench`.
 """
-# mypy: allow-untyped-decorators
 
 from __future__ import annotations
 

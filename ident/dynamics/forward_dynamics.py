@@ -21,11 +21,11 @@ def forward_dynamics(
     wrenches: ArrayLike | None = None,
     armature: ArrayLike | None = None,
 ) -> Array:
-    """Return qdd (N, n) [rad/s^2; m/s^2] of rigid bodies with parameters (n, 10) under joint torques tau (N, n) [N m; N].
+    """Return qdd (N, n) [rad/s^2; m/s^2] of rigid bodies with parameters (n, 10) under torques tau (N, n) [N m; N].
 
     q, qd (N, n). wrenches (N, n, 6): as in `inverse_dynamics`. armature (n,) [kg m^2; kg]: drive inertia of each joint.
-    Articulated bodies, O(n) (Featherstone 2008, table 7.1). Raises ModelError when a shape does not fit, a number is not
-    finite, or the torque of some joint moves nothing (no mass or drive inertia to accelerate), naming the joint.
+    Articulated bodies, O(n) (Featherstone 2008, table 7.1). Raises ModelError when a shape does not fit, a number is
+    not finite, or the torque of some joint moves nothing (no mass or drive inertia to accelerate), naming the joint.
     """
     from ident.dynamics.articulated_body import forward_dynamics_rows
 

@@ -1,0 +1,87 @@
+"""Many simulations of one plant in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
+from ident.dynamics.forward_dynamics import drive_rows, weightless
+from ident.errors import ModelError
+from ident.simulation.plant import Plant
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """R simulations at the times t (K,) [s]: q, qd (R, K, n), and the friction law they used in words.
+
+    diverged (R,): the first time [s] at which a rollout was no longer finite, NaN for one that stayed finite; its
+    numbers from there on are NaN.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    diverged: Array
+    friction_law: str
+
+
+def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: float, every: int = 1) -> Rollouts:
+    """Simulate R rollouts at once by Runge-Kutta 4 with a fixed step [s], all cores at work.
+
+    q, qd (R, n): where each starts. tau (S + 1, n), or (R, S + 1, n) for torques of their own [N m; N]: torques at the
+    ends of the S steps, linear in between. Every `every`-th state is kept. Raises ModelError when a shape does not fit,
+    a number is not finite, a joint has no inertia at the start, or drive inertia couples joints.
+    """
+    from ident.dynamics.rollout_kernel import rollout_rows
+
+    n = plant.robot.n
+    start = np.concatenate([checked(q, (None, n), "q", ModelError), checked(qd, (None, n), "qd", ModelError)], axis=1)
+    torques = checked(tau, (None,) * (3 if np.ndim(tau) == 3 else 2), "tau", ModelError)
+    torques = torques if torques.ndim == 3 else torques[None]
+    if torques.shape[2] != n or torques.shape[0] not in (1, len(start)) or torques.shape[1] < 2:
+        raise ModelError(
+            f"tau must have shape (steps + 1, {n}) or ({len(start)}, steps + 1, {n}), got {np.shape(tau)}",
+            fix="Give the torques at both ends of every step",
+        )
+    steps = torques.shape[1] - 1
+    if not 0 < step < np.inf:
+        raise ModelError(f"the step must be a positive time, got {step}")
+    if every < 1 or steps % every:
+        raise ModelError(f"every {every}th of {steps} steps cannot be kept", fix="Choose a divisor of the steps")
+    own = np.diag(plant.armature)
+    if np.abs(plant.armature - np.diag(own)).max() > 0:
+        raise ModelError(
+            f"rollouts take drive inertia joint by joint, but a motor of '{plant.robot.name}' turns with several",
+            fix="Use simulate",
+        )
+    drive = drive_rows(plant.robot, plant.parameters, own)
+    kept = steps // every + 1
+    q_out, qd_out = np.empty((len(start), kept * n)), np.empty((len(start), kept * n))
+    rollout_rows(
+        plant.tree,
+        plant.parameters,
+        drive,
+        checked(np.array([plant.offset, plant.stiffness, plant.rest]), (3, n), "joints", ModelError),
+        checked(np.array([plant.viscous, plant.coulomb, plant.width]), (3, None), "friction", ModelError),
+        plant.directions,
+        checked(start, (None, 2 * n), "start", ModelError),
+        checked(torques.reshape(len(torques), -1), (None, None), "tau", ModelError),
+        float(step),
+        int(every),
+        q_out,
+        qd_out,
+    )
+    t = np.arange(kept) * (step * every)
+    q_out, qd_out = q_out.reshape(-1, kept, n), qd_out.reshape(-1, kept, n)
+    lost = ~(np.isfinite(q_out).all(axis=2) & np.isfinite(qd_out).all(axis=2))
+    if kept > 1 and lost[:, 1].any():
+        first = int(np.argmax(lost[:, 1]))
+        found = weightless(plant.robot, plant.parameters, own, start[first, :n])
+        if "inertia to accelerate" in str(found):
+            raise found
+    q_out[lost], qd_out[lost] = np.nan, np.nan
+    diverged = np.where(lost.any(axis=1), t[np.argmax(lost, axis=1)], np.nan)
+    return Rollouts(t, q_out, qd_out, diverged, plant.friction_law)

@@ -12,7 +12,7 @@ import numpy as np
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
 from ident.robot import Robot
 from ident.robot.dh import MDHJoint, from_mdh
-from ident.spatial.inertia import from_com
+from ident.spatial.inertia import from_com, to_com
 
 RIGHT = np.pi / 2
 
@@ -40,15 +40,17 @@ def states(samples: int, joints: int, seed: int = 0) -> tuple[np.ndarray, np.nda
     return q, qd, qdd
 
 
-def pinocchio(robot: Robot) -> Any:
-    """Return the robot as a Pinocchio model."""
+def pinocchio(robot: Robot, parameters: np.ndarray | None = None) -> Any:
+    """Return the robot as a Pinocchio model, with bodies of parameters (n, 10) where given."""
     import pinocchio as pin
 
     found = pin.Model()
     found.gravity.linear = np.array(robot.gravity)
-    for joint in robot.joints:
+    for i, joint in enumerate(robot.joints):
         place = pin.SE3(np.array(joint.placement.rotation), np.array(joint.placement.position))
-        found.addJoint(joint.parent + 1, pin.JointModelRevoluteUnaligned(np.array(joint.axis)), place, joint.name)
+        k = found.addJoint(joint.parent + 1, pin.JointModelRevoluteUnaligned(np.array(joint.axis)), place, joint.name)
+        if parameters is not None:
+            found.appendBodyToJoint(k, pin.Inertia(*to_com(parameters[i])), pin.SE3.Identity())
     return found
 
 

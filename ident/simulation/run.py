@@ -1,0 +1,195 @@
+"""What both ways of simulating share: start, slope, limits, runaway, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
+from ident.errors import ModelError
+from ident.simulation.acceleration import accelerations, mass_matrices, require_inertia, singular
+from ident.simulation.plant import Plant
+from ident.simulation.simulation import Simulation
+from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
+
+#: Called with what is being done, how much of it is done, and how much there is.
+Tell = Callable[[str, int, int], None]
+
+#: No joint of a robot moves faster [rad/s; m/s]: a simulation that does is running away.
+RUNAWAY = 1e4
+
+#: A position this far beyond a limit [rad; m] is beyond it; rounding is not.
+BEYOND = 1e-9
+
+
+def silent(doing: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def start(
+    plant: Plant,
+    q: ArrayLike,
+    qd: ArrayLike,
+    torque: TorqueFunction | None,
+    span: tuple[float, float],
+    *,
+    period: float | None,
+    limits: bool,
+) -> tuple[Array, Drives]:
+    """Return the first state (2 n,) and the drives; ModelError for what cannot be simulated over the span [s]."""
+    first, last = span
+    n = plant.robot.n
+    state = np.concatenate([checked(q, (n,), "q", ModelError), checked(qd, (n,), "qd", ModelError)])
+    require_inertia(plant, state[None, :n])
+    for joint, x, (low, high) in zip(plant.robot.joints, state[:n], plant.limits.T, strict=True):
+        if limits and not low - BEYOND <= x <= high + BEYOND:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            raise ModelError(
+                f"joint '{joint.name}' starts at {x:g} {unit}, outside its limits {low:g} to {high:g} {unit}",
+                fix="Start inside, or set stop_at_limits=False",
+            )
+    if isinstance(torque, SampledTorque):
+        if torque.tau.shape[1] != n:
+            raise ModelError(f"the sampled torques have {torque.tau.shape[1]} columns, the robot has {n} joints")
+        if torque.t[0] > first or torque.t[-1] < last - 1e-9 * (last - first):
+            raise ModelError(
+                f"the sampled torques cover {torque.t[0]:g} s to {torque.t[-1]:g} s, "
+                f"the simulation {first:g} s to {last:g} s",
+                fix="Simulate a shorter time, or give torques for all of it",
+            )
+    drives = Drives(plant, no_torque if torque is None else torque, period)
+    drives.begin(first, state[:n].copy(), state[n:].copy())
+    return state, drives
+
+
+class Slope:
+    """dy/dt of the state y = (q, qd), for one state (2 n,) or several side by side (2 n, k)."""
+
+    def __init__(self, plant: Plant, drives: Drives) -> None:
+        self.plant, self.drives, self.evaluations = plant, drives, 0
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """Return dy/dt in the shape of y, NaN for a state that is not finite.
+
+        Raises Stop where a joint moves nothing, and what the drives raise.
+        """
+        n = self.plant.robot.n
+        rows = y.reshape(2 * n, -1).T
+        self.evaluations += len(rows)
+        if not np.isfinite(rows).all():  # a trial step of the solver that went too far: it will try a shorter one
+            return np.full(y.shape, np.nan)
+        q, qd = rows[:, :n].copy(), rows[:, n:].copy()
+        tau = np.array([self.drives(float(t), x, v) for x, v in zip(q, qd, strict=True)])
+        qdd = accelerations(self.plant, q, qd, tau)
+        if np.isnan(qdd).any() and np.abs(qd).max() < RUNAWAY:  # the state is no reason for it
+            at = q[np.isnan(qdd).any(axis=1)][:1]
+            raise Stop(f"{singular(self.plant, mass_matrices(self.plant, at)[0])} at t = {float(t):g} s")
+        return np.concatenate([qd, qdd], axis=1).T.reshape(y.shape)
+
+
+def runaway(plant: Plant, t: float, last: Array, y: Array) -> str | None:
+    """Return the reason to stop when a joint moves faster than any robot's, or is not finite, one step after last."""
+    n = plant.robot.n
+    if np.isfinite(y).all() and np.abs(y[n:]).max() < RUNAWAY:
+        return None
+    # Where nothing is finite any more, the joint that was fastest before.
+    j = int(np.argmax(np.abs(y[n:] if np.isfinite(y).all() else last[n:])))
+    joint, before, now = plant.robot.joints[j], float(last[n + j]), float(y[n + j])
+    unit = "rad/s" if joint.kind == "revolute" else "m/s"
+    return f"joint '{joint.name}' ran away: {before:.3g} {unit}, then {now:.3g} {unit} at t = {t:g} s"
+
+
+def limit_reached(
+    plant: Plant, t0: float, t1: float, state: Callable[[float], Array], points: int = 4
+) -> tuple[float, str] | None:
+    """Return when, between t0 and t1, a joint first reached a limit of its position, and the reason in words.
+
+    state(t) (2 n,): looked at `points` times, so that a joint that leaves and returns within a long step is seen.
+    """
+    from scipy.optimize import brentq
+
+    joints = plant.robot.joints
+    low, high = plant.limits + np.array([[-BEYOND], [BEYOND]])
+    before = t0
+    for t in np.linspace(t0, t1, points + 1)[1:]:
+        q = state(float(t))[: len(joints)]
+        found = []
+        for j in np.flatnonzero((q < low) | (q > high)):
+            side, limit = ("lower", joints[j].limits.lower) if q[j] < low[j] else ("upper", joints[j].limits.upper)
+
+            def over(x: float, j: int = int(j), limit: float = limit) -> float:
+                return float(state(x)[j]) - limit
+
+            crosses = over(before) * over(float(t)) < 0
+            at = float(brentq(over, before, float(t), xtol=1e-12)) if crosses else before
+            unit = "rad" if joints[j].kind == "revolute" else "m"
+            reason = f"joint '{joints[j].name}' reached its {side} limit {limit:g} {unit} at t = {at:.6g} s"
+            found.append((at, reason))
+        if found:
+            return min(found)
+        before = float(t)
+    return None
+
+
+def whole_ratio(a: float, b: float) -> int | None:
+    """Return a / b when it is a whole number up to rounding, else None."""
+    ratio = a / b
+    return round(ratio) if abs(ratio - round(ratio)) < 1e-6 and round(ratio) >= 1 else None
+
+
+def positive(value: float, name: str) -> float:
+    """Return value as a float; ModelError when it is not a positive time."""
+    if not 0 < value < np.inf:
+        raise ModelError(f"{name} must be a positive time [s], got {value}")
+    return float(value)
+
+
+def finished(
+    plant: Plant,
+    t: Array,
+    y: Array,
+    drives: Drives,
+    slope: Slope,
+    *,
+    stopped: str | None,
+    method: str,
+    state: Callable[[Array], Array] | None,
+) -> Simulation:
+    """Return the Simulation of states y (N, 2 n) at t (N,); state None: cubics between them."""
+    n = plant.robot.n
+    q, qd = y[:, :n].copy(), y[:, n:].copy()
+    tau = drives.along(t, q, qd)
+    qdd = accelerations(plant, q, qd, tau)
+    if state is None:
+        state = _cubic(t, y, np.concatenate([qd, qdd], axis=1))
+
+    def kept(a: Array) -> Array:
+        a.setflags(write=False)
+        return a
+
+    return Simulation(
+        plant=plant,
+        t=kept(t),
+        q=kept(q),
+        qd=kept(qd),
+        qdd=kept(qdd),
+        tau=kept(tau),
+        kinetic=kept(plant.kinetic(q, qd)),
+        potential=kept(plant.potential(q)),
+        stopped=stopped,
+        friction_law=plant.friction_law,
+        method=method,
+        evaluations=slope.evaluations,
+        state=state,
+    )
+
+
+def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
+    def state(at: Array) -> Array:
+        from scipy.interpolate import CubicHermiteSpline
+
+        return np.asarray(CubicHermiteSpline(t, y, slope)(at))
+
+    return state

@@ -1,0 +1,168 @@
+"""Simulation by SciPy's adaptive solvers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import ModelError, nearest
+from ident.simulation.acceleration import one_thread
+from ident.simulation.plant import Plant
+from ident.simulation.run import Slope, Tell, finished, limit_reached, positive, runaway, silent, start
+from ident.simulation.simulation import Simulation
+from ident.simulation.torques import SampledTorque, Stop, TorqueFunction, increasing
+
+METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+
+
+def simulate(
+    plant: Plant,
+    q: ArrayLike,
+    qd: ArrayLike,
+    times: ArrayLike,
+    torque: TorqueFunction | None = None,
+    *,
+    method: str | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-8,
+    control_period: float | None = None,
+    stop_at_limits: bool = True,
+    tell: Tell = silent,
+) -> Simulation:
+    """Return the motion from q, qd (n,) at times[0] on, at the times (N,) [s], under torque(t, q, qd) -> (n,) [N m; N].
+
+    torque: None for no drive; a SampledTorque; or any function, which must depend on its arguments alone unless a
+    control_period [s] is given: then it is asked once per period, in order, and its answer is held.
+    method: the name of one of SciPy's solvers; None takes DOP853 where there is no Coulomb friction, and the implicit
+    Radau where there is, for near standstill the tanh law is stiff. rtol, atol [rad, rad/s; m, m/s]: its tolerances.
+    The solver starts afresh wherever the torque has a kink or a jump. tell(doing, done, total) hears of the progress.
+
+    A simulation that reaches a joint limit (with stop_at_limits), runs away or cannot go on keeps what it has and says
+    why in `stopped`. Raises ModelError when arrays do not fit or are not finite, a joint moves nothing that has
+    inertia, the start is beyond a limit, or the torque function returns a wrong number of torques, with the time.
+    """
+    from scipy import integrate
+
+    t = increasing(times, "times")
+    name = method or ("Radau" if (plant.coulomb > 0).any() else "DOP853")
+    if name not in METHODS:
+        raise ModelError(f"'{name}' is no solver{nearest(name, METHODS)}", fix=f"It is one of {', '.join(METHODS)}")
+    for key, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not 0 < tolerance < 1:
+            raise ModelError(f"{key} must be between 0 and 1, got {tolerance}")
+    period = None if control_period is None else positive(control_period, "control_period")
+    span = (float(t[0]), float(t[-1]))
+    state, drives = start(plant, q, qd, torque, span, period=period, limits=stop_at_limits)
+    slope = Slope(plant, drives)
+    taken = _Taken(plant, t, state, stop_at_limits, tell)
+    try:
+        with one_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of solvers that give up: their message is kept
+            _solve(getattr(integrate, name), slope, taken, _breaks(t, torque, control_period), rtol, atol)
+    except Stop as cause:
+        taken.stop(cause.reason)
+    return finished(
+        plant,
+        *taken.samples(),
+        drives,
+        slope,
+        stopped=taken.stopped,
+        method=f"{name}, rtol {rtol:g}, atol {atol:g}",
+        state=taken.dense(),
+    )
+
+
+def _breaks(t: Array, torque: TorqueFunction | None, period: float | None) -> Array:
+    """Return the times between which the torque is smooth, the first and the last one included."""
+    inner = np.empty(0)
+    if period:
+        inner = t[0] + period * np.arange(1, int((t[-1] - t[0]) / period) + 1)
+    elif isinstance(torque, SampledTorque):
+        inner = torque.t
+    least = 1e-12 * (t[-1] - t[0])
+    return np.concatenate([t[:1], inner[(inner > t[0] + least) & (inner < t[-1] - least)], t[-1:]])
+
+
+def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Array, rtol: float, atol: float) -> None:
+    """Step from break to break until the end or until something stops the simulation."""
+    n = slope.plant.robot.n
+    step = None
+    for begin, end in zip(breaks[:-1].tolist(), breaks[1:].tolist(), strict=True):
+        if begin > breaks[0]:
+            slope.drives.sample(begin, taken.y[:n].copy(), taken.y[n:].copy())
+        first = None if step is None else min(step, end - begin)
+        run = solver(slope, begin, taken.y, end, rtol=rtol, atol=atol, vectorized=True, first_step=first)
+        while run.status == "running":
+            message = run.step()
+            if run.status == "failed":
+                taken.stop(_gave_up(slope, run.t, taken.y, message))
+                return
+            taken.add(run.t_old, run.t, run.y, run.dense_output())
+            if taken.stopped:
+                return
+        step = getattr(run, "h_abs", None)  # what the solver would have tried next; LSODA does not say
+
+
+def _gave_up(slope: Slope, t: float, y: Array, message: str) -> str:
+    n = slope.plant.robot.n
+    j = int(np.argmax(np.abs(np.nan_to_num(slope(t, y)[n:], nan=np.inf))))
+    why = (message or "no reason given").rstrip(".").lower()
+    return f"the solver gave up at t = {t:g} s, where joint '{slope.plant.robot.joint_names[j]}' moves hardest: {why}"
+
+
+class _Taken:
+    """The steps taken so far: samples at the wanted times, and the interpolants in between."""
+
+    def __init__(self, plant: Plant, times: Array, y: Array, limits: bool, tell: Tell) -> None:
+        self.plant, self.times, self.tell = plant, times, tell
+        self.limits = limits and bool(np.isfinite(plant.limits).any())
+        self.t, self.y = float(times[0]), y
+        self.rows: list[Array] = [y]
+        self.ends = [self.t]
+        self.pieces: list[Any] = []
+        self.stopped: str | None = None
+
+    def add(self, t0: float, t1: float, y: Array, dense: Any) -> None:
+        """Take a step that the solver accepted, up to a limit if one lies in it."""
+        reason = runaway(self.plant, t1, self.y, y)
+        if reason is not None:
+            self.stop(reason)
+            return
+        hit = limit_reached(self.plant, t0, t1, dense) if self.limits else None
+        if hit is not None:
+            t1, self.stopped = max(hit[0], t0), hit[1]
+            y = dense(t1)
+        if t1 > self.ends[-1]:
+            self.ends.append(t1)
+            self.pieces.append(dense)
+        done = len(self.rows)
+        for time in self.times[done : np.searchsorted(self.times, t1, "right")]:
+            self.rows.append(y if time == t1 else dense(time))
+        self.t, self.y = t1, y
+        if len(self.rows) > done:
+            self.tell("simulating", len(self.rows), len(self.times))
+
+    def stop(self, reason: str) -> None:
+        """End the simulation here."""
+        self.stopped = reason
+
+    def samples(self) -> tuple[Array, Array]:
+        """Return the times reached and their states, the last one being where the simulation stopped."""
+        t, y = self.times[: len(self.rows)], np.array(self.rows)
+        if self.stopped and self.t > t[-1]:
+            t, y = np.append(t, self.t), np.concatenate([y, self.y[None]])
+        return t, y
+
+    def dense(self) -> Callable[[Array], Array] | None:
+        """Return the state (M, 2 n) as a function of times (M,)."""
+        from scipy.integrate import OdeSolution
+
+        if not self.pieces:
+            return None
+        solution = OdeSolution(self.ends, self.pieces)
+        return lambda at: np.asarray(solution(at)).T

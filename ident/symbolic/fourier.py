@@ -1,7 +1,7 @@
 """Sums of products of symbols and Fourier modes of the joint angles, in which closed forms are worked out.
 
-A term is c * x^a y^b .. * exp(i (k1 q1 + k2 q2 + ..)). Every polynomial in symbols, sines and cosines has one such form,
-so equal things cancel and cos(q3 + q4) appears by itself where joints are parallel.
+A term is c * x^a y^b .. * exp(i (k1 q1 + k2 q2 + ..)). Every polynomial in symbols, sines and cosines has one such
+form, so equal things cancel and cos(q3 + q4) appears by itself where joints are parallel.
 """
 
 from __future__ import annotations
@@ -106,10 +106,9 @@ class Ring(NamedTuple):
         """Return q (n,)."""
         return np.array([Angle(i) if turns else _symbol(i) for i, turns in enumerate(self.revolute)], dtype=object)
 
-    def symbols(self, start: int = 0, stop: int | None = None) -> Objects:
-        """Return the other symbols from `start` to `stop`."""
-        n = len(self.revolute)
-        return np.array([_symbol(n + k) for k in range(len(self.others))[start:stop]], dtype=object)
+    def symbols(self) -> Objects:
+        """Return the other symbols."""
+        return np.array([_symbol(len(self.revolute) + k) for k in range(len(self.others))], dtype=object)
 
     def exponents(self, key: int) -> list[int]:
         """Return the frequencies and exponents of a term."""

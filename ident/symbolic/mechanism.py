@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +30,11 @@ def tidy(x: float, scale: float = 1.0) -> float:
     """Return x without the digits that rounding left: 0 below 1e-15 of scale, 0.3 for 0.1 + 0.2."""
     if abs(x) < 0.1 * _ROUNDING * scale:
         return 0.0
-    short = float(f"{x:.15g}")
-    return short if len(f"{abs(short):.15e}".split("e")[0].rstrip("0")) <= 14 else float(x)
+    short = float(f"{x:.13g}")
+    return short if abs(short - x) <= 2.0 * math.ulp(x) else float(x)
 
 
-def _each(function: object, values: ArrayLike) -> Objects:
+def _each(function: Callable[[float], float], values: ArrayLike) -> Objects:
     return np.asarray(np.vectorize(function, otypes=[object])(np.asarray(values, dtype=float)))
 
 

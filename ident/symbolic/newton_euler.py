@@ -62,8 +62,8 @@ def _outward(
 ) -> tuple[list[tuple[Objects, Objects]], list[tuple[Objects, ...]]]:
     """Return each link's pose in its parent, and its rates w, wd, B, a in its own frame.
 
-    w, wd: angular velocity and acceleration; B = [wd x] + [w x]^2, so that B r is the acceleration of a point r of the link beyond the
-    acceleration a of its origin; the base accelerates upwards in place of gravity.
+    w, wd: angular velocity and acceleration; B = [wd x] + [w x]^2, so that a + B r is the acceleration of a point r of
+    the link, a that of its origin; the base accelerates upwards in place of gravity.
     """
     poses = [arm.placed(i, q) for i in range(arm.n)]
     rates: list[tuple[Objects, ...]] = []

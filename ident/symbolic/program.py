@@ -30,10 +30,15 @@ class Program:
     output: str
     entries: Objects
 
+    @property
+    def flat(self) -> list[Scalar]:
+        """The output's entries, row by row."""
+        return list(self.entries.ravel())
+
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """All that must be evaluated, in order."""
-        return tuple(needed(list(self.entries.flat)))
+        return tuple(needed(self.flat))
 
     @property
     def operations(self) -> dict[str, int]:
@@ -54,7 +59,7 @@ class Program:
     @cached_property
     def assignments(self) -> tuple[tuple[str, Node], ...]:
         """Name and node of every line: sines and cosines, what is used twice, and what would make a line too long."""
-        uses = Counter(x.index for x in self.entries.flat if isinstance(x, Node))
+        uses = Counter(x.index for x in self.flat if isinstance(x, Node))
         for node in reversed(self.nodes):  # a sign gets no line, so what it turns is used as often as the sign is
             for a in node.args:
                 if isinstance(a, Node):
@@ -80,7 +85,7 @@ class Program:
         """Return the assignments as (name, expression) and the outputs' expressions, row by row, written in a style."""
         names = {node.index: style.name(name) for name, node in self.assignments}
         body = [(names[node.index], style.operation(node, names)) for _, node in self.assignments]
-        return body, [style.expression(x, names)[0] for x in self.entries.flat]
+        return body, [style.expression(x, names)[0] for x in self.flat]
 
     def evaluate(self, **arrays: ArrayLike) -> Array:
         """Return the output (N, *shape) for inputs (N, k) or, the same for all samples, (1, k).
@@ -106,7 +111,7 @@ class Program:
             a = [value(x) for x in node.args]
             found[node.index] = values[node.label] if node.op == "input" else _EVALUATE[node.op](*a)
         out = np.empty((samples, self.entries.size))
-        for k, x in enumerate(self.entries.flat):
+        for k, x in enumerate(self.flat):
             out[:, k] = value(x)
         return out.reshape(samples, *self.entries.shape)
 
@@ -158,9 +163,7 @@ class Style:
                 return self.call(node.op, a)
 
 
-def traced(
-    name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects]
-) -> Program:
+def traced(name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects]) -> Program:
     """Return the program of a formula that takes arrays of nodes by the inputs' names."""
     tape = Tape()
     arrays = {array: tape.inputs(labels) for array, labels in inputs.items()}

@@ -110,7 +110,7 @@ class Tape:
         if isinstance(a, Node) and not isinstance(b, Node):
             a, b = b, a
         if not isinstance(b, Node):
-            return float(a * b)  # type: ignore[arg-type, operator]
+            return float(a * b)  # type: ignore[arg-type]
         if not isinstance(a, Node):
             factor, b = _scaled(b)
             factor *= a

@@ -1,0 +1,294 @@
+"""D(q), C(q, qd), g(q) and the regressor as sympy expressions, for robots small enough to be read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import checked
+from ident.errors import ModelError
+from ident.regression.base import BaseParameters
+from ident.robot.robot import Robot
+from ident.symbolic import lagrange
+from ident.symbolic.fourier import Fourier, Ring
+from ident.symbolic.mechanism import Mechanism, mechanism, tidy, zeros
+from ident.symbolic.names import joint_names, parameter_names
+from ident.symbolic.tape import Objects
+
+_NOTHING = 1e-13  # of the largest coefficient beside it
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """D (n, n), the Christoffel symbols c_ijk (n, n, n) and g (n,) as sums in `ring`."""
+
+    ring: Ring
+    groups: tuple[int, ...]
+    D: Objects
+    christoffel: Objects
+    g: Objects
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """The equations of motion D(q) qdd + C(q, qd) qd + g(q) = tau = Y(q, qd, qdd) theta, as sympy matrices.
+
+    Symbols are q1 .., qd1 .., qdd1 .. and the standard parameters `theta` (10 n), such as link2_hx for `link2.hx`.
+    C is that of the Christoffel symbols. Every entry is a sum of products, with sin(q2 + q3) where axes are parallel.
+    """
+
+    theta_names: tuple[str, ...]
+    arm: Mechanism = field(repr=False)
+    terms: Terms = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.arm.n
+
+    @cached_property
+    def q(self) -> Any:
+        """Joint positions (n, 1) [rad or m]."""
+        return _column(joint_names("q", self.n))
+
+    @cached_property
+    def qd(self) -> Any:
+        """Joint velocities (n, 1)."""
+        return _column(joint_names("qd", self.n))
+
+    @cached_property
+    def qdd(self) -> Any:
+        """Joint accelerations (n, 1)."""
+        return _column(joint_names("qdd", self.n))
+
+    @cached_property
+    def theta(self) -> Any:
+        """Standard parameters (10 n, 1) as symbols, also where D, C and g hold numbers."""
+        return _column(self.theta_names)
+
+    @cached_property
+    def D(self) -> Any:
+        """Mass matrix (n, n) [kg m^2; kg m and kg where joints slide]."""
+        return self._matrix(self.terms.D)
+
+    @cached_property
+    def C(self) -> Any:
+        """Coriolis matrix (n, n) of the Christoffel symbols: C_ij = sum_k c_ijk(q) qd_k, dD/dt - 2 C is skew."""
+        import sympy
+
+        write = Writer(self.terms.ring, self.terms.groups)
+        found = [
+            [
+                sympy.Add(*(term * self.qd[k] for k, x in enumerate(row) for term in write.terms(x)))
+                for row in self.terms.christoffel[i]
+            ]
+            for i in range(self.n)
+        ]
+        return sympy.ImmutableMatrix(found)
+
+    @cached_property
+    def g(self) -> Any:
+        """Torque (n, 1) that holds the arm still [N m; N]."""
+        return self._matrix(self.terms.g[:, None])
+
+    @cached_property
+    def Y(self) -> Any:
+        """Regressor (n, 10 n): the derivative of tau by theta. Raises ModelError when it has too many terms."""
+        import sympy
+
+        n, ring = self.n, self.terms.ring
+        linear = derive(self.arm, ring, ring.symbols()[-10 * n :].reshape(n, 10))
+        write = Writer(linear.ring, linear.groups)
+        columns: list[list[list[Any]]] = [[[] for _ in range(10 * n)] for _ in range(n)]
+        rates: list[tuple[Objects, tuple[int, ...], Any]] = [(linear.g, (), sympy.Integer(1))]
+        rates += [(linear.D, (j,), self.qdd[j]) for j in range(n)]
+        for j, k in itertools.combinations_with_replacement(range(n), 2):
+            rates.append((linear.christoffel, (j, k), (2 if j < k else 1) * self.qd[j] * self.qd[k]))
+        for i in range(n):
+            for array, index, motion in rates:
+                for p, part in _by_parameter(linear.ring, array[(i, *index)], 10 * n):
+                    columns[i][p] += [term * motion for term in write.terms(part)]
+        return sympy.ImmutableMatrix([[sympy.Add(*terms) for terms in row] for row in columns])
+
+    def base_regressor(self, base: BaseParameters) -> Any:
+        """Return Y_b (n, b) with tau = Y_b phi, phi = `base_parameters(base)`.
+
+        base: of `Model(robot)` without joint terms. Raises ModelError when it is of another model.
+        """
+        self._require(base)
+        return self.Y[:, list(base.kept)]
+
+    def base_parameters(self, base: BaseParameters) -> Any:
+        """Return phi (b, 1) = K theta as sums of standard parameters. Raises ModelError as `base_regressor`."""
+        import sympy
+
+        self._require(base)
+        rows = [[exact(float(c)) for c in row] for row in base.K]
+        return sympy.ImmutableMatrix(rows) * self.theta
+
+    def _require(self, base: BaseParameters) -> None:
+        if len(base.standard) != len(self.theta_names):
+            raise ModelError(
+                f"the base parameters are of a model with {len(base.standard)} parameters, "
+                f"the closed form has {len(self.theta_names)}",
+                fix="Take those of Model(robot), without joint terms",
+            )
+
+    def _matrix(self, entries: Objects) -> Any:
+        import sympy
+
+        write = Writer(self.terms.ring, self.terms.groups)
+        return sympy.ImmutableMatrix([[sympy.Add(*write.terms(x)) for x in row] for row in entries])
+
+
+def closed_form(robot: Robot, parameters: ArrayLike | None = None) -> ClosedForm:
+    """Return the equations of motion of a robot in closed form.
+
+    parameters (n, 10): numbers to put in; without them they are symbols. Numbers of the geometry are made tidy:
+    cos(pi/2) is 0, cosines of multiples of pi/12 are exact, lengths are those given.
+    Raises ModelError when parameters do not fit or an expression has more terms than anyone reads.
+    """
+    numbers = None if parameters is None else checked(parameters, (robot.n, 10), "parameters", ModelError)
+    names = parameter_names(robot)
+    arm = mechanism(robot)
+    ring = Ring(arm.revolute, names)
+    try:
+        terms = derive(arm, ring, ring.symbols().reshape(-1, 10) if numbers is None else numbers.astype(object))
+    except ModelError as cause:
+        raise ModelError(f"robot '{robot.name}': {cause.problem}", fix=cause.fix) from cause
+    return ClosedForm(names, arm, terms)
+
+
+def derive(arm: Mechanism, ring: Ring, theta: Objects) -> Terms:
+    """Return D, c and g by Lagrange's equations; theta (n, 10) numbers or sums of `ring`.
+
+    D_ij = d^2K / dqd_i dqd_j, c_ijk = (dD_ij/dq_k + dD_ik/dq_j - dD_jk/dq_i) / 2, g_i = dP/dq_i.
+    """
+    n = arm.n
+    q = ring.joints()
+    D, c, g = zeros(n, n), zeros(n, n, n), zeros(n)
+    for p, columns in enumerate(lagrange.jacobians(arm, q)):
+        for i, j in itertools.combinations_with_replacement(sorted(columns), 2):
+            D[i, j] = D[j, i] = D[i, j] + lagrange.twice_kinetic(theta[p], columns[i], columns[j])
+    slopes = zeros(n, n, n)  # dD_ij/dq_k
+    for i, j, k in itertools.product(range(n), repeat=3):
+        slopes[i, j, k] = _derivative(ring, D[i, j], k) if i <= j else slopes[j, i, k]
+    for i, j, k in itertools.product(range(n), repeat=3):
+        c[i, j, k] = 0.5 * (slopes[i, j, k] + slopes[i, k, j] - slopes[j, k, i]) if j <= k else c[i, k, j]
+    P = lagrange.potential_energy(arm, theta, q)
+    g[:] = [_derivative(ring, P, i) for i in range(n)]
+    return Terms(ring, _parallel(arm), D, c, g)
+
+
+def _derivative(ring: Ring, x: Any, joint: int) -> Any:
+    return ring.derivative(x, joint) if isinstance(x, Fourier) else 0.0
+
+
+def _by_parameter(ring: Ring, x: Any, parameters: int) -> list[tuple[int, Fourier]]:
+    """Return the factor of each standard parameter, the ring's last symbols, in a sum that is linear in them."""
+    parts: dict[int, dict[int, complex]] = {}
+    first = ring.size - parameters
+    for key, c in x.terms.items() if isinstance(x, Fourier) else ():
+        (place,) = (k for k, e in enumerate(ring.exponents(key)[first:]) if e)
+        parts.setdefault(place, {})[key - (1 << (8 * (first + place)))] = c
+    return [(p, Fourier(terms)) for p, terms in parts.items()]
+
+
+def _parallel(arm: Mechanism) -> tuple[int, ...]:
+    """Return of each joint the first joint of the chain of parallel revolute joints that it ends."""
+    groups: list[int] = []
+    for i in range(arm.n):
+        groups.append(i)
+        axis, above = arm.rotations[i] @ arm.axes[i], arm.parents[i]
+        while above >= 0 and not arm.revolute[above]:
+            axis, above = arm.rotations[above] @ axis, arm.parents[above]
+        if above >= 0 and arm.revolute[i] and np.abs(np.abs(axis @ arm.axes[above]) - 1.0) < 1e-14:
+            groups[i] = groups[above]
+    return tuple(groups)
+
+
+class Writer:
+    """Writes sums as sympy terms: products of modes of joint angles, of one sine or cosine per set of parallel axes."""
+
+    def __init__(self, ring: Ring, groups: tuple[int, ...]) -> None:
+        import sympy
+
+        self.ring, self.groups = ring, groups
+        self.q = sympy.symbols(joint_names("q", len(groups)))
+        self.others = sympy.symbols(ring.others)
+        self._modes: dict[tuple[bool, tuple[int, ...]], Any] = {}
+
+    def terms(self, x: Fourier | float) -> list[Any]:
+        """Return the terms of a sum."""
+        import sympy
+
+        if not isinstance(x, Fourier):
+            return [exact(float(x))] if x else []
+        n = len(self.groups)
+        found: dict[tuple[tuple[int, ...], tuple[tuple[bool, tuple[int, ...]], ...]], float] = {}
+        for key, c in x.terms.items():
+            exponents = self.ring.exponents(key)
+            powers = [0 if turns else e for turns, e in zip(self.ring.revolute, exponents, strict=False)] + exponents[
+                n:
+            ]
+            waves: list[tuple[tuple[int, ...], int]] = []
+            for group in sorted(set(self.groups)):
+                k = tuple(
+                    e if turns and g == group else 0
+                    for e, turns, g in zip(exponents, self.ring.revolute, self.groups, strict=False)
+                )
+                if any(k):
+                    sign = 1 if next(e for e in k if e) > 0 else -1
+                    waves.append((tuple(sign * e for e in k), sign))
+            for sines in itertools.product((False, True), repeat=len(waves)):  # e^ix = cos x + i sin x
+                factor = c
+                for is_sine, (_, sign) in zip(sines, waves, strict=True):
+                    factor *= 1j * sign if is_sine else 1.0
+                if factor.real:  # the imaginary parts of all terms cancel
+                    modes = tuple((is_sine, k) for is_sine, (k, _) in zip(sines, waves, strict=True))
+                    place = (tuple(powers), modes)
+                    found[place] = found.get(place, 0.0) + factor.real
+        largest = max(map(abs, found.values()), default=0.0)
+        return [
+            sympy.Mul(
+                exact(c),
+                *(s**e for s, e in zip([*self.q, *self.others], powers, strict=True) if e),
+                *(self._mode(*mode) for mode in modes),
+            )
+            for (powers, modes), c in found.items()
+            if abs(c) > _NOTHING * largest
+        ]
+
+    def _mode(self, is_sine: bool, k: tuple[int, ...]) -> Any:
+        import sympy
+
+        known = self._modes.get((is_sine, k))
+        if known is None:
+            angle = sympy.Add(*(e * q for e, q in zip(k, self.q, strict=True)))
+            known = self._modes[is_sine, k] = sympy.sin(angle) if is_sine else sympy.cos(angle)
+        return known
+
+
+def exact(c: float) -> Any:
+    """Return c as a fraction or a root of one where the small numbers of formulas give it, or else as a decimal."""
+    import sympy
+
+    for value, root in ((c, False), (math.copysign(c * c, c), True)):
+        near = Fraction(value).limit_denominator(24)
+        if near.denominator % 5 and near.denominator % 7 and abs(float(near) - value) <= 2e-15 * abs(value):
+            size = sympy.Rational(abs(near.numerator), near.denominator)
+            return int(math.copysign(1, c)) * (sympy.sqrt(size) if root else size)
+    return sympy.Float(repr(tidy(c)))
+
+
+def _column(names: tuple[str, ...]) -> Any:
+    import sympy
+
+    return sympy.ImmutableMatrix(sympy.symbols(names))

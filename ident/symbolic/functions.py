@@ -1,0 +1,75 @@
+"""The functions that generated code offers, each as a program."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import checked
+from ident.errors import ModelError
+from ident.model.model import Model
+from ident.regression.base import base_parameters
+from ident.robot.robot import Robot
+from ident.symbolic import newton_euler, pseudo_inertia
+from ident.symbolic.mechanism import mechanism
+from ident.symbolic.names import joint_names, parameter_names
+from ident.symbolic.program import Program, traced
+from ident.symbolic.tape import Objects
+
+#: What each returns, for the comments of generated code.
+MEANING = {
+    "inverse_dynamics": "joint torques [N m; N] of the motion q, qd, qdd",
+    "regressor": "tau = Y theta, theta the standard parameters",
+    "base_regressor": "tau = Y phi, phi the base parameters",
+    "mass_matrix": "tau = D qdd + C qd + g",
+    "coriolis_matrix": "that of the Christoffel symbols, with dD/dt - 2 C skew",
+    "gravity": "the torques that hold the arm still",
+}
+
+
+def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Program, ...]:
+    """Return the programs of inverse dynamics, regressor, base regressor, mass matrix, Coriolis matrix and gravity.
+
+    Inputs are q, qd, qdd (n) as far as they are needed and, without `parameters`, theta (10 n), the standard
+    parameters in their usual order; with parameters (n, 10) their numbers are worked in. Inverse dynamics and regressor
+    are recursive Newton-Euler, the matrices sums of traces. Raises ModelError when parameters do not fit.
+    """
+    n, arm = robot.n, mechanism(robot)
+    q, qd, qdd = ({letter: joint_names(letter, n)} for letter in ("q", "qd", "qdd"))
+    if parameters is None:
+        theta = {"theta": parameter_names(robot)}
+        numbers = None
+    else:
+        theta = {}
+        numbers = checked(parameters, (n, 10), "parameters", ModelError).astype(object)
+
+    def bodies(given: Objects | None) -> Objects:
+        return numbers if given is None else given.reshape(n, 10)  # type: ignore[return-value]
+
+    kept = list(base_parameters(Model(robot)).kept)
+    motion = q | qd | qdd
+    return (
+        traced(
+            "inverse_dynamics",
+            motion | theta,
+            "tau",
+            lambda q, qd, qdd, theta=None: newton_euler.inverse_dynamics(arm, bodies(theta), q, qd, qdd),
+        ),
+        traced("regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)),
+        traced("base_regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)[:, kept]),
+        traced("mass_matrix", q | theta, "D", lambda q, theta=None: pseudo_inertia.mass_matrix(arm, bodies(theta), q)),
+        traced(
+            "coriolis_matrix",
+            q | qd | theta,
+            "C",
+            lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, bodies(theta), q, qd),
+        ),
+        traced("gravity", q | theta, "g", lambda q, theta=None: pseudo_inertia.gravity(arm, bodies(theta), q)),
+    )
+
+
+def places(program: Program) -> list[tuple[int, ...]]:
+    """Return the index of each entry, row by row."""
+    return list(itertools.product(*map(range, np.shape(program.entries))))

@@ -1,0 +1,140 @@
+"""LaTeX: the entries of D, C and g, or the assignments that lead to them where the entries are too long to read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ident.errors import InputError, ModelError
+from ident.files import write_whole
+from ident.robot.robot import Robot
+from ident.spatial.inertia import INERTIAL
+from ident.symbolic.closed_form import ClosedForm, closed_form
+from ident.symbolic.functions import functions, places
+from ident.symbolic.names import identifier, parameter_names
+from ident.symbolic.program import Program, Style
+
+_READABLE = 4000  # terms of D, C and g together
+_TERMS_A_LINE = 3
+
+
+def write_latex(path: str | Path, robot: Robot | ClosedForm, parameters: ArrayLike | None = None) -> Path:
+    r"""Write a LaTeX document (amsmath) with D, C and g of a robot, or of a closed form such as `planar(3)`.
+
+    Symbols are q_i, \dot q_i and, without `parameters` (n, 10), m_i, h_{ix} = m_i c_{ix}, I_{ixx} of link i. A robot
+    whose closed form has more than 4000 terms is written as assignments, sines s_i and cosines c_i first.
+    Raises ModelError when parameters do not fit, InputError when the path does not end in .tex, cannot be written to,
+    or parameters are given beside a closed form.
+    """
+    path = Path(path)
+    if path.suffix != ".tex":
+        raise InputError(f"a LaTeX document ends in .tex, not in '{path.suffix}'", file=path)
+    if isinstance(robot, ClosedForm):
+        if parameters is not None:
+            raise InputError("a closed form has its parameters already", fix="Give parameters to closed_form")
+        title, body = f"{robot.n} joints", _entries(robot)
+    else:
+        name = identifier(robot.name, "robot").replace("_", r"\_")
+        title = rf"{name}, {robot.n} joints"
+        body = _robot(robot, parameters)
+    text = "\n".join(
+        [
+            r"\documentclass{article}",
+            r"\usepackage[margin=2cm]{geometry}",
+            r"\usepackage{amsmath}",
+            r"\allowdisplaybreaks",
+            r"\begin{document}",
+            rf"\section*{{Equations of motion of {title}}}",
+            r"\[ D(q)\,\ddot q + C(q,\dot q)\,\dot q + g(q) = \tau \]",
+            *body,
+            r"\end{document}",
+            "",
+        ]
+    )
+    return write_whole(path, text)
+
+
+def _robot(robot: Robot, parameters: ArrayLike | None) -> list[str]:
+    programs = functions(robot, parameters)  # first, for what it says of wrong parameters
+    try:
+        form = closed_form(robot, parameters)
+        if _count(form) <= _READABLE:
+            return _entries(form)
+    except ModelError:  # too large
+        pass
+    symbols = _symbols(robot.n, parameter_names(robot))
+    return [
+        line
+        for program in programs
+        if program.name in ("mass_matrix", "coriolis_matrix", "gravity")
+        for line in _assignments(program, symbols)
+    ]
+
+
+def _count(form: ClosedForm) -> int:
+    return sum(len(x.args) if x.is_Add else 1 for matrix in (form.D, form.C, form.g) for x in matrix)
+
+
+def _symbols(n: int, parameters: tuple[str, ...]) -> dict[str, str]:
+    """Return how each symbol is printed; links are numbered, whatever their names are."""
+    joints = {f"{letter}{i}": rf"{dots}_{{{i}}}" for i in range(1, n + 1) for letter, dots in _DOTS.items()}
+    parts = [(i, part[0], part[1:]) for i in range(1, n + 1) for part in INERTIAL]
+    return joints | {name: f"{letter}_{{{i}{axes}}}" for name, (i, letter, axes) in zip(parameters, parts, strict=True)}
+
+
+_DOTS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}"}
+
+
+def _entries(form: ClosedForm) -> list[str]:
+    n, symbols = form.n, _symbols(form.n, form.theta_names)
+    pairs = list(itertools.product(range(n), repeat=2))
+    return [
+        r"\subsection*{Mass matrix, $D_{ji} = D_{ij}$}",
+        *(_entry(f"D_{{{_index(i, j)}}}", form.D[i, j], symbols) for i, j in pairs if i <= j),
+        r"\subsection*{Coriolis matrix}",
+        *(_entry(f"C_{{{_index(i, j)}}}", form.C[i, j], symbols) for i, j in pairs),
+        r"\subsection*{Gravity}",
+        *(_entry(f"g_{{{i + 1}}}", form.g[i], symbols) for i in range(n)),
+    ]
+
+
+def _entry(name: str, x: Any, symbols: Mapping[str, str]) -> str:
+    """Return one entry as an equation, a few terms in a line."""
+    import sympy
+
+    names = {s: symbols[s.name] for s in x.free_symbols if s.name in symbols}
+    terms = [sympy.latex(term, symbol_names=names) for term in x.as_ordered_terms()]
+    signed = [terms[0], *(f"- {t[1:].lstrip()}" if t.startswith("-") else f"+ {t}" for t in terms[1:])]
+    lines = [" ".join(signed[k : k + _TERMS_A_LINE]) for k in range(0, len(signed), _TERMS_A_LINE)]
+    return "\\begin{align*}\n" + f"{name} ={{}}& " + " \\\\\n& ".join(lines) + "\n\\end{align*}"
+
+
+def _assignments(program: Program, symbols: Mapping[str, str]) -> list[str]:
+    def name(text: str) -> str:
+        return symbols.get(text) or re.sub(r"^([a-z])(\d+)$", r"\1_{\2}", text)
+
+    def number(x: float) -> str:
+        mantissa, _, exponent = repr(x).partition("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+    style = Style(name, number, r"\,", lambda function, argument: rf"\{function} {argument}")
+    body, entries = program.lines(style)
+    lines = [f"{left} &= {right}" for left, right in body]
+    for place, entry in zip(places(program), entries, strict=True):
+        if program.name != "mass_matrix" or place[0] <= place[1]:
+            lines.append(f"{program.output}_{{{_index(*place)}}} &= {entry}")
+    title = {"mass_matrix": "Mass matrix, $D_{ji} = D_{ij}$", "coriolis_matrix": "Coriolis matrix"}
+    return [
+        rf"\subsection*{{{title.get(program.name, 'Gravity')}}}",
+        "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}",
+    ]
+
+
+def _index(*place: int) -> str:
+    """Return the place of an entry, counted from 1; a comma where it could be read wrongly."""
+    return ("," if max(place) > 8 else "").join(str(k + 1) for k in place)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.regression.regression import Regression, squared_residuals, weighted_factor
+from ident.regression.regression import Regression, squared_residuals, weighted_rows
 
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -63,13 +63,13 @@ def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covaria
     sigma = np.asarray(sigma, dtype=np.float64)
     phi = np.asarray(phi, dtype=np.float64)
     scale, _, determined = _information(regression.factor(sigma))
-    factors = [weighted_factor(regression, s.factors, sigma) for s in regression.segments]
-    grams = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] / scale) for f in factors])
-    scores = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] @ phi - f[:, -1]) for f in factors])
+    rows = [weighted_rows(regression, s.factors, sigma) for s in regression.segments]
+    grams = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] / scale) for f in rows])
+    scores = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] @ phi - f[:, -1]) for f in rows])
     scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
     total = grams.sum(axis=0)
-    changes = np.array([np.linalg.pinv(total - h, hermitian=True) @ g for h, g in zip(grams, scores, strict=True)])
-    G = len(factors)
+    changes = _solved(total - grams, scores)
+    G = len(rows)
     matrix = (G - 1) / G * changes.T @ changes / np.outer(scale, scale)
     return Covariance("cluster-by-segment", _masked(matrix, determined), G - 1, G)
 
@@ -102,6 +102,16 @@ def _information(factor: Array) -> tuple[Array, Array, np.ndarray]:
     inverse = (vt[good].T / s[good] ** 2) @ vt[good]
     determined = np.linalg.norm(vt[~good], axis=0) < 1e-6
     return scale, inverse, determined
+
+
+def _solved(grams: Array, scores: Array) -> Array:
+    """Return H_s^-1 g_s (G, b), by pseudo-inverses (six times slower) where some H_s is singular to rounding."""
+    try:
+        if np.linalg.cholesky(grams).diagonal(axis1=1, axis2=2).min() > 1e-6:
+            return np.asarray(np.linalg.solve(grams, scores[..., None])[..., 0])
+    except np.linalg.LinAlgError:  # a segment without which something is not determined
+        pass
+    return np.asarray((np.linalg.pinv(grams, hermitian=True) @ scores[..., None])[..., 0])
 
 
 def _masked(matrix: Array, determined: np.ndarray) -> Array:

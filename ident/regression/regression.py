@@ -109,6 +109,11 @@ class Regression:
 
 def weighted_factor(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
     """Return the common R (b + 1, b + 1) of per-joint factors, each divided by its sigma (n,)."""
+    return r_factor(weighted_rows(regression, factors, sigma))
+
+
+def weighted_rows(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
+    """Return per-joint factors stacked as rows (k, b + 1), each divided by its sigma (n,)."""
     b = len(regression.base.names)
     sigma = frozen(sigma, (regression.n_joints,), "sigma", RegressionError)
     if not (sigma > 0).all():
@@ -118,7 +123,7 @@ def weighted_factor(regression: Regression, factors: tuple[Array, ...], sigma: A
     for j, r in enumerate(factors):
         stacked[row : row + len(r), [*regression.parameters[j], b]] = r / sigma[j]
         row += len(r)
-    return r_factor(stacked)
+    return stacked
 
 
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:

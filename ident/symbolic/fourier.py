@@ -16,7 +16,7 @@ from ident.symbolic.tape import Objects
 _BITS = 8  # an exponent or a frequency lies between -128 and 127
 _HALF = 1 << (_BITS - 1)
 _CANCELLED = 4.0 * float(np.finfo(float).eps)
-LARGEST = 20_000  # terms of one sum
+LARGEST = 5_000  # terms of one sum
 
 
 class Fourier:

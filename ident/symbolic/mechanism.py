@@ -14,8 +14,8 @@ from ident.symbolic.tape import Objects
 
 #: Sines and cosines of multiples of pi/12, and the direction cosine of a cube's diagonal.
 _EXACT = np.array(
-    [0.0, 0.5, 1.0, math.sqrt(0.5), math.sqrt(0.75), math.sqrt(1 / 3), math.sqrt(2 / 3)]
-    + [(math.sqrt(6) + sign * math.sqrt(2)) / 4 for sign in (-1, 1)]
+    [0.0, 0.25881904510252074, 0.5, math.sqrt(0.5), math.sqrt(0.75), 0.9659258262890683, 1.0]
+    + [math.sqrt(1 / 3), math.sqrt(2 / 3)]
 )
 _ROUNDING = 1e-14
 

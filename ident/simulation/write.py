@@ -1,0 +1,80 @@
+"""A simulation as a table, and the manifest by which `ident.logs` reads the table as a log."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.errors import InputError
+from ident.files import write_whole
+from ident.robot.robot import Joint
+from ident.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Unit of each quantity, for a revolute and for a prismatic joint.
+UNITS = {
+    "q": ("rad", "m"),
+    "qd": ("rad/s", "m/s"),
+    "qdd": ("rad/s^2", "m/s^2"),
+    "tau": ("N m", "N"),
+}
+
+
+def _unit(quantity: str, joint: Joint) -> str:
+    return UNITS[quantity][joint.kind == "prismatic"]
+
+
+def _columns(simulation: Simulation, quantity: str) -> list[str]:
+    return [f"{joint.name}.{quantity} [{_unit(quantity, joint)}]" for joint in simulation.plant.robot.joints]
+
+
+def to_frame(simulation: Simulation) -> pd.DataFrame:
+    """Return one row per time, with columns such as `t [s]`, `joint1.q [rad]`, `joint1.tau [N m]`, `kinetic [J]`."""
+    import pandas as pd
+
+    names, parts = ["t [s]"], [simulation.t[:, None]]
+    for quantity in UNITS:
+        names += _columns(simulation, quantity)
+        parts.append(getattr(simulation, quantity))
+    names += ["kinetic [J]", "potential [J]"]
+    parts += [simulation.kinetic[:, None], simulation.potential[:, None]]
+    return pd.DataFrame(np.concatenate(parts, axis=1), columns=names)
+
+
+def write_simulation(simulation: Simulation, path: str | Path) -> Path:
+    """Write the table of `to_frame` to a .csv or .parquet file, whole or not at all, every digit kept.
+
+    Raises InputError for another ending, or when the place cannot be written to.
+    """
+    path = Path(path)
+    if path.suffix == ".csv":
+        return write_whole(path, to_frame(simulation).to_csv(index=False, lineterminator="\n"))
+    if path.suffix == ".parquet":
+        content = io.BytesIO()
+        to_frame(simulation).to_parquet(content, index=False)
+        return write_whole(path, content.getvalue())
+    raise InputError(f"ends in '{path.suffix}'", file=path, fix="Choose a name that ends in .csv or .parquet")
+
+
+def manifest_text(simulation: Simulation, file: str, name: str = "simulation") -> str:
+    """Return a `dataset.toml` that reads `file`, written beside it by `write_simulation`, as the recording `name`."""
+
+    def signal(quantity: str) -> str:
+        units = [_unit(quantity, joint) for joint in simulation.plant.robot.joints]
+        return f"{{ columns = {json.dumps(_columns(simulation, quantity))}, unit = {json.dumps(units)} }}"
+
+    note = f"simulated by {simulation.method}; {simulation.friction_law}"
+    if simulation.stopped:
+        note += f"; stopped: {simulation.stopped}"
+    return (
+        f"[dataset]\nname = {json.dumps(name)}\nnote = {json.dumps(note)}\n\n"
+        f'[signals]\ntime = {{ column = "t [s]", unit = "s" }}\nposition = {signal("q")}\n'
+        f"velocity = {signal('qd')}\ntorque = {signal('tau')}\n\n"
+        f"[[recording]]\nname = {json.dumps(name)}\nfile = {json.dumps(file)}\n"
+    )

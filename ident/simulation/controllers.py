@@ -118,10 +118,10 @@ class CartesianPD:
         jacobian_rows(tree, row, link, local[:, 3].copy(), J)
         wanted = _wanted(self.reference(t), t, (3, 3))
         f = self.kp * (wanted[0] - p[0]) + self.kd * (wanted[1] - J[0, :3] @ qd)
-        tau = np.asarray(J[0, :3].T @ f)
+        tau = J[0, :3].T @ f
         if self.feedforward is not None:
             tau = tau + _wanted((self.feedforward(t, q, qd),), t, (len(q),), "feedforward")[0]
-        return tau
+        return np.asarray(tau)
 
     @cached_property
     def _carried(self) -> tuple[int, Array]:

@@ -17,7 +17,7 @@ from ident.simulation.stability import too_stiff
 from ident.simulation.torques import Stop, TorqueFunction
 
 #: Between so many steps the stability of friction is looked at, and progress told.
-_LOOK = 16
+_LOOK = 8
 
 
 def simulate_fixed(

@@ -106,7 +106,9 @@ class Drives:
         except (TypeError, ValueError):
             raise ModelError(f"the torque at t = {t:g} s must be {n} numbers, got {str(value)[:40]!r}") from None
         if tau.shape != (n,):
-            got = f"{len(tau)} numbers" if tau.ndim == 1 else f"an array of shape {tau.shape}"
+            got = "nothing" if value is None else f"an array of shape {tau.shape}"
+            if tau.ndim == 1:
+                got = f"{len(tau)} number{'' if len(tau) == 1 else 's'}"
             raise ModelError(
                 f"the torque function returned {got} at t = {t:g} s, wanted {n}, one per joint",
                 fix=f"Return them in the order {', '.join(self.plant.robot.joint_names)}",

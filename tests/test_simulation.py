@@ -1,0 +1,787 @@
+"""Simulations: against closed forms, Pinocchio and MuJoCo; energy, order, friction, limits, controllers, mistakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from oracles import mjcf, pin_tree, random_bodies, random_tree
+
+from ident.dynamics import inverse_dynamics
+from ident.errors import IdentError, InputError, ModelError
+from ident.logs import read_log, read_manifest
+from ident.model import Coulomb, CoupledDrive, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, torque
+from ident.robot import Joint, Limits, MDHJoint, Robot, frame_poses, from_mdh
+from ident.simulation import (
+    CartesianPD,
+    ComputedTorque,
+    PDGravity,
+    Plant,
+    SampledTorque,
+    Simulation,
+    acceleration,
+    hold,
+    hold_point,
+    manifest_text,
+    plant,
+    simulate,
+    simulate_fixed,
+    to_frame,
+    without_friction,
+    write_simulation,
+)
+from ident.spatial.inertia import from_com
+from ident.spatial.pose import Pose
+
+RIGHT = np.pi / 2
+FREE = Limits()
+
+
+def arm7() -> Plant:
+    """A seven-joint arm of human size, frictionless."""
+    rows = [(0, 0, 0.33), (0, -RIGHT, 0), (0, RIGHT, 0.32), (0.08, RIGHT, 0), (-0.08, -RIGHT, 0.38), (0, RIGHT, 0)]
+    rows.append((0.09, RIGHT, 0.1))
+    robot = from_mdh("arm7", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in rows])
+    bodies = [from_com(4.0 - 0.4 * i, [0.01, -0.02, 0.05], np.diag([0.03, 0.025, 0.02])) for i in range(7)]
+    return plant(Model(robot), np.ravel(bodies))
+
+
+def slide(
+    mass: float = 2.0, *, gravity: float = 0.0, limits: Limits = FREE, terms: tuple = (), values: tuple = ()
+) -> Plant:
+    """A block on a vertical rail, z upwards."""
+    joint = Joint("lift", "prismatic", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]), limits=limits)
+    robot = Robot("rail", (joint,), ("block",), gravity=np.array([0.0, 0.0, -gravity]))
+    body = from_com(mass, np.zeros(3), 0.01 * np.eye(3))
+    return plant(Model(robot, terms), np.append(body, values), friction_width=0.001)
+
+
+def two_links(terms: tuple = (), values: tuple = (), *, tip: float = 1.0, friction_width: float = 0.01) -> Plant:
+    """Two links of 0.5 m in a vertical plane, each a point mass with a little inertia at its end."""
+    robot = from_mdh("two", [MDHJoint(alpha=RIGHT), MDHJoint(a=0.5)])
+    bodies = [from_com(m, [0.5, 0.0, 0.0], 0.002 * min(m, 1.0) * np.eye(3)) for m in (1.0, tip)]
+    return plant(Model(robot, terms), np.concatenate([np.ravel(bodies), values]), friction_width)
+
+
+# the plant
+
+
+def all_terms(n: int, coupled: bool) -> tuple:
+    names = tuple(f"joint{i + 1}" for i in range(n))
+    motors = (CoupledDrive("motor", (0.0,) * (n - 2) + (1.0, 0.5), width=0.2),) if coupled else ()
+    return (
+        DriveInertia(names[1:]),
+        Viscous(names[::-1]),
+        SmoothCoulomb(0.1, names[: n // 2]),
+        SmoothCoulomb(0.3, names[n // 2 :]),
+        Offset(names[-1:]),
+        Spring(names[:2], 0.4),
+        *motors,
+    )
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_acceleration_undoes_the_torque_of_the_model(seed: int, coupled: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    robot = random_tree(rng, n, points=True)
+    model = Model(robot, all_terms(n, coupled))
+    theta = np.append(random_bodies(rng, n).ravel(), rng.uniform(0.1, 1.0, len(model.names) - 10 * n))
+    q, qd, qdd = rng.normal(0, 1, (3, 20, n))
+    p = plant(model, theta)
+    assert (p.drive is None) == coupled
+    np.testing.assert_allclose(acceleration(p, q, qd, torque(model, theta, q, qd, qdd)), qdd, rtol=1e-8, atol=1e-8)
+    wrenches = rng.normal(0, 1, (20, n, 6))
+    pushed = inverse_dynamics(robot, p.parameters, q, qd, qdd, wrenches) + qdd @ p.armature + p.static(q)
+    bare = without_friction(p)
+    np.testing.assert_allclose(acceleration(bare, q, qd, pushed, wrenches), qdd, rtol=1e-8, atol=1e-8)
+
+
+def test_without_friction_keeps_drive_inertia_springs_and_offsets() -> None:
+    model = Model(arm7().robot, all_terms(7, True))
+    theta = np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70))
+    p = plant(model, theta)
+    bare = without_friction(p)
+    assert bare.friction_law == "no friction"
+    assert not bare.friction(np.ones((1, 7))).any()
+    for name in ("parameters", "armature", "offset", "stiffness", "rest"):
+        np.testing.assert_array_equal(getattr(bare, name), getattr(p, name))
+    assert p.armature[5, 6] == theta[model.index("motor.drive_inertia")] * 0.5
+    assert p.elements == (*model.robot.joint_names, "motor")
+
+
+def test_a_sign_becomes_a_tanh_and_the_law_is_said() -> None:
+    p = two_links((Coulomb(0.1, ("joint1",)), SmoothCoulomb(0.05, ("joint2",)), Viscous()), (3.0, 4.0, 1.0, 2.0))
+    v = np.array([[0.02, -0.03]])
+    expected = [[3 * np.tanh(2.0) + 0.02, 4 * np.tanh(-0.6) - 0.06]]
+    np.testing.assert_allclose(p.friction(v), expected, rtol=1e-12)
+    assert p.friction_law == (
+        "Coulomb friction is Fc tanh(v / w) in place of Fc sign(v), with w = 0.01 rad/s for joint1 and w = 0.05 rad/s "
+        "for joint2: a joint that friction holds creeps at a speed below w instead of sticking; viscous friction "
+        "besides"
+    )
+    assert two_links((Viscous(),), (1.0, 1.0)).friction_law == "viscous friction only"
+    assert "w = 0.001 m/s for lift" in slide(terms=(Coulomb(),), values=(1.0,)).friction_law
+
+
+# closed forms
+
+
+def both(p: Plant, q: Any, qd: Any, duration: float, step: float, **options: Any) -> tuple[Simulation, Simulation]:
+    """Return the same motion by the adaptive solver and by fixed steps, at the same times."""
+    fixed = simulate_fixed(p, q, qd, duration, step, **options)
+    times = np.arange(round(duration / step) + 1) * step
+    return simulate(p, q, qd, times, rtol=1e-11, atol=1e-11, **options), fixed
+
+
+def test_a_falling_block() -> None:
+    for s in both(slide(gravity=9.81), [1.0], [2.0], 1.0, 0.01):
+        np.testing.assert_allclose(s.q[:, 0], 1.0 + 2.0 * s.t - 9.81 / 2 * s.t**2, atol=1e-12)
+        np.testing.assert_allclose(s.qd[:, 0], 2.0 - 9.81 * s.t, atol=1e-12)
+        np.testing.assert_allclose(s.qdd, -9.81, rtol=1e-12)
+        np.testing.assert_allclose(s.kinetic, s.qd[:, 0] ** 2, rtol=1e-12)
+        np.testing.assert_allclose(s.energy, s.energy[0], rtol=1e-12)
+        assert s.stopped is None
+        assert not s.tau.any()
+
+
+def test_a_block_on_a_spring_with_drive_inertia_and_offset() -> None:
+    p = slide(terms=(DriveInertia(), Spring(rest=0.3), Offset()), values=(1.0, 12.0, 6.0))
+    # 3 q'' = -12 (q - 0.3) - 6: about q = -0.2 with 2 rad/s
+    for s in both(p, [0.5], [0.0], 3.0, 0.002):
+        np.testing.assert_allclose(s.q[:, 0], -0.2 + 0.7 * np.cos(2 * s.t), atol=1e-9)
+        np.testing.assert_allclose(s.energy, s.energy[0], atol=1e-9)
+
+
+def test_viscous_friction_slows_a_block_exponentially() -> None:
+    p = slide(terms=(Viscous(),), values=(3.0,))
+    for s in both(p, [0.0], [1.0], 2.0, 0.01):
+        np.testing.assert_allclose(s.qd[:, 0], np.exp(-1.5 * s.t), atol=1e-9)
+
+
+# energy and order
+
+
+def test_energy_of_the_seven_joint_arm_stays() -> None:
+    rng = np.random.default_rng(1)
+    p = arm7()
+    s = simulate(p, rng.normal(size=7), 0.5 * rng.normal(size=7), np.linspace(0, 10, 501), rtol=1e-10, atol=1e-10)
+    assert np.ptp(s.kinetic) > 50.0
+    assert np.abs(s.energy - s.energy[0]).max() < 1e-8 * np.ptp(s.kinetic)
+    assert s.method == "DOP853, rtol 1e-10, atol 1e-10"
+
+
+def test_order_of_runge_kutta_is_four() -> None:
+    p, q, qd = arm7(), np.linspace(-0.5, 1.0, 7), np.linspace(0.3, -0.3, 7)
+    exact = simulate(p, q, qd, [0.0, 0.4], rtol=1e-13, atol=1e-13)
+    steps = np.array([0.01, 0.005, 0.0025, 0.00125])
+    errors = []
+    for h in steps:
+        s = simulate_fixed(p, q, qd, 0.4, h)
+        errors.append(np.linalg.norm(np.append(s.q[-1] - exact.q[-1], s.qd[-1] - exact.qd[-1])))
+    order = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert abs(order - 4.0) < 0.1, (order, errors)
+
+
+def test_work_of_the_drives_is_energy_and_friction() -> None:
+    p = two_links((Viscous(), SmoothCoulomb(0.3), Spring()), (0.3, 0.2, 0.5, 0.4, 2.0, 1.0))
+    s = simulate(
+        p, [0.3, -0.2], [0.0, 1.0], np.linspace(0, 2, 2001), lambda t, q, qd: np.array([5 * np.sin(3 * t), 2 - q[1]])
+    )
+    from scipy.integrate import simpson
+
+    work = simpson((s.tau * s.qd).sum(axis=1), x=s.t)
+    lost = simpson((p.friction(s.qd) * s.qd).sum(axis=1), x=s.t)
+    assert lost > 0.5
+    assert work == pytest.approx(s.energy[-1] - s.energy[0] + lost, abs=1e-6)
+
+
+# other programs
+
+
+def test_agrees_with_an_integration_of_pinocchio() -> None:
+    """A damped tree with drive inertia and tanh friction, the same equations put together from Pinocchio's aba."""
+    from scipy.integrate import solve_ivp
+
+    rng = np.random.default_rng(3)
+    n = 6
+    robot = random_tree(rng, n, branches=True)
+    bodies = random_bodies(rng, n)
+    ia, fv, fc = rng.uniform(0.05, 0.5, n), rng.uniform(0.1, 1.0, n), rng.uniform(0.1, 1.0, n)
+    p = plant(
+        Model(robot, (DriveInertia(), Viscous(), SmoothCoulomb(0.05))), np.concatenate([bodies.ravel(), ia, fv, fc])
+    )
+    model = pin_tree(robot, bodies)
+    model.armature = ia
+    data = model.createData()
+    q, qd = rng.normal(0, 1, (2, n))
+
+    def drive(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.sin(3.0 * t + np.arange(n))
+
+    def slope(t: float, y: np.ndarray) -> np.ndarray:
+        x, v = y[:n].copy(), y[n:].copy()
+        return np.append(v, pin.aba(model, data, x, v, drive(t, x, v) - fv * v - fc * np.tanh(v / 0.05)))
+
+    times = np.linspace(0.0, 1.0, 11)
+    theirs = solve_ivp(slope, (0.0, 1.0), np.append(q, qd), "LSODA", times, rtol=1e-11, atol=1e-11).y.T
+    ours = simulate(p, q, qd, times, drive, rtol=1e-10, atol=1e-10)
+    assert ours.method.startswith("Radau")
+    np.testing.assert_allclose(ours.q, theirs[:, :n], atol=1e-7)
+    np.testing.assert_allclose(ours.qd, theirs[:, n:], atol=1e-6)
+    assert np.abs(ours.q[-1] - q).max() > 0.1
+
+
+def test_steps_like_the_runge_kutta_of_mujoco() -> None:
+    import mujoco
+
+    rng = np.random.default_rng(4)
+    n = 5
+    robot, bodies = random_tree(rng, n), random_bodies(rng, n)
+    ia, fv, k = rng.uniform(0.05, 0.5, n), rng.uniform(0.1, 0.5, n), rng.uniform(1, 3, n)
+    p = plant(Model(robot, (DriveInertia(), Viscous(), Spring())), np.concatenate([bodies.ravel(), ia, fv, k]))
+    q, qd = rng.normal(0, 1, (2, n))
+    ours = simulate_fixed(p, q, qd, 0.5, 0.001, every=500)
+
+    model = mujoco.MjModel.from_xml_string(mjcf(robot, bodies))
+    order = np.array([int(model.jnt_dofadr[model.joint(name).id]) for name in robot.joint_names])
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 0.001
+    model.dof_armature[order], model.dof_damping[order] = ia, fv
+    passive = np.zeros(n)
+    passive[order] = k
+    data = mujoco.MjData(model)
+    data.qpos[order], data.qvel[order] = q, qd
+    model.jnt_stiffness[:] = passive
+    model.qpos_spring[:] = 0.0
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    np.testing.assert_allclose(ours.q[-1], data.qpos[order], atol=1e-9)
+    np.testing.assert_allclose(ours.qd[-1], data.qvel[order], atol=1e-9)
+
+
+# friction
+
+
+def test_a_sliding_block_stops_where_coulomb_friction_says() -> None:
+    p = slide(terms=(Coulomb(),), values=(4.0,))  # 2 kg at 1 m/s under 4 N: 0.5 s, 0.25 m
+    s = simulate(p, [0.0], [1.0], np.linspace(0, 5, 501))
+    assert s.method.startswith("Radau")
+    assert s.q[-1, 0] == pytest.approx(0.25, abs=1e-3)  # and it creeps on for a width times a time constant
+    assert 0 <= s.qd[s.t > 0.52].max() < 1e-6
+    np.testing.assert_allclose(s.qd[s.t < 0.49, 0], 1 - 2 * s.t[s.t < 0.49], atol=1e-6)
+    assert s.evaluations < 1500
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
+def test_stiction_neither_stalls_nor_chatters(width: float) -> None:
+    """A pendulum that friction catches on its way down, for widths of any smallness."""
+    p = two_links((Coulomb(),), (12.0, 4.0), friction_width=width)
+    s = simulate(
+        p, [-0.3, 0.2], [0.0, 0.0], np.linspace(0, 3, 301), lambda t, q, qd: np.array([8.0 * np.sin(4 * t), 0])
+    )
+    assert s.stopped is None
+    assert s.evaluations < 60_000
+    held = np.abs(s.qd) < width
+    assert held.mean() > 0.2
+    reversals = np.count_nonzero(np.diff(np.sign(s.qd[:, 0])) != 0)
+    assert reversals < 20
+
+
+def test_a_held_joint_creeps_as_the_law_says() -> None:
+    p = slide(terms=(Coulomb(),), values=(4.0,))
+    s = simulate(p, [0.0], [0.0], np.linspace(0, 1, 11), lambda t, q, qd: np.array([2.0]))
+    assert s.qd[-1, 0] == pytest.approx(0.001 * np.arctanh(0.5), rel=1e-5)
+
+
+def test_fixed_steps_too_long_for_friction_are_refused_with_what_would_do() -> None:
+    p = slide(terms=(Coulomb(), Viscous()), values=(4.0, 1.0))  # (4 / 0.001 + 1) / 2 = 2000.5 1/s
+    with pytest.raises(ModelError) as caught:
+        simulate_fixed(p, [0.0], [1.0], 1.0, 0.01)
+    assert str(caught.value) == (
+        "friction of 'lift' settles at 2e+03 1/s near standstill, and steps of 0.01 s would make it chatter "
+        "(step x rate is 20, RK4 allows 2.79). Use steps below 0.0013 s, a friction width above 0.0072, or simulate(), "
+        "whose default solver for friction is implicit."
+    )
+    for s in (
+        simulate_fixed(p, [0.0], [1.0], 1.0, 0.00125),
+        simulate_fixed(replace(p, width=np.array([0.0073])), [0.0], [1.0], 1.0, 0.01),
+    ):
+        late = s.qd[s.t > 0.7, 0]
+        assert np.abs(late[-1]) < 1e-4
+        assert np.all(np.diff(np.abs(late)) <= 0)  # it settles, and does not chatter
+
+
+def test_friction_that_becomes_too_stiff_on_the_way_stops_the_simulation() -> None:
+    """A block slides in along a turning rail: r = 1 - t / 2, and turning gets as light as r^2 + 0.01."""
+    turn = Joint("turn", "revolute", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]))
+    reach = Joint("reach", "prismatic", 0, Pose.identity(), np.array([1.0, 0.0, 0.0]))
+    robot = Robot("rail", (turn, reach), ("rail", "block"), gravity=np.zeros(3))
+    bodies = [np.zeros(10), from_com(1.0, np.zeros(3), 0.01 * np.eye(3))]
+    p = plant(Model(robot, (Coulomb(joints=("turn",)),)), np.append(np.ravel(bodies), 1.0))
+    s = simulate_fixed(p, [0.0, 1.0], [0.0, -0.5], 2.0, 0.01)  # 1 / 0.01 / (r^2 + 0.01) * 0.01 = 2.785 at t = 0.818
+    assert s.stopped == (
+        "friction of 'turn' settles at 309 1/s near standstill, and steps of 0.01 s would make it chatter (step x rate "
+        "is 3.09, RK4 allows 2.79) at t = 0.88 s. Use steps below 0.009 s, a friction width above 0.012, or "
+        "simulate(), whose default solver for friction is implicit"
+    )
+    assert s.t[-1] == pytest.approx(0.88)
+    np.testing.assert_allclose(s.q[:, 1], 1 - 0.5 * s.t, atol=1e-12)
+    assert simulate(p, [0.0, 1.0], [0.0, -0.5], [0.0, 1.9]).stopped is None
+
+
+def test_a_narrow_tanh_by_both_ways_is_the_same_motion() -> None:
+    p = two_links((SmoothCoulomb(0.2), Viscous()), (2.0, 1.0, 0.1, 0.1))
+    a, b = both(p, [0.5, 0.1], [0.0, 0.0], 1.0, 0.0005)
+    np.testing.assert_allclose(a.q, b.q, atol=1e-7)
+    explicit = simulate(p, [0.5, 0.1], [0.0, 0.0], a.t, method="DOP853", rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(a.q, explicit.q, atol=1e-8)
+
+
+# torques over time
+
+
+def test_sampled_torques_are_linear_in_between() -> None:
+    times = np.linspace(0.0, 1.0, 11)
+    push = SampledTorque(times, np.sin(5 * times)[:, None])
+    s = simulate(slide(), [0.0], [0.0], np.linspace(0, 1, 101), push, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(s.tau[:, 0], np.interp(s.t, times, np.sin(5 * times)), atol=1e-14)
+    exact = np.append(0.0, np.cumsum(0.05 * (np.sin(5 * times[1:]) + np.sin(5 * times[:-1])))) / 2.0
+    np.testing.assert_allclose(s.qd[::10, 0], exact, atol=1e-12)
+
+
+def test_a_pulse_of_one_sample_is_not_stepped_over() -> None:
+    tau = np.zeros((301, 1))
+    tau[150] = 100.0
+    s = simulate(slide(), [0.0], [0.0], [0.0, 0.3], SampledTorque(np.linspace(0, 0.3, 301), tau))
+    assert s.qd[-1, 0] == pytest.approx(100.0 * 0.001 / 2.0, rel=1e-9)
+
+
+def test_a_control_period_holds_the_torque_and_asks_once() -> None:
+    asked: list[float] = []
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        asked.append(t)
+        return np.array([2.0 * len(asked), 0.0])
+
+    p = two_links()
+    ways = (
+        lambda: simulate(p, [0.0, 0.0], [0.0, 0.0], np.linspace(0, 0.5, 51), law, control_period=0.1),
+        lambda: simulate_fixed(p, [0.0, 0.0], [0.0, 0.0], 0.5, 0.01, law, control_period=0.1),
+    )
+    for way in ways:
+        asked.clear()
+        s = way()
+        np.testing.assert_allclose(asked, [0.0, 0.1, 0.2, 0.3, 0.4], atol=1e-12)
+        np.testing.assert_array_equal(s.tau[:50, 0], np.repeat([2.0, 4.0, 6.0, 8.0, 10.0], 10))
+
+
+def test_a_held_controller_by_both_ways_is_the_same_motion() -> None:
+    p = two_links((Viscous(),), (0.2, 0.2))
+    control = PDGravity(p, 60.0, 8.0, hold([0.4, -0.3]))
+    a, b = both(p, [0.0, 0.0], [0.0, 0.0], 1.0, 0.001, torque=control, control_period=0.01)
+    np.testing.assert_allclose(a.q, b.q, atol=1e-9)
+    np.testing.assert_allclose(a.tau, b.tau, atol=1e-6)
+    assert len(np.unique(a.tau[:1000, 0])) == 100
+
+
+def test_dense_output_lies_on_the_motion() -> None:
+    p = two_links()
+    at = np.linspace(0, 1, 137)
+    fine = simulate(p, [0.5, 0.1], [0.0, 1.0], at, rtol=1e-11, atol=1e-11)
+    coarse = simulate(p, [0.5, 0.1], [0.0, 1.0], [0.0, 1.0], rtol=1e-10, atol=1e-10)
+    steps = simulate_fixed(p, [0.5, 0.1], [0.0, 1.0], 1.0, 0.002)
+    for s, close in ((coarse, 1e-8), (steps, 1e-7)):
+        q, qd = s.at(at)
+        np.testing.assert_allclose(q, fine.q, atol=close)
+        np.testing.assert_allclose(qd, fine.qd, atol=10 * close)
+    with pytest.raises(ModelError, match=r"t = 1\.5 s is outside the simulation, 0 s to 1 s"):
+        coarse.at([0.5, 1.5])
+
+
+def test_progress_is_told() -> None:
+    for way in ("adaptive", "fixed"):
+        told: list[tuple[str, int, int]] = []
+
+        def tell(*x: Any, told: list = told) -> None:
+            told.append(x)
+
+        if way == "adaptive":
+            simulate(two_links(), [0, 0], [0, 0], np.linspace(0, 1, 101), tell=tell)
+        else:
+            simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.01, tell=tell)
+        assert told[-1] == ("simulating", *([101, 101] if way == "adaptive" else [100, 100]))
+        done = [x[1] for x in told]
+        assert done == sorted(done)
+        assert len(done) > 5
+
+
+# limits
+
+
+def test_a_simulation_stops_at_a_limit_and_says_which_and_when() -> None:
+    p = slide(gravity=10.0, limits=Limits(lower=-1.25, upper=2.0))
+    fixed = simulate_fixed(p, [0.0], [0.0], 1.0, 0.01)
+    for s in (fixed, simulate(p, [0.0], [0.0], np.linspace(0, 1, 11))):
+        assert s.stopped == "joint 'lift' reached its lower limit -1.25 m at t = 0.5 s"
+        assert s.t[-1] == pytest.approx(0.5, abs=1e-9)
+        assert s.q[-1, 0] == pytest.approx(-1.25, abs=1e-9)
+        assert s.qd[-1, 0] == pytest.approx(-5.0, abs=1e-8)
+        assert np.all(np.diff(s.t) > 0)
+        assert len(s.t) == len(s.q) == len(s.tau) == len(s.energy)
+    up = simulate(p, [1.9], [2.0], [0.0, 0.5, 1.0])
+    assert up.stopped == "joint 'lift' reached its upper limit 2 m at t = 0.0585786 s"
+    assert up.t.tolist() == [0.0, pytest.approx(0.2 - np.sqrt(0.02), abs=1e-9)]
+    assert simulate(p, [0.0], [0.0], [0.0, 1.0], stop_at_limits=False).q[-1, 0] == pytest.approx(-5.0)
+
+
+def test_a_limit_that_is_crossed_and_left_within_one_step_counts() -> None:
+    p = slide(gravity=10.0, limits=Limits(upper=0.45))  # thrown up to 0.5 m and back
+    s = simulate(p, [0.0], [np.sqrt(10.0)], [0.0, 0.6])
+    assert s.stopped is not None
+    assert s.stopped.startswith("joint 'lift' reached its upper limit 0.45 m at t = 0.2162")
+
+
+def test_resting_on_a_limit_is_allowed() -> None:
+    p = slide(gravity=10.0, limits=Limits(lower=0.0))
+    lifted = simulate(p, [0.0], [0.0], [0.0, 1.0], lambda t, q, qd: np.array([20.0]))
+    assert lifted.stopped is None
+    falling = simulate(p, [0.0], [0.0], [0.0, 1.0])
+    assert falling.stopped is not None
+    assert falling.t[-1] < 1e-4
+
+
+# controllers
+
+
+def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
+    p = arm7()
+    target = np.linspace(-0.5, 0.8, 7)
+    control = PDGravity(p, np.geomspace(300, 5, 7), np.geomspace(60, 1, 7), hold(target))
+    s = simulate(p, np.zeros(7), np.zeros(7), [0.0, 2.0, 4.0], control, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(s.q[-1], target, atol=1e-3)
+    gravity = inverse_dynamics(p.robot, p.parameters, s.q, 0 * s.q, 0 * s.q)
+    np.testing.assert_allclose(s.tau[-1], gravity[-1], atol=0.3)
+    assert np.abs(gravity[-1]).max() > 10
+
+
+def test_computed_torque_makes_the_error_a_chosen_oscillator() -> None:
+    """With kp = 25, kd = 6: e = exp(-3 t) (cos 4 t + 3/4 sin 4 t) e(0), on a plant with everything."""
+    model = Model(arm7().robot, all_terms(7, True))
+    p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
+
+    def reference(t: float) -> tuple[np.ndarray, ...]:
+        phase = 2 * t + np.arange(7)
+        return 0.3 * np.sin(phase), 0.6 * np.cos(phase), -1.2 * np.sin(phase)
+
+    e0 = np.linspace(0.1, 0.4, 7)
+    q, qd, _ = reference(0.0)
+    s = simulate(p, q - e0, qd, np.linspace(0, 1.5, 31), ComputedTorque(p, 25.0, 6.0, reference), rtol=1e-9, atol=1e-9)
+    error = np.array([reference(t)[0] for t in s.t]) - s.q
+    share = np.exp(-3 * s.t) * (np.cos(4 * s.t) + 0.75 * np.sin(4 * s.t))
+    np.testing.assert_allclose(error, share[:, None] * e0, atol=1e-6)
+
+
+def test_cartesian_pd_pulls_along_the_gradient_of_its_spring() -> None:
+    """J^T kp (p_des - p) = -d/dq (kp |p_des - p|^2 / 2), by finite differences of the frame's place."""
+    rng = np.random.default_rng(5)
+    p = arm7()
+    kp, goal, point = np.array([300.0, 200.0, 100.0]), np.array([0.3, 0.1, 0.7]), (0.02, -0.01, 0.1)
+    q, qd = rng.normal(0, 1, (2, 7))
+    link = p.robot.links[-1]
+
+    def place(x: np.ndarray) -> np.ndarray:
+        pose = frame_poses(p.robot, x)[link]
+        return pose.rotation @ np.array(point) + pose.position
+
+    def energy(x: np.ndarray) -> float:
+        return float(0.5 * kp @ (goal - place(x)) ** 2)
+
+    h = 1e-6
+    gradient = [(energy(q + h * e) - energy(q - h * e)) / (2 * h) for e in np.eye(7)]
+    spring = CartesianPD(p, link, kp, 0.0, hold_point(goal), point=point)
+    np.testing.assert_allclose(spring(0.0, q, qd), -np.array(gradient), atol=1e-6)
+    # kd takes the power kd |v|^2, and the feedforward is added
+    damped = CartesianPD(p, link, 0.0, 7.0, hold_point(goal), point=point, feedforward=lambda t, q, qd: np.ones(7))
+    v = (place(q + h * qd) - place(q - h * qd)) / (2 * h)
+    assert (damped(0.0, q, qd) - 1.0) @ qd == pytest.approx(-7.0 * v @ v, rel=1e-6)
+
+
+def test_cartesian_pd_brings_the_tip_to_its_target() -> None:
+    p = two_links()
+    goal = np.array([0.6, 0.0, 0.3])
+    control = CartesianPD(
+        p, "link2", 300.0, 40.0, hold_point(goal), PDGravity(p, 0.0, 0.3, hold([0, 0])), point=(0.5, 0.0, 0.0)
+    )
+    s = simulate(p, [0.2, 0.9], [0.0, 0.0], [0.0, 4.0], control)
+    pose = frame_poses(p.robot, s.q[-1])["link2"]
+    np.testing.assert_allclose(pose.rotation @ [0.5, 0, 0] + pose.position, goal, atol=1e-3)
+
+
+# tables and logs
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_simulation_is_read_back_as_a_log(tmp_path: Any, ending: str) -> None:
+    rng = np.random.default_rng(7)
+    robot = random_tree(rng, 4, branches=False)
+    assert {j.kind for j in robot.joints} == {"revolute", "prismatic"}
+    p = plant(Model(robot, (Viscous(),)), np.append(random_bodies(rng, 4).ravel(), [0.5] * 4))
+    s = simulate(p, np.zeros(4), np.ones(4), np.linspace(0, 0.5, 26), lambda t, q, qd: -q)
+    write_simulation(s, tmp_path / f"motion.{ending}")
+    (tmp_path / "dataset.toml").write_text(manifest_text(s, f"motion.{ending}", "drop"))
+    log = read_log(read_manifest(tmp_path / "dataset.toml"), "drop", robot)
+    for name in ("t", "q", "qd", "tau"):
+        np.testing.assert_array_equal(getattr(log, name), getattr(s, name))
+    frame = to_frame(s)
+    slides = next(j.name for j in robot.joints if j.kind == "prismatic")
+    assert f"{slides}.qdd [m/s^2]" in frame.columns
+    assert f"{slides}.tau [N]" in frame.columns
+    assert frame.columns[0] == "t [s]"
+    assert list(frame.columns)[-2:] == ["kinetic [J]", "potential [J]"]
+
+
+def test_a_table_of_another_ending_is_refused(tmp_path: Any) -> None:
+    s = simulate(slide(), [0.0], [0.0], [0.0, 1.0])
+    with pytest.raises(InputError) as caught:
+        write_simulation(s, tmp_path / "motion.xlsx")
+    assert str(caught.value) == "motion.xlsx: ends in '.xlsx'. Choose a name that ends in .csv or .parquet."
+    assert not list(tmp_path.iterdir())
+
+
+# what stops on the way
+
+
+def pushing(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """A controller with the wrong sign."""
+    return np.array([50.0 * qd[0] + q[0] + 1.0])
+
+
+def test_a_runaway_keeps_what_it_has() -> None:
+    s = simulate(slide(), [0.0], [0.0], np.linspace(0, 5, 501), pushing)
+    assert s.stopped is not None
+    assert s.stopped.startswith("joint 'lift' ran away: ")  # qd = (exp(25 t) - 1) / 50: 10 km/s at 0.525 s
+    assert 0.52 < float(s.stopped.split()[-2]) < 0.6
+    assert 0.45 < s.t[-1] < 0.6
+    assert np.isfinite(s.q).all()
+    fixed = simulate_fixed(slide(), [0.0], [0.0], 5.0, 0.01, pushing)
+    assert fixed.stopped is not None
+    assert fixed.stopped.startswith("the step of 0.01 s from t = 0.")
+    assert "diverged: joint 'lift' ran away: " in fixed.stopped
+    assert 0.45 < fixed.t[-1] < 0.6
+
+
+def test_a_step_that_overflows_names_joint_and_time() -> None:
+    p = two_links((Spring(),), (1.0, 1e12))
+    s = simulate_fixed(p, [0.0, 0.5], [0.0, 0.0], 10.0, 1.0)
+    assert s.stopped is not None
+    assert s.stopped.startswith("the step of 1 s from t = 0 s diverged: joint 'joint2' ran away: 0 rad/s, then ")
+    assert s.stopped.endswith(" at t = 1 s")
+    assert s.t.tolist() == [0.0]
+    assert s.q.tolist() == [[0.0, 0.5]]
+
+
+@pytest.mark.parametrize("way", ["adaptive", "fixed"])
+def test_a_torque_that_stops_being_a_number_ends_the_simulation(way: str) -> None:
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.array([0.0, np.nan if t > 0.305 else 1.0])
+
+    if way == "adaptive":
+        s = simulate(two_links(), [0, 0], [0, 0], np.linspace(0, 1, 101), law)
+    else:
+        s = simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.01, law)
+    assert s.stopped is not None
+    assert s.stopped.startswith("the torque of joint 'joint2' is nan at t = 0.3")
+    assert 0.1 < s.t[-1] <= 0.31
+    assert np.isfinite(s.q).all()
+
+
+def test_a_joint_that_moves_nothing_is_named() -> None:
+    """A point of mass that turns about itself."""
+    lift = Joint("reach", "prismatic", -1, Pose.identity(), np.array([1.0, 0.0, 0.0]))
+    spin = Joint("spin", "revolute", 0, Pose.identity(), np.array([0.0, 0.0, 1.0]))
+    robot = Robot("point", (lift, spin), ("rod", "point"), gravity=np.zeros(3))
+    bodies = [from_com(1.0, np.zeros(3), 0.01 * np.eye(3)), from_com(1.0, np.zeros(3), np.zeros((3, 3)))]
+    with pytest.raises(ModelError) as caught:
+        simulate(plant(Model(robot), np.ravel(bodies)), [0, 0], [0, 0], [0, 1])
+    assert str(caught.value) == (
+        "the mass matrix is singular: joint 'spin' moves nothing that has inertia (link 'point' and on). "
+        "Give the link mass and inertia, or the joint drive inertia."
+    )
+    armed = Model(robot, (DriveInertia(("spin",)),))
+    assert simulate(plant(armed, [*np.ravel(bodies), 0.1]), [0, 0], [0, 1], [0, 1]).stopped is None
+
+
+def test_a_mass_matrix_that_becomes_singular_on_the_way_ends_the_simulation() -> None:
+    """A point of mass slides on a rail through the axis that it turns about."""
+    turn = Joint("turn", "revolute", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]))
+    reach = Joint("reach", "prismatic", 0, Pose.identity(), np.array([1.0, 0.0, 0.0]))
+    robot = Robot("rail", (turn, reach), ("rail", "bead"), gravity=np.zeros(3))
+    p = plant(Model(robot), np.append(np.zeros(10), from_com(1.0, np.zeros(3), np.zeros((3, 3)))))
+    s = simulate_fixed(p, [0.0, 1.0], [0.0, -1.0], 2.0, 0.125)
+    assert s.stopped == (
+        "the mass matrix is singular: joint 'turn' moves nothing that has inertia (link 'rail' and on) at t = 1 s"
+    )
+    assert s.t[-1] == 1.0 - 0.125
+    np.testing.assert_allclose(s.q[-1], [0.0, 0.125], atol=1e-12)
+
+
+# mistakes
+
+
+def short(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return np.zeros(2 if t < 0.25 else 1)
+
+
+TIMES = np.linspace(0, 1, 11)
+MASSLESS = (
+    "the mass matrix is singular: joint 'joint2' moves nothing that has inertia (link 'link2' and on). "
+    "Give the link mass and inertia, or the joint drive inertia."
+)
+
+
+def massless() -> Plant:
+    p = two_links()
+    return replace(p, parameters=np.array([p.parameters[0], np.zeros(10)]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: simulate(two_links(), [0.0], [0, 0], TIMES), "q must have shape (2), got (1,)."),
+        (lambda: simulate(two_links(), [0, 0], [0, np.nan], TIMES), "qd[1] is nan, wanted a finite number."),
+        (lambda: simulate_fixed(two_links(), [0, np.inf], [0, 0], 1, 0.1), "q[1] is inf, wanted a finite number."),
+        (lambda: simulate(two_links(), ["a", 0], [0, 0], TIMES), "q must be numbers, got ['a', 0]."),
+        (lambda: simulate(two_links(), [0, 0], [0, 0], [0.0]), "times must be two or more, got 1."),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], [0.0, 0.2, 0.1]),
+            "times do not increase: 0.1 s comes after 0.2 s.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, method="DOP835"),
+            "'DOP835' is no solver; did you mean 'DOP853'? It is one of RK23, RK45, DOP853, Radau, BDF, LSODA.",
+        ),
+        (lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, rtol=0.0), "rtol must be between 0 and 1, got 0.0."),
+        (lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, atol=np.nan), "atol must be between 0 and 1, got nan."),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, control_period=0.0),
+            "control_period must be a positive time [s], got 0.0.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: np.zeros(3)),
+            "the torque function returned 3 numbers at t = 0 s, wanted 2, one per joint. "
+            "Return them in the order joint1, joint2.",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, short),
+            "the torque function returned 1 number at t = 0.25 s, wanted 2, one per joint. "
+            "Return them in the order joint1, joint2.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: 0.0),
+            "the torque function returned an array of shape () at t = 0 s, wanted 2, one per joint. "
+            "Return them in the order joint1, joint2.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: None),
+            "the torque function returned nothing at t = 0 s, wanted 2, one per joint. "
+            "Return them in the order joint1, joint2.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: ["a", "b"]),
+            "the torque at t = 0 s must be 2 numbers, got \"['a', 'b']\".",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: [0.0, np.nan]),
+            "the torque of joint 'joint2' is nan at t = 0 s.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, SampledTorque(TIMES, np.zeros((11, 3)))),
+            "the sampled torques have 3 columns, the robot has 2 joints.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], [0.0, 2.0], SampledTorque(TIMES, np.zeros((11, 2)))),
+            "the sampled torques cover 0 s to 1 s, the simulation 0 s to 2 s. "
+            "Simulate a shorter time, or give torques for all of it.",
+        ),
+        (lambda: SampledTorque(TIMES, np.zeros((10, 2))), "tau must have shape (11, any), got (10, 2)."),
+        (
+            lambda: SampledTorque([0.0, 0.0], np.zeros((2, 2))),
+            "the times of the torques do not increase: 0 s comes after 0 s.",
+        ),
+        (lambda: simulate(massless(), [0, 0], [0, 0], TIMES), MASSLESS),
+        (lambda: simulate_fixed(massless(), [0, 0], [0, 0], 1.0, 0.1), MASSLESS),
+        (lambda: acceleration(massless(), np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 2))), MASSLESS),
+        (
+            lambda: simulate(replace(two_links(), parameters=-two_links().parameters), [0, 0], [0, 0], TIMES),
+            "the mass matrix is not positive: joint 'joint2' moves an inertia of -0.252 kg m^2. "
+            "Give the link mass and inertia, or the joint drive inertia.",
+        ),
+        (
+            lambda: simulate(slide(limits=Limits(lower=-1, upper=1)), [1.5], [0], TIMES),
+            "joint 'lift' starts at 1.5 m, outside its limits -1 to 1 m. Start inside, or set stop_at_limits=False.",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.3),
+            "the duration 1 s is not a whole number of steps of 0.3 s.",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, -0.1),
+            "step must be a positive time [s], got -0.1.",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, control_period=0.25),
+            "the control period 0.25 s is not a whole number of steps of 0.1 s. Choose a step that divides it.",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, every=0),
+            "every must be a whole number of steps from 1 on, got 0.",
+        ),
+        (
+            lambda: two_links((Coulomb(),), (1.0, -0.2)),
+            "Coulomb friction of 'joint2' is -0.2, and negative friction drives. "
+            "Set it to 0, or use the constrained fit, which keeps friction positive.",
+        ),
+        (
+            lambda: two_links((Coulomb(),), (1.0, 1.0), friction_width=0.0),
+            "friction_width must be a positive speed, got 0.0.",
+        ),
+        (lambda: plant(Model(two_links().robot), np.zeros(19)), "theta must have shape (20), got (19,)."),
+        (lambda: plant(Model(two_links().robot), [np.nan] * 20), "theta[0] is nan, wanted a finite number."),
+        (
+            lambda: acceleration(two_links(), np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((2, 2))),
+            "q and qd and tau must be equally long, got [3, 3, 2] samples.",
+        ),
+        (lambda: PDGravity(two_links(), [1.0, 2.0, 3.0], 1.0, hold([0, 0])), "kp must have shape (2), got (3,)."),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, PDGravity(two_links(), 1.0, 1.0, hold([0, 0, 0]))),
+            "the reference gave arrays of shapes (3,), (3,), (3,) at t = 0 s, wanted (2,), (2,), (2,).",
+        ),
+        (
+            lambda: CartesianPD(two_links(), "link3", 1.0, 1.0, hold_point([0, 0, 0])),
+            "frame: robot 'two' has no frame 'link3'; did you mean 'link2'? Its frames are base, link1, link2.",
+        ),
+        (
+            lambda: CartesianPD(two_links(), "base", 1.0, 1.0, hold_point([0, 0, 0])),
+            "frame 'base' does not move. Name a link, or a body fixed to one.",
+        ),
+        (
+            lambda: simulate(
+                two_links(),
+                [0, 0],
+                [0, 0],
+                TIMES,
+                CartesianPD(two_links(), "link2", 1.0, 1.0, hold_point([0, 0, 0]), lambda t, q, qd: np.zeros(3)),
+            ),
+            "the feedforward gave arrays of shapes (3,) at t = 0 s, wanted (2,).",
+        ),
+    ],
+)
+def test_mistakes_are_named(make: Any, message: str) -> None:
+    with pytest.raises(IdentError) as caught:
+        make()
+    assert str(caught.value) == message
+    assert type(caught.value) is ModelError

@@ -27,6 +27,7 @@ from ident.simulation import (
     hold_point,
     manifest_text,
     plant,
+    rollouts,
     simulate,
     simulate_fixed,
     to_frame,
@@ -339,6 +340,19 @@ def test_a_narrow_tanh_by_both_ways_is_the_same_motion() -> None:
     np.testing.assert_allclose(a.q, b.q, atol=1e-7)
     explicit = simulate(p, [0.5, 0.1], [0.0, 0.0], a.t, method="DOP853", rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(a.q, explicit.q, atol=1e-8)
+
+
+def test_rollouts_take_the_same_steps() -> None:
+    model = Model(arm7().robot, all_terms(7, False))
+    p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
+    times = np.arange(101) * 0.002
+    tau = np.sin(3 * times[:, None] + np.arange(7))
+    qd = np.array([np.ones(7), np.linspace(-1, 1, 7)])
+    many = rollouts(p, np.zeros((2, 7)), qd, tau, 0.002)
+    for k in range(2):
+        one = simulate_fixed(p, np.zeros(7), qd[k], 0.2, 0.002, SampledTorque(times, tau))
+        np.testing.assert_allclose(many.q[k], one.q, atol=1e-13)
+        np.testing.assert_allclose(many.qd[k], one.qd, atol=1e-12)
 
 
 # torques over time

@@ -132,12 +132,14 @@ class CartesianPD:
         for body in robot.fixed:
             if body.name == self.frame:
                 turn = body.pose.rotation
-                return body.link, np.column_stack([turn, turn @ point + body.pose.position])
+                at = turn @ point + body.pose.position
+                return body.link, np.column_stack([turn, at])
         return -1, np.eye(3, 4)
 
 
 def _inverse(plant: Plant, q: Array, qd: Array, qdd: Array) -> Array:
-    return inverse(plant, q[None], qd[None], qdd[None])[0]
+    tau: Array = inverse(plant, q[None], qd[None], qdd[None])[0]
+    return tau
 
 
 def _gains(controller: PDGravity | ComputedTorque | CartesianPD, n: int) -> None:

@@ -76,7 +76,7 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     )
     t = np.arange(kept) * (step * every)
     q_out, qd_out = q_out.reshape(-1, kept, n), qd_out.reshape(-1, kept, n)
-    lost = ~(np.isfinite(q_out).all(axis=2) & np.isfinite(qd_out).all(axis=2))
+    lost = np.asarray(~(np.isfinite(q_out).all(axis=2) & np.isfinite(qd_out).all(axis=2)))
     if kept > 1 and lost[:, 1].any():
         first = int(np.argmax(lost[:, 1]))
         found = weightless(plant.robot, plant.parameters, own, start[first, :n])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.simulation.acceleration import accelerations, mass_matrices, require_inertia, singular
+from ident.simulation.acceleration import accelerations, mass_matrices, one_thread, require_inertia, singular
 from ident.simulation.plant import Plant
 from ident.simulation.simulation import Simulation
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
@@ -60,7 +60,8 @@ def start(
                 fix="Simulate a shorter time, or give torques for all of it",
             )
     drives = Drives(plant, no_torque if torque is None else torque, period)
-    drives.begin(first, state[:n].copy(), state[n:].copy())
+    with one_thread():
+        drives.begin(first, state[:n].copy(), state[n:].copy())
     return state, drives
 
 
@@ -160,7 +161,8 @@ def finished(
     """Return the Simulation of states y (N, 2 n) at t (N,); state None: cubics between them."""
     n = plant.robot.n
     q, qd = y[:, :n].copy(), y[:, n:].copy()
-    tau = drives.along(t, q, qd)
+    with one_thread():
+        tau = drives.along(t, q, qd)
     qdd = accelerations(plant, q, qd, tau)
     if state is None:
         state = _cubic(t, y, np.concatenate([qd, qdd], axis=1))

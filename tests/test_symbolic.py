@@ -251,7 +251,7 @@ def test_ten_planar_links() -> None:
 
 def test_a_robot_too_large_for_a_closed_form_is_told_so() -> None:
     rows = [MDHJoint(a=0.1 * i, alpha=0.3 + i, d=0.2) for i in range(7)]
-    with pytest.raises(ModelError, match="robot 'long': the closed form has an expression of more than .* terms"):
+    with pytest.raises(ModelError, match="robot 'long': the closed form has an expression of more than"):
         closed_form(from_mdh("long", rows))
     with pytest.raises(ModelError, match="planar arm of 40 links"):
         planar(40)
@@ -294,7 +294,8 @@ def test_a_tape_keeps_each_operation_once() -> None:
     assert x - x == 0.0
     assert x * 0.0 == 0.0
     assert x * 1.0 is x
-    assert -(-x) is x
+    opposite = -x
+    assert -opposite is x
     assert (y - x) is -(x - y) or (x - y) is -(y - x)
     assert 2.0 * x + x is 3.0 * x
     assert (-x) * (-y) is x * y

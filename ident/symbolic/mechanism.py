@@ -14,8 +14,7 @@ from ident.symbolic.tape import Objects
 
 #: Sines and cosines of multiples of pi/12, and the direction cosine of a cube's diagonal.
 _EXACT = np.array(
-    [0.0, 0.25881904510252074, 0.5, math.sqrt(0.5), math.sqrt(0.75), 0.9659258262890683, 1.0]
-    + [math.sqrt(1 / 3), math.sqrt(2 / 3)]
+    [0.0, 0.25881904510252074, 0.5, 0.5**0.5, 0.75**0.5, 0.9659258262890683, 1.0, (1 / 3) ** 0.5, (2 / 3) ** 0.5]
 )
 _ROUNDING = 1e-14
 
@@ -23,7 +22,7 @@ _ROUNDING = 1e-14
 def tidy_cosine(x: float) -> float:
     """Return the number of `_EXACT` that x is but for rounding, or else x: cos(pi/2) becomes 0."""
     k = int(np.argmin(np.abs(_EXACT - abs(x))))
-    return math.copysign(_EXACT[k], x) if abs(_EXACT[k] - abs(x)) < _ROUNDING and _EXACT[k] else tidy(x)
+    return math.copysign(_EXACT[k], x) if abs(_EXACT[k] - abs(x)) < _ROUNDING else tidy(x)
 
 
 def tidy(x: float, scale: float = 1.0) -> float:

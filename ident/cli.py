@@ -7,25 +7,21 @@ Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the estimation faile
 from __future__ import annotations
 
 import contextlib
-import functools
-import shlex
-import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from ident.cli_dynamics import codegen, dynamics
+from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
 
+if TYPE_CHECKING:
     from ident.compare import Comparison
     from ident.config import Experiment
-    from ident.pipeline import Result, Tell, Warned
+    from ident.pipeline import Result, Warned
     from ident.report.text import Table
-
-BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 
 app = typer.Typer(
     name="ident",
@@ -60,32 +56,8 @@ def _main(
     """Take the options that stand before the command."""
 
 
-def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
-
-    @functools.wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        from ident.errors import EstimationError, IdentError
-
-        try:
-            command(*args, **kwargs)
-        except EstimationError as cause:
-            raise _ended(f"error: {cause}", FAILED) from None
-        except IdentError as cause:
-            raise _ended(f"error: {cause}", BAD_INPUT) from None
-        except KeyboardInterrupt:
-            raise _ended("interrupted; nothing was written", INTERRUPTED) from None
-
-    return guarded
-
-
-def _ended(message: str, code: int) -> typer.Exit:
-    typer.echo(message, err=True)
-    return typer.Exit(code)
-
-
 @app.command()
-@_guarded
+@guarded
 def run(
     experiment: ExperimentPath,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write, instead of results/NAME")] = None,
@@ -93,14 +65,14 @@ def run(
     """Do it all: read, check, fit, compare, validate, export, report."""
     from ident import pipeline
 
-    with _progress() as tell:
-        result = pipeline.run(_experiment(experiment), out, tell, _command())
-    _warn(result.warnings)
+    with progress() as tell:
+        result = pipeline.run(_experiment(experiment), out, tell, command_line())
+    warn(result.warnings)
     _show_run(result)
 
 
 @app.command()
-@_guarded
+@guarded
 def fit(
     experiment: ExperimentPath,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write")] = Path("estimate.json"),
@@ -111,18 +83,18 @@ def fit(
     from ident.report import text
 
     warned: list[Warned] = []
-    with _progress() as tell:
+    with progress() as tell:
         loaded = pipeline.load(_experiment(experiment))
-        estimate, _ = pipeline.fit(loaded, warned, tell, _command())
+        estimate, _ = pipeline.fit(loaded, warned, tell, command_line())
     save_estimate(estimate, out)
-    _warn(warned)
-    _show(text.summary_rows(estimate))
-    _show(text.residual_rows(estimate, loaded.slides))
-    _say(f"wrote {out}")
+    warn(warned)
+    show(text.summary_rows(estimate))
+    show(text.residual_rows(estimate, loaded.slides))
+    say(f"wrote {out}")
 
 
 @app.command()
-@_guarded
+@guarded
 def compare(
     estimate: EstimatePath,
     cad: Annotated[Path | None, typer.Option("--cad", help="CAD table (.csv, .toml); without: the robot's own")] = None,
@@ -143,7 +115,7 @@ def compare(
 
 
 @app.command()
-@_guarded
+@guarded
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation."""
     from ident import pipeline
@@ -153,16 +125,16 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
     found, warned = load_estimate(estimate), list[Any]()
     wanted = _experiment(experiment)
-    with _progress() as tell:
+    with progress() as tell:
         validation = pipeline.validate(pipeline.load(wanted), found, None, warned, tell)
     if validation is None:
         raise ConfigError("no recording is kept for validation", file=wanted.file, key="recordings.validate")
-    _warn(warned)
-    _show(text.validation_rows(validation))
+    warn(warned)
+    show(text.validation_rows(validation))
 
 
 @app.command()
-@_guarded
+@guarded
 def export(
     estimate: EstimatePath,
     out: Annotated[Path, typer.Argument(metavar="FILE", help="What to write: .json or .urdf")],
@@ -179,11 +151,11 @@ def export(
     written = exported(load_estimate(estimate), out, robot=robot, source_urdf=urdf)
     for note in written.notes:
         typer.echo(f"note: {note}", err=True)
-    _say(f"wrote {written.path}")
+    say(f"wrote {written.path}")
 
 
 @app.command()
-@_guarded
+@guarded
 def report(
     estimate: EstimatePath,
     experiment: ExperimentPath,
@@ -194,7 +166,7 @@ def report(
     from ident.estimate.storage import load_estimate
 
     found, warned = load_estimate(estimate), list[Any]()
-    with _progress() as tell:
+    with progress() as tell:
         loaded = pipeline.load(_experiment(experiment))
         pipeline.require_same_model(loaded, found)
         pipeline.report(
@@ -204,14 +176,14 @@ def report(
             comparison=pipeline.compare(loaded, found),
             validation=pipeline.validate(loaded, found, None, warned, tell),
             truth=pipeline.truth_of(loaded, found),
-            command=_command(),
+            command=command_line(),
         )
-    _warn(warned)
-    _say(f"wrote {out}")
+    warn(warned)
+    say(f"wrote {out}")
 
 
 @app.command()
-@_guarded
+@guarded
 def check(
     file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot that a CAD table or a log belongs to")] = None,
@@ -220,7 +192,11 @@ def check(
     """Say what a file is and whether it can be used; exit code 4 when there are problems."""
     problems = _CHECKS[_kind(file)](file, robot, recording)
     if problems:
-        raise _ended(f"{problems} problem{'s' if problems > 1 else ''} found", PROBLEMS)
+        raise ended(f"{problems} problem{'s' if problems > 1 else ''} found", PROBLEMS)
+
+
+app.command()(dynamics)
+app.command()(codegen)
 
 
 def main() -> None:
@@ -292,8 +268,8 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     robot = read_robot(file)
     base = base_parameters(Model(robot))
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
-    _say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
-    _say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
+    say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
+    say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
     rows, tones, problems = [], [], 0
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         verdict, mass = "no inertial", None
@@ -307,7 +283,7 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
         rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, number(mass), verdict))
         tones.append("bad" if verdict.startswith("cannot") else "")
     columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
-    _show(table("", columns, rows, tones))  # type: ignore[arg-type]
+    show(table("", columns, rows, tones))  # type: ignore[arg-type]
     return problems
 
 
@@ -318,7 +294,7 @@ def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
     from ident.robot import read_robot
 
     cad = read_cad(file)
-    _say(f"CAD table of {len(cad.links)} links")
+    say(f"CAD table of {len(cad.links)} links")
     verdicts = check_cad(cad)
     rows = []
     for v, body in zip(verdicts, cad.parameters, strict=True):
@@ -326,15 +302,15 @@ def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
         moments = "n/a" if v.moments is None else ", ".join(number(x, 3) for x in v.moments)
         rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures])))
     columns = ("link", "mass [kg]", "centre [m]", "principal moments [kg m^2]", "can it exist")
-    _show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in verdicts]))
+    show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in verdicts]))
     try:
         require_consistent(cad)
-        _say("every link can exist", "green")
+        say("every link can exist", "green")
     except CadError as cause:
-        _say(f"{cause.fix}.", "bold red")
+        say(f"{cause.fix}.", "bold red")
     if robot is not None:
         cad.for_robot(read_robot(robot))
-        _say(f"every moving link of {robot.name} has its row", "green")
+        say(f"every moving link of {robot.name} has its row", "green")
     return sum(v.status == "impossible" for v in verdicts)
 
 
@@ -365,22 +341,22 @@ def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int
     arm, problems = read_robot(chosen), 0
     for name in [recording] if recording else [r.name for r in manifest.recordings]:
         found = check_log(read_log(manifest, name, arm), arm)
-        _say(f"recording '{name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
+        say(f"recording '{name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
         shown = found.steps[:6]
         rows = [(number(step * 1e3), str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in shown]
         rest = sum(count for _, count in found.steps[6:])
         if rest:
             span = f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}"
             rows.append((span, str(rest), f"{100 * rest / (found.samples - 1):.3g} %"))
-        _show(table("", ("time step [ms]", "rows", "share"), rows))
+        show(table("", ("time step [ms]", "rows", "share"), rows))
         for kind in dict.fromkeys(f.kind for f in found.findings):
             same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
             problems += 0 if note else len(same)
             for f in same[:1] if note else same:  # notes are alike from joint to joint
                 more = f" (and {len(same) - 1} more of this kind)" if note and len(same) > 1 else ""
-                _say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", "" if note else "bold red")
+                say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", "" if note else "bold red")
         if all(f.kind in NOTES for f in found.findings):
-            _say("  no problem", "green")
+            say("  no problem", "green")
     return problems
 
 
@@ -393,9 +369,9 @@ def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
     for name in (*e.fit, *e.validate):
         for part in loaded.manifest.recording(name).files:
             locate(loaded.manifest, part)
-    _say(f"experiment '{e.name}': {e.title}")
-    _say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
-    _say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
+    say(f"experiment '{e.name}': {e.title}")
+    say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
+    say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
     return 0
 
 
@@ -417,30 +393,30 @@ def _show_run(result: Result) -> None:
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.slides
-    _say(f"{e.name}: {e.title}", "bold")
+    say(f"{e.name}: {e.title}", "bold")
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
-        _say(sentence)
-    _show(text.residual_rows(result.estimate, slides))
+        say(sentence)
+    show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
         hidden = {"samples", f"error, {ZERO}"}
         if all(r.held_out for r in result.validation.recordings):
             hidden.add("held out")
         table = text.validation_rows(result.validation)
-        _show(table, [c for c in table.columns if c not in hidden])
+        show(table, [c for c in table.columns if c not in hidden])
     if result.truth is not None:
-        _show(_side_by_side(result))
+        show(_side_by_side(result))
     elif result.comparison is not None:
         _show_comparison(result.comparison, False)
     else:
         table = text.base_rows(result.estimate, slides)
-        _show(table, [c for c in table.columns if c != "combination"])
+        show(table, [c for c in table.columns if c != "combination"])
     if e.expected:
         checked = check_expected(result)
         off = [c for c in checked if not c.met]
-        _say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
+        say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
         for c in off:
-            _say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
-    _say(f"wrote {', '.join(sorted(p.name for p in result.folder.iterdir()))} to {_near(result.folder)}")
+            say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
+    say(f"wrote {', '.join(sorted(p.name for p in result.folder.iterdir()))} to {_near(result.folder)}")
 
 
 def _side_by_side(result: Result) -> Table:
@@ -471,12 +447,12 @@ def _show_comparison(comparison: Comparison, everything: bool) -> None:
 
     said = {"agrees": "agree"}
     counts = [f"{comparison.count(v)} {said.get(v, v)}" for v in text.TONES if comparison.count(v)]
-    _say(f"CAD ({comparison.source}) against the data: {', '.join(counts)}")
+    say(f"CAD ({comparison.source}) against the data: {', '.join(counts)}")
     rows = comparison.rows if everything else tuple(r for r in comparison.rows if r.verdict == "contradicted")
     if rows:
-        _show(text.comparison_rows(replace(comparison, rows=rows)))
+        show(text.comparison_rows(replace(comparison, rows=rows)))
     for note in comparison.notes:
-        _say(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _near(path: Path) -> Path:
@@ -508,90 +484,3 @@ def _cad_values(cad: Path | None, robot: Path) -> tuple[Any, dict[str, float], s
     if arm.inertials is None:
         raise CadError("gives no inertials to compare with", file=robot, fix="Add --cad with a CAD table")
     return arm.inertials, {}, robot.name
-
-
-def _command() -> str:
-    return shlex.join(["ident", *sys.argv[1:]])
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Tell]:
-    """Show what is being done on stderr, when that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        tasks: dict[str, Any] = {}
-
-        def tell(doing: str, done: int, total: int) -> None:
-            if doing not in tasks:
-                tasks[doing] = bar.add_task(doing)
-            bar.update(tasks[doing], completed=done, total=total)
-
-        yield tell
-
-
-def _console() -> Console:
-    """Return the console of stdout; where that is no terminal, wide enough for tables."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console.width = 130
-    return console
-
-
-def _say(text: str, style: str = "") -> None:
-    _console().print(text, style=style or None, markup=False, soft_wrap=True)
-
-
-STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
-
-
-def _show(table: Table, columns: Sequence[str] | None = None) -> None:
-    """Print a table; `columns`: only these."""
-    from rich.table import Table as Shown
-
-    chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
-    headed = any(table.columns[i] for i in chosen)
-    title = _plain(table.title) if table.title else None
-    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=_box())
-    for i in chosen:
-        numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
-        shown.add_column(_plain(table.columns[i]), justify="right" if numbers else "left", overflow="fold")
-    for row, tone in zip(table.rows, table.tones, strict=True):
-        shown.add_row(*(_plain(row[i]) for i in chosen), style=STYLES[tone] or None)
-    _console().print(shown)
-
-
-def _box() -> Any:
-    from rich import box
-
-    return box.SIMPLE_HEAD
-
-
-def _plain(text: str) -> Any:
-    """Return a cell whose brackets mean nothing."""
-    from rich.text import Text
-
-    return Text(text)
-
-
-def _warn(warned: Sequence[Warned]) -> None:
-    """Print warnings to stderr, those of one kind about one recording together."""
-    from rich.console import Console
-
-    from ident.pipeline import NOTES
-
-    console = Console(stderr=True, highlight=False)
-    groups: dict[tuple[str, str], list[Warned]] = {}
-    for w in dict.fromkeys(warned):
-        groups.setdefault((w.about, w.kind), []).append(w)
-    for same in groups.values():
-        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
-        told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
-        console.print(f"{told}: {same[0]}{more}", style=style, markup=False, soft_wrap=True)

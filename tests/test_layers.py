@@ -33,6 +33,8 @@ ORDER = (
     "provenance",
     "pipeline",
     "expected",
+    "console",
+    "cli_dynamics",
     "cli",
 )
 

@@ -1,0 +1,268 @@
+"""The commands `ident dynamics` and `ident codegen`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ident.console import guarded, progress, say, show
+
+if TYPE_CHECKING:
+    from ident.arrays import Array
+    from ident.robot.robot import Robot
+    from ident.simulation.simulation import Simulation
+
+RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
+CadPath = Annotated[Path | None, typer.Option("--cad", help="CAD table of the links; without: the robot's own numbers")]
+State = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
+
+
+@guarded
+def dynamics(
+    robot: RobotPath,
+    cad: CadPath = None,
+    q: Annotated[str | None, typer.Option("--q", help=f"Position: {State}")] = None,
+    qd: Annotated[str | None, typer.Option("--qd", help="Speed, likewise")] = None,
+    qdd: Annotated[str | None, typer.Option("--qdd", help="Acceleration, likewise")] = None,
+    surface: Annotated[
+        str | None, typer.Option("--surface", help="Two joints, 'joint2 joint3': draw their gravity loads to --plot")
+    ] = None,
+    simulate: Annotated[
+        float | None, typer.Option("--simulate", metavar="SECONDS", help="Simulate from --q, --qd on")
+    ] = None,
+    torque: Annotated[
+        str | None, typer.Option("--torque", help="Constant drive torques of the simulation [N m; N], one per joint")
+    ] = None,
+    step: Annotated[
+        float | None, typer.Option("--step", help="Fixed step of RK4 [s]; without: an adaptive solver")
+    ] = None,
+    friction: Annotated[bool, typer.Option("--friction/--no-friction", help="With the CAD table's friction")] = True,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Table of the simulation, .csv or .parquet")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write, .png, .svg or .pdf")] = None,
+) -> None:
+    """Torques at a state, gravity loads over two joints' ranges, or a simulation."""
+    from ident.errors import InputError
+
+    arm, parameters, joint_values = _numbers(robot, cad)
+    state = [_state(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
+    if surface is not None:
+        _surface(arm, parameters, surface, state[0], plot)
+    elif simulate is not None:
+        _simulate(arm, parameters, joint_values if friction else _frictionless(joint_values), state, simulate, torque,
+                  step, out, plot)  # fmt: skip
+    elif out is not None or plot is not None:
+        raise InputError("there is nothing to write", key="--out", fix="Add --simulate SECONDS or --surface 'A B'")
+    else:
+        _torques(arm, parameters, state)
+
+
+@guarded
+def codegen(
+    robot: RobotPath,
+    cad: CadPath = None,
+    c: Annotated[Path | None, typer.Option("--c", metavar="FOLDER", help="Write C99, source and header, here")] = None,
+    python: Annotated[Path | None, typer.Option("--python", metavar="FILE", help="Write a numpy module")] = None,
+    latex: Annotated[Path | None, typer.Option("--latex", metavar="FILE", help="Write the equations")] = None,
+    symbolic: Annotated[
+        bool, typer.Option("--symbolic", help="Leave the link parameters open even where numbers are known")
+    ] = False,
+) -> None:
+    """Write inverse dynamics, regressor, D, C and g of a robot as code or equations."""
+    from ident.errors import InputError
+    from ident.robot import read_robot
+    from ident.symbolic import write_c, write_latex, write_python
+
+    if c is None and python is None and latex is None:
+        raise InputError("no target is given", key="--c", fix="Add --c FOLDER, --python FILE or --latex FILE")
+    arm = read_robot(robot)
+    open_ = symbolic or (cad is None and arm.inertials is None)
+    parameters = None if open_ else _numbers(robot, cad)[1]
+    say("link parameters are arguments of the code" if open_ else "link parameters are worked into the code")
+    written: list[Path] = []
+    if c is not None:
+        written += write_c(c, arm, parameters)
+    if python is not None:
+        written.append(write_python(python, arm, parameters))
+    if latex is not None:
+        written.append(write_latex(latex, arm, parameters))
+    say(f"wrote {', '.join(str(path) for path in written)}")
+
+
+def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, float]]:
+    """Return the robot, its links' parameters (n, 10) and the joint parameters that are known."""
+    import numpy as np
+
+    from ident.cad import read_cad, require_consistent
+    from ident.errors import CadError
+    from ident.robot import read_robot
+
+    arm = read_robot(robot)
+    if cad is not None:
+        table = read_cad(cad)
+        require_consistent(table)
+        return arm, np.asarray(table.for_robot(arm)), dict(table.joint_values)
+    if arm.inertials is None or not np.isfinite(arm.inertials).all():
+        raise CadError("does not give the inertials of every link", file=robot, fix="Add --cad with a CAD table")
+    return arm, np.asarray(arm.inertials), {}
+
+
+def _state(text: str | None, robot: Robot, key: str) -> Array:
+    """Return numbers for every joint (n,), in rad or m; zeros without a text."""
+    import numpy as np
+
+    from ident.errors import InputError
+
+    if text is None:
+        return np.zeros(robot.n)
+    words = text.replace(",", " ").split()
+    degrees = bool(words) and words[-1] == "deg"
+    try:
+        values = np.array([float(word) for word in words[: len(words) - (words[-1] in ("deg", "rad"))]])
+    except (ValueError, IndexError):
+        raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {State}") from None
+    if len(values) != robot.n or not np.isfinite(values).all():
+        raise InputError(
+            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
+        )
+    turning = np.array([joint.kind == "revolute" for joint in robot.joints])
+    return np.where(turning & degrees, np.radians(values), values)
+
+
+def _torques(robot: Robot, parameters: Array, state: list[Array]) -> None:
+    """Print the torque of each joint and what it is made of, and the mass matrix."""
+    import numpy as np
+
+    from ident.dynamics import bias, gravity_load, inverse_dynamics, mass_matrix
+    from ident.report.text import number, table
+
+    q, qd, qdd = (x[None] for x in state)
+    load = gravity_load(robot, parameters, q)[0]
+    moving = bias(robot, parameters, q, qd)[0]
+    total = inverse_dynamics(robot, parameters, q, qd, qdd)[0]
+    parts = np.array([total - moving, moving - load, load, total]).T
+    parts[np.abs(parts) < 1e-14 * np.abs(parts).max()] = 0.0  # rounding
+    rows = []
+    for joint, row in zip(robot.joints, parts, strict=True):
+        rows.append((joint.name, "N m" if joint.kind == "revolute" else "N", *(number(float(x)) for x in row)))
+    columns = ("joint", "unit", "D qdd", "C qd", "gravity", "torque")
+    show(table("Torque = D(q) qdd + C(q, qd) qd + g(q)", columns, rows))
+    d = mass_matrix(robot, parameters, q)[0]
+    names = robot.joint_names
+    entries = [(name, *(number(float(x)) for x in row)) for name, row in zip(names, d, strict=True)]
+    show(table("Mass matrix D(q) [kg m^2; kg m; kg]", ("", *names), entries))
+
+
+def _surface(robot: Robot, parameters: Array, joints: str, q: Array, plot: Path | None) -> None:
+    """Draw the gravity loads of two joints."""
+    from ident.errors import InputError
+    from ident.report.dynamics_figures import gravity_figure, gravity_surface
+    from ident.report.text import number
+
+    names = joints.replace(",", " ").split()
+    if len(names) != 2:
+        raise InputError(f"'{joints}' is not two joints", key="--surface", fix="Give two names, as 'joint2 joint3'")
+    pair = (names[0], names[1])
+    _, _, load = gravity_surface(robot, parameters, pair, q)
+    for name, values in zip(names, (load[..., 0], load[..., 1]), strict=True):
+        unit = "N m" if robot.joints[robot.joint_names.index(name)].kind == "revolute" else "N"
+        say(f"gravity load of {name}: {number(float(values.min()))} to {number(float(values.max()))} {unit}")
+    if plot is not None:
+        _draw(gravity_figure(robot, parameters, pair, q), plot)
+
+
+def _simulate(
+    robot: Robot,
+    parameters: Array,
+    joint_values: dict[str, float],
+    state: list[Array],
+    seconds: float,
+    torque: str | None,
+    step: float | None,
+    out: Path | None,
+    plot: Path | None,
+) -> None:
+    """Simulate, say what came of it, and write what was asked for."""
+    import numpy as np
+
+    from ident.errors import InputError
+    from ident.report.dynamics_figures import simulation_figure
+    from ident.simulation import simulate, simulate_fixed, write_simulation
+
+    if not 0 < seconds < np.inf:
+        raise InputError(f"{seconds} is no time to simulate", key="--simulate", fix="Give a positive number of seconds")
+    tau = _plain_numbers(torque, robot)
+    plant_ = _plant(robot, parameters, joint_values)
+    found: Simulation
+    with progress() as tell:
+        if step is None:
+            times = np.linspace(0.0, seconds, max(round(seconds * 1000), 1) + 1)
+            found = simulate(plant_, state[0], state[1], times, lambda t, q, qd: tau, tell=tell)
+        else:
+            found = simulate_fixed(plant_, state[0], state[1], seconds, step, lambda t, q, qd: tau, tell=tell)
+    say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {len(found.t)} samples")
+    say(f"friction: {found.friction_law}")
+    if found.stopped:
+        say(f"stopped: {found.stopped}", "yellow")
+    if out is not None:
+        say(f"wrote {write_simulation(found, out)}")
+    if plot is not None:
+        _draw(simulation_figure(found), plot)
+
+
+def _plain_numbers(torque: str | None, robot: Robot) -> Array:
+    import numpy as np
+
+    from ident.errors import InputError
+
+    words = [] if torque is None else torque.replace(",", " ").split()
+    try:
+        values = np.array([float(word) for word in words]) if words else np.zeros(robot.n)
+    except ValueError:
+        raise InputError(f"'{torque}' is no list of torques", key="--torque", fix="Give one number a joint") from None
+    if len(values) != robot.n or not np.isfinite(values).all():
+        raise InputError(
+            f"'{torque}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}",
+            key="--torque",
+        )
+    return values
+
+
+def _frictionless(joint_values: dict[str, float]) -> dict[str, float]:
+    return {name: x for name, x in joint_values.items() if not name.endswith((".viscous", ".coulomb"))}
+
+
+def _plant(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> Any:
+    """Return the plant with the joint parameters that are known, each by its term."""
+    import numpy as np
+
+    from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
+    from ident.simulation import plant
+
+    terms, values = [], []
+    for kind, suffix in (
+        (DriveInertia, "drive_inertia"),
+        (Viscous, "viscous"),
+        (Coulomb, "coulomb"),
+        (Offset, "offset"),
+    ):
+        joints = tuple(name for name in robot.joint_names if f"{name}.{suffix}" in joint_values)
+        if joints:
+            terms.append(kind(joints=joints))
+            values += [joint_values[f"{name}.{suffix}"] for name in joints]
+    return plant(Model(robot, tuple(terms)), np.concatenate([np.ravel(parameters), values]))
+
+
+def _draw(figure: Any, path: Path) -> None:
+    """Write a figure, whole or not at all."""
+    import io
+
+    from ident.errors import InputError
+    from ident.files import write_whole
+
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(f"ends in '{path.suffix}'", file=path, fix="Choose a name that ends in .png, .svg or .pdf")
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:], dpi=130)
+    say(f"wrote {write_whole(path, content.getvalue())}")

@@ -1,0 +1,137 @@
+"""What the commands of `ident` share: errors as sentences, progress, tables.
+
+Results go to stdout, all else to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ident.pipeline import Tell, Warned
+    from ident.report.text import Table
+
+BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        from ident.errors import EstimationError, IdentError
+
+        try:
+            command(*args, **kwargs)
+        except EstimationError as cause:
+            raise ended(f"error: {cause}", FAILED) from None
+        except IdentError as cause:
+            raise ended(f"error: {cause}", BAD_INPUT) from None
+        except KeyboardInterrupt:
+            raise ended("interrupted; nothing was written", INTERRUPTED) from None
+
+    return wrapped
+
+
+def ended(message: str, code: int) -> typer.Exit:
+    """Print why a command ends, and return the exit to raise."""
+    typer.echo(message, err=True)
+    return typer.Exit(code)
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["ident", *sys.argv[1:]])
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Tell]:
+    """Show what is being done on stderr, when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bar.add_task(doing)
+            bar.update(tasks[doing], completed=done, total=total)
+
+        yield tell
+
+
+def _console() -> Console:
+    """Return the console of stdout; where that is no terminal, wide enough for tables."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 130
+    return console
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a sentence to stdout."""
+    _console().print(text, style=style or None, markup=False, soft_wrap=True)
+
+
+STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
+
+
+def show(table: Table, columns: Sequence[str] | None = None) -> None:
+    """Print a table; `columns`: only these."""
+    from rich.table import Table as Shown
+
+    chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
+    headed = any(table.columns[i] for i in chosen)
+    title = _plain(table.title) if table.title else None
+    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=_box())
+    for i in chosen:
+        numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
+        shown.add_column(_plain(table.columns[i]), justify="right" if numbers else "left", overflow="fold")
+    for row, tone in zip(table.rows, table.tones, strict=True):
+        shown.add_row(*(_plain(row[i]) for i in chosen), style=STYLES[tone] or None)
+    _console().print(shown)
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def _plain(text: str) -> Any:
+    """Return a cell whose brackets mean nothing."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def warn(warned: Sequence[Warned]) -> None:
+    """Print warnings to stderr, those of one kind about one recording together."""
+    from rich.console import Console
+
+    from ident.pipeline import NOTES
+
+    console = Console(stderr=True, highlight=False)
+    groups: dict[tuple[str, str], list[Warned]] = {}
+    for w in dict.fromkeys(warned):
+        groups.setdefault((w.about, w.kind), []).append(w)
+    for same in groups.values():
+        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
+        told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
+        console.print(f"{told}: {same[0]}{more}", style=style, markup=False, soft_wrap=True)

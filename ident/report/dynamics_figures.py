@@ -1,0 +1,112 @@
+"""Figures of dynamics: a gravity load over two joints, and a simulation over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.dynamics import gravity_load
+from ident.errors import ModelError, nearest
+from ident.robot.robot import Joint, Robot
+from ident.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#0072b2", "#d55e00", "#00855f", "#b08a00", "#8a5fb0", "#5f6063", "#56b4e9")
+
+
+def gravity_surface(
+    robot: Robot, parameters: Array, joints: tuple[str, str], q: Array, points: int = 61
+) -> tuple[Array, Array, Array]:
+    """Return a, b (points,) [rad; m] over both joints' ranges and their gravity loads (points, points, 2) [N m; N].
+
+    Load [i, k] is at a[i], b[k]; the other joints stand at q (n,). A joint without limits turns once around.
+    Raises ModelError for an unknown joint, or a prismatic one without limits.
+    """
+    for name in joints:
+        if name not in robot.joint_names:
+            raise ModelError(f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}")
+    if joints[0] == joints[1]:
+        raise ModelError(f"a surface needs two different joints, got '{joints[0]}' twice")
+    index = [robot.joint_names.index(name) for name in joints]
+    a, b = (np.linspace(*_range(robot.joints[j]), points) for j in index)
+    grid = np.tile(np.asarray(q, dtype=np.float64), (points * points, 1))
+    grid[:, index[0]], grid[:, index[1]] = np.repeat(a, points), np.tile(b, points)
+    return a, b, gravity_load(robot, parameters, grid)[:, index].reshape(points, points, 2)
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    low, high = joint.limits.lower, joint.limits.upper
+    if np.isfinite(low) and np.isfinite(high):
+        return low, high
+    if joint.kind == "prismatic":
+        raise ModelError(
+            f"joint '{joint.name}' slides without limits, so there is no range to draw",
+            fix="Give the joint limits in the robot file",
+        )
+    return -np.pi, np.pi
+
+
+def gravity_figure(robot: Robot, parameters: Array, joints: tuple[str, str], q: Array) -> Figure:
+    """Return both joints' gravity loads over their ranges, as level lines over two angles in degrees."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    a, b, load = gravity_surface(robot, parameters, joints, q)
+    chosen = [robot.joints[robot.joint_names.index(name)] for name in joints]
+    (x, x_unit), (y, y_unit) = (_shown(values, joint) for values, joint in zip((a, b), chosen, strict=True))
+    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    for axes, joint, torque in zip(figure.subplots(1, 2), chosen, np.moveaxis(load, 2, 0), strict=True):
+        most = max(float(np.abs(torque).max()), 1e-12)
+        levels = MaxNLocator(12, symmetric=True).tick_values(-most, most)
+        drawn = axes.contourf(x, y, torque.T, levels=levels, cmap="RdBu_r")
+        lines = axes.contour(x, y, torque.T, levels=levels, colors="#1b1b1c", linewidths=0.4)
+        axes.clabel(lines, fontsize=6)
+        unit = "N m" if joint.kind == "revolute" else "N"
+        axes.set_title(f"Gravity load of {joint.name}: at most {most:.3g} {unit}", fontsize=10)
+        axes.set_xlabel(f"{joints[0]} [{x_unit}]")
+        axes.set_ylabel(f"{joints[1]} [{y_unit}]")
+        figure.colorbar(drawn, ax=axes, label=f"torque that holds {joint.name} [{unit}]")
+    return figure
+
+
+def simulation_figure(simulation: Simulation) -> Figure:
+    """Return positions, speeds, torques and energy over time."""
+    from matplotlib.figure import Figure
+
+    robot = simulation.plant.robot
+    slides = [joint.kind == "prismatic" for joint in robot.joints]
+    turning, sliding = ("deg", "deg/s", "N m"), ("m", "m/s", "N")
+    units = [f"{t}; {s}" if any(slides) and not all(slides) else (s if all(slides) else t)
+             for t, s in zip(turning, sliding, strict=True)]  # fmt: skip
+    scale = np.where(slides, 1.0, 180.0 / np.pi)
+    figure = Figure(figsize=(9.6, 6.0), layout="constrained")
+    axes = figure.subplots(2, 2, sharex=True).ravel()
+    drawn = (("Position", simulation.q * scale), ("Speed", simulation.qd * scale), ("Drive torque", simulation.tau))
+    for place, (title, values), unit in zip(axes, drawn, units, strict=False):
+        for j, name in enumerate(robot.joint_names):
+            style = "-" if j < len(_COLOURS) else "--"
+            place.plot(simulation.t, values[:, j], style, color=_COLOURS[j % len(_COLOURS)], label=name, linewidth=1.2)
+        place.set_title(f"{title} [{unit}]", fontsize=10)
+    axes[0].legend(fontsize=7, ncols=2)
+    energies = (("kinetic", simulation.kinetic), ("potential", simulation.potential), ("sum", simulation.energy))
+    for (name, values), colour in zip(energies, _COLOURS, strict=False):
+        axes[3].plot(simulation.t, values, color=colour, label=name, linewidth=1.2)
+    axes[3].set_title("Energy [J]", fontsize=10)
+    axes[3].legend(fontsize=7)
+    for place in axes:
+        place.grid(color="#d8d8da", linewidth=0.5)
+    for place in axes[2:]:
+        place.set_xlabel("time [s]")
+    note = f"{robot.name}: {simulation.method}. {simulation.friction_law}"
+    if simulation.stopped:
+        note += f". Stopped: {simulation.stopped}"
+    figure.suptitle(note, fontsize=8, wrap=True)
+    return figure
+
+
+def _shown(values: Array, joint: Joint) -> tuple[Array, str]:
+    return (np.degrees(values), "deg") if joint.kind == "revolute" else (values, "m")

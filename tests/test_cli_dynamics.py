@@ -1,0 +1,121 @@
+"""`ident dynamics` and `ident codegen`, as a user types them."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ident.cad import read_cad
+from ident.cli import app
+from ident.dynamics import gravity_load, inverse_dynamics
+from ident.report.dynamics_figures import gravity_surface
+from ident.robot import read_robot
+
+ARM5 = Path(__file__).resolve().parents[1] / "datasets" / "arm5"
+ROBOT, CAD = str(ARM5 / "robot.toml"), str(ARM5 / "cad_solidworks.csv")
+
+
+def ident(*args: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(args))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def arm() -> tuple:
+    robot = read_robot(ROBOT)
+    return robot, read_cad(Path(CAD)).for_robot(robot)
+
+
+def test_torques_at_a_state() -> None:
+    code, text = ident("dynamics", ROBOT, "--cad", CAD, "--q", "30 30 -30 30 30 deg")
+    robot, theta = arm()
+    load = gravity_load(robot, theta, np.radians([[30, 30, -30, 30, 30]]))[0]
+    assert code == 0
+    row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["joint2"])
+    assert float(row[-1]) == pytest.approx(load[1], rel=1e-3)
+    assert "Mass matrix" in text
+
+
+def test_gravity_surface_is_drawn_over_the_ranges(tmp_path: Path) -> None:
+    code, text = ident("dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint3", "--plot", str(tmp_path / "s.png"))
+    assert code == 0
+    assert "gravity load of joint2: -0.2531 to 0.5443 N m" in text
+    assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+    robot, theta = arm()
+    a, b, load = gravity_surface(robot, theta, ("joint2", "joint3"), np.zeros(5), points=5)
+    at = np.array([[0, a[3], b[1], 0, 0]])
+    assert np.degrees(a[[0, -1]]) == pytest.approx([-10, 130])
+    assert load[3, 1] == pytest.approx(inverse_dynamics(robot, theta, at, 0 * at, 0 * at)[0, 1:3])
+
+
+def test_a_simulation_stops_at_a_limit_and_keeps_what_it_has(tmp_path: Path) -> None:
+    out = tmp_path / "fall.csv"
+    code, text = ident(
+        "dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.3", "-o", str(out),
+        "--plot", str(tmp_path / "fall.svg"),
+    )  # fmt: skip
+    assert code == 0
+    assert "stopped: joint 'joint3' reached its upper limit 0 rad" in text
+    table = pd.read_csv(out)
+    assert table["joint3.q [rad]"].iloc[-1] == pytest.approx(0, abs=1e-9)
+    energy = table["kinetic [J]"] + table["potential [J]"]
+    assert np.ptp(energy) < 1e-6
+    assert (tmp_path / "fall.svg").read_text().startswith("<?xml")
+
+
+def test_fixed_steps_and_constant_torques() -> None:
+    code, text = ident(
+        "dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.01", "--step", "0.001",
+        "--torque", "0 0.3 0 0 0",
+    )  # fmt: skip
+    assert code == 0
+    assert "simulated arm5 for 0.01 s: RK4, step 0.001 s, 11 samples" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["dynamics", ROBOT], "robot.toml: does not give the inertials of every link"),
+        (["dynamics", ROBOT, "--cad", CAD, "--q", "1 2"], "'1 2' is not 5 finite numbers"),
+        (["dynamics", ROBOT, "--cad", CAD, "--q", "1 2 3 4 x"], "'1 2 3 4 x' is no list of numbers"),
+        (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint"], "has no joint 'joint'"),
+        (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2"], "'joint2' is not two joints"),
+        (["dynamics", ROBOT, "--cad", CAD, "--plot", "x.png"], "there is nothing to write"),
+        (["dynamics", ROBOT, "--cad", CAD, "--simulate", "-1"], "-1.0 is no time to simulate"),
+        (["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "1"], "'1' is not 5 finite torques"),
+        (["codegen", ROBOT], "no target is given"),
+        (["codegen", ROBOT, "--python", "x.txt"], "a Python module ends in .py"),
+    ],
+)
+def test_messages(args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, text = ident(*args)
+    assert code == 2
+    assert message in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_compiles_and_agrees(tmp_path: Path) -> None:
+    code, text = ident(
+        "codegen", ROBOT, "--cad", CAD, "--c", str(tmp_path), "--python", str(tmp_path / "arm5_dynamics.py"),
+        "--latex", str(tmp_path / "arm5.tex"),
+    )  # fmt: skip
+    assert code == 0
+    assert "link parameters are worked into the code" in text
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-DARM5_SELF_TEST"]
+    subprocess.run(["gcc", *flags, "arm5.c", "-o", "check", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "check"], check=True, capture_output=True)
+    spec = importlib.util.spec_from_file_location("arm5_dynamics", tmp_path / "arm5_dynamics.py")
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    robot, theta = arm()
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, 5))
+    ours = inverse_dynamics(robot, theta, q, qd, qdd)
+    assert np.allclose(module.inverse_dynamics(q, qd, qdd), ours, rtol=0, atol=1e-12 * np.abs(ours).max())
+    assert r"\begin{document}" in (tmp_path / "arm5.tex").read_text()

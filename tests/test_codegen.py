@@ -135,10 +135,19 @@ def test_self_test_passes_and_can_fail(name: str, tmp_path: Path) -> None:
     text = source.read_text()
     wrong = re.sub(r"(    g\[1\] = )(.*);", r"\1\2 + 0.001;", text, count=1)
     assert wrong != text
-    source.write_text(wrong)
-    done = run(compiled(source, flag))
-    assert done.returncode == 1
-    assert re.findall(r"(\w+) +WRONG", done.stdout) == ["gravity"]
+    for change in (" + 0.001", " + log(-1.0)"):
+        source.write_text(wrong.replace(" + 0.001", change))
+        done = run(compiled(source, flag))
+        assert done.returncode == 1
+        assert re.findall(r"(\w+) +WRONG", done.stdout) == ["gravity"]
+
+
+def test_self_test_of_what_is_all_zero(tmp_path: Path) -> None:
+    """One joint has no Coriolis matrix to speak of, and none feels gravity where there is none."""
+    robot = replace(random_tree(np.random.default_rng(0), 1, points=True), name="math", gravity=np.zeros(3))
+    source, header = write_c(tmp_path, robot)
+    assert header.name == "robot_math.h"
+    assert run(compiled(source, "-DROBOT_MATH_SELF_TEST")).returncode == 0
 
 
 def test_one_sliding_joint_leaves_arguments_unused(tmp_path: Path) -> None:

@@ -18,7 +18,13 @@ sys.path.insert(0, str(HERE))
 import lagrange_page as page  # noqa: E402
 
 from ident.cad import read_cad  # noqa: E402
-from ident.dynamics import bias, coriolis_matrix, gravity_load, inverse_dynamics, mass_matrix  # noqa: E402
+from ident.dynamics import (  # noqa: E402
+    coriolis_matrix,
+    forward_dynamics,
+    gravity_load,
+    inverse_dynamics,
+    mass_matrix,
+)
 from ident.robot import Robot, read_robot  # noqa: E402
 
 Array = NDArray[np.float64]
@@ -143,8 +149,7 @@ def simulate(duration: float = 1.0, slow: float = 1.0) -> tuple[Array, Array]:
 
     def rate(_: float, x: Array) -> Array:
         q, qd = x[:5], x[5:]
-        force = TORQUE / slow - bias(robot, parameters, q[None], qd[None])[0]
-        return np.concatenate([qd, np.linalg.solve(mass_matrix(robot, parameters, q[None])[0], force)])
+        return np.concatenate([qd, forward_dynamics(robot, parameters, q[None], qd[None], TORQUE[None] / slow)[0]])
 
     t = np.linspace(0, duration, 201)
     run = solve_ivp(rate, (0.0, duration), np.zeros(10), t_eval=t, rtol=1e-9, atol=1e-10)

@@ -81,9 +81,9 @@ def rollout_rows(
             scatter(qd_out, s, i, load(x, n + i))
         for k in range(steps):
             for stage in range(4):  # k1 at x, k2 and k3 in the middle, k4 at the end
-                here = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
-                weight = 1.0 if stage == 0 or stage == 3 else 2.0
-                ahead = half if stage < 2 else step
+                here = (0.0, 0.5, 0.5, 1.0)[stage]
+                weight = (1.0, 2.0, 2.0, 1.0)[stage]
+                ahead = (half, half, step, step)[stage]
                 for i in range(n):
                     first, last = gather(tau, s, k * n + i), gather(tau, s, (k + 1) * n + i)
                     store(torque, i, (1.0 - here) * first + here * last)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 CadPath = Annotated[Path | None, typer.Option("--cad", help="CAD table of the links; without: the robot's own numbers")]
+_PICTURES = (".png", ".svg", ".pdf")
 State = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
 
 
@@ -45,8 +46,12 @@ def dynamics(
     """Torques at a state, gravity loads over two joints' ranges, or a simulation."""
     from ident.errors import InputError
 
+    for path, endings in ((out, (".csv", ".parquet")), (plot, _PICTURES)):  # before any work is done for it
+        if path is not None and path.suffix not in endings:
+            raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(endings)}")
     arm, parameters, joint_values = _numbers(robot, cad)
     state = [_state(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
+    _beyond(arm, state[0])
     if surface is not None:
         _surface(arm, parameters, surface, state[0], plot)
     elif simulate is not None:
@@ -128,6 +133,19 @@ def _state(text: str | None, robot: Robot, key: str) -> Array:
         )
     turning = np.array([joint.kind == "revolute" for joint in robot.joints])
     return np.where(turning & degrees, np.radians(values), values)
+
+
+def _beyond(robot: Robot, q: Array) -> None:
+    """Warn of a position outside its joint's limits, which most often is degrees taken for radians."""
+    for joint, x in zip(robot.joints, q, strict=True):
+        if not joint.limits.lower - 1e-9 <= x <= joint.limits.upper + 1e-9:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            hint = " (for degrees, end --q with deg)" if joint.kind == "revolute" else ""
+            low, high = joint.limits.lower, joint.limits.upper
+            typer.echo(
+                f"warning: {joint.name} at {x:g} {unit} is outside its limits {low:g} to {high:g} {unit}{hint}",
+                err=True,
+            )
 
 
 def _torques(robot: Robot, parameters: Array, state: list[Array]) -> None:
@@ -258,11 +276,8 @@ def _draw(figure: Any, path: Path) -> None:
     """Write a figure, whole or not at all."""
     import io
 
-    from ident.errors import InputError
     from ident.files import write_whole
 
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"ends in '{path.suffix}'", file=path, fix="Choose a name that ends in .png, .svg or .pdf")
     content = io.BytesIO()
     figure.savefig(content, format=path.suffix[1:], dpi=130)
     say(f"wrote {write_whole(path, content.getvalue())}")

@@ -87,6 +87,18 @@ def test_fixed_steps_and_constant_torques() -> None:
         (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint"], "has no joint 'joint'"),
         (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2"], "'joint2' is not two joints"),
         (["dynamics", ROBOT, "--cad", CAD, "--plot", "x.png"], "there is nothing to write"),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "-o", "x.xlsx"],
+            "x.xlsx: ends in '.xlsx'. Choose one of",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "-o", "x.csv", "--plot", "x.gif"],
+            "x.gif: ends in '.gif'",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--q", "30 30 -30 30 30", "--simulate", "1"],
+            "warning: joint1 at 30 rad is outside its limits -2.96706 to 2.96706 rad (for degrees, end --q with deg)",
+        ),
         (["dynamics", ROBOT, "--cad", CAD, "--simulate", "-1"], "-1.0 is no time to simulate"),
         (["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "1"], "'1' is not 5 finite torques"),
         (["codegen", ROBOT], "no target is given"),

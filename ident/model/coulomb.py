@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import chosen, joint_names, one_per_joint
+from ident.model.term import chosen, joint_names, one_per_joint, own_joint
 from ident.robot.robot import Robot
 
 
@@ -40,6 +40,10 @@ class Coulomb:
         speed = qd.T[chosen(self.joints, robot)]
         return np.sign(speed) * (np.abs(speed) > self.dead_zone)
 
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return zeros (3, N, n): a sign has no slope where it has a derivative."""
+        return own_joint(self.joints, 1, np.zeros_like(weights), q, robot)
+
 
 @dataclass(frozen=True)
 class SmoothCoulomb:
@@ -67,3 +71,8 @@ class SmoothCoulomb:
     def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return tanh(qd / width) of each joint, (n_joints, N)."""
         return np.tanh(qd.T[chosen(self.joints, robot)] / self.width)
+
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
+        slopes = (1.0 - self.columns(robot, q, qd, qdd) ** 2) / self.width
+        return own_joint(self.joints, 1, weights * slopes, q, robot)

@@ -50,6 +50,16 @@ class CoupledDrive:
         motor = np.stack([qdd @ shares, speed, coulomb])
         return np.concatenate([shares[j] * motor for j in joints])
 
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
+        joints, shares = self._joints(robot), np.array(self.shares)
+        inertia, viscous, coulomb = np.einsum("j,jkn->kn", shares[joints], weights.reshape(len(joints), 3, -1))
+        slope = (1.0 - np.tanh(qd @ shares / self.width) ** 2) / self.width if self.width > 0 else 0.0
+        found = np.zeros((3, *q.shape))
+        found[1] = np.outer(viscous + coulomb * slope, shares)
+        found[2] = np.outer(inertia, shares)
+        return found
+
     def _joints(self, robot: Robot) -> list[int]:
         if len(self.shares) != robot.n:
             raise ModelError(f"motor '{self.motor}' names {len(self.shares)} joints, the robot has {robot.n}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ident.arrays import Array
-from ident.model.term import chosen, joint_names, one_per_joint
+from ident.model.term import chosen, joint_names, one_per_joint, own_joint
 from ident.robot.robot import Robot
 
 
@@ -30,3 +30,7 @@ class DriveInertia:
     def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return qdd of each joint, (n_joints, N)."""
         return qdd.T[chosen(self.joints, robot)]
+
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
+        return own_joint(self.joints, 2, weights, q, robot)

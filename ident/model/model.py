@@ -65,6 +65,15 @@ class Model:
         parts = [term.columns(self.robot, q, qd, qdd) for term in self.terms]
         return np.concatenate(parts) if parts else np.empty((0, len(qd)))
 
+    def term_pull_back(self, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative (3, N, n) of sum(weights * term_columns) with respect to q, qd, qdd."""
+        found, start = np.zeros((3, *q.shape)), 0
+        for term in self.terms:
+            stop = start + len(term.entries(self.robot))
+            found += term.pull_back(self.robot, q, qd, qdd, weights[start:stop])
+            start = stop
+        return found
+
     def index(self, name: str) -> int:
         """Return the place of a parameter in theta; ModelError with the nearest name when unknown."""
         if name not in self.names:

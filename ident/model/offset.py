@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
-from ident.model.term import chosen, joint_names, one_per_joint
+from ident.model.term import chosen, joint_names, one_per_joint, own_joint
 from ident.robot.robot import Robot
 
 
@@ -32,3 +32,7 @@ class Offset:
     def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return ones of each joint, (n_joints, N)."""
         return np.ones((len(chosen(self.joints, robot)), len(qd)))
+
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
+        return own_joint(self.joints, 0, np.zeros_like(weights), q, robot)

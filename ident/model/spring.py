@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import chosen, joint_names, one_per_joint
+from ident.model.term import chosen, joint_names, one_per_joint, own_joint
 from ident.robot.robot import Robot
 
 
@@ -38,3 +38,7 @@ class Spring:
     def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return q - rest of each joint, (n_joints, N)."""
         return q.T[chosen(self.joints, robot)] - self.rest
+
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
+        return own_joint(self.joints, 0, weights, q, robot)

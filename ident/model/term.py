@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.robot.robot import Robot
@@ -25,6 +27,9 @@ class Term(Protocol):
     def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
         """Return those columns, (n_entries, N), from q, qd, qdd (N, n)."""
 
+    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n); weights as columns."""
+
 
 def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:
     """Return the indices of the named joints, or of all when None; ModelError names an unknown one."""
@@ -44,3 +49,13 @@ def one_per_joint(joints: tuple[str, ...] | None, robot: Robot) -> tuple[tuple[i
 def joint_names(joints: tuple[str, ...] | None, robot: Robot, suffix: str) -> tuple[str, ...]:
     """Return `joint.suffix` for each chosen joint."""
     return tuple(f"{robot.joint_names[j]}.{suffix}" for j in chosen(joints, robot))
+
+
+def own_joint(joints: tuple[str, ...] | None, order: int, slopes: Array, state: Array, robot: Robot) -> Array:
+    """Return a pull-back (3, N, n) of columns that each depend on one signal of their own joint.
+
+    order: 0 for q, 1 for qd, 2 for qdd; slopes (n_joints, N); state (N, n) gives the shape.
+    """
+    found = np.zeros((3, *state.shape))
+    found[order][:, chosen(joints, robot)] = slopes.T
+    return found

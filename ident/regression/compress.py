@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, checked
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate
@@ -122,17 +122,40 @@ def _factors(columns: Columns, motion: Motion, thinned: Array | None, start: int
 
 def packed_rows(columns: Columns, motion: Motion, first: int, last: int) -> Array:
     """Return the packed regressor and torque columns (last - first, width) of some samples of a motion."""
+    out = state_rows(columns, motion.q[first:last], motion.qd[first:last], motion.qdd[first:last])
+    for j, (_, stop) in enumerate(columns.span):
+        out[:, stop - 1] = motion.tau[first:last, j]
+    return out
+
+
+def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque."""
     from ident.dynamics.kernels import regressor_rows
 
-    q, qd, qdd = motion.q[first:last], motion.qd[first:last], motion.qdd[first:last]
-    out = np.empty((last - first, columns.width))
+    out = np.empty((len(q), columns.width))
     regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
     entries = columns.model.term_columns(q, qd, qdd)
     for entry, column in columns.terms:
         out[:, column] += entries[entry]
-    for j, (_, stop) in enumerate(columns.span):
-        out[:, stop - 1] = motion.tau[first:last, j]
     return out
+
+
+def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+    """Return the derivative (3, N, n) of sum(weights * state_rows) with respect to q, qd, qdd.
+
+    weights (N, width); the torque's and the waste column's do not count.
+    """
+    from ident.dynamics.adjoint_kernel import regressor_pull_back_rows
+
+    model = columns.model
+    weights[:, -1] = 0.0  # parameters that are not kept point there
+    out = np.empty((len(q), 3 * model.robot.n))
+    regressor_pull_back_rows(columns.tree, q, qd, qdd, columns.rigid, checked(weights, weights.shape, "weights"), out)
+    entries = np.zeros((len(model.term_entries), len(q)))
+    for entry, column in columns.terms:
+        entries[entry] = weights[:, column]
+    rigid = out.reshape(len(q), 3, model.robot.n).transpose(1, 0, 2)
+    return np.asarray(rigid + model.term_pull_back(q, qd, qdd, entries))
 
 
 def _decimated(columns: Columns, motion: Motion) -> Array:

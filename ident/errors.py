@@ -71,6 +71,10 @@ class RegressionError(InputError):
     """Factors cannot be merged, loaded or solved."""
 
 
+class ExcitationError(InputError):
+    """A trajectory cannot be used, or none can be designed for what was asked."""
+
+
 class EstimationError(IdentError):
     """An estimator did not succeed. `estimate` holds what it had reached, or None."""
 

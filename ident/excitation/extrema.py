@@ -1,0 +1,66 @@
+"""Extremes of smooth functions over an interval, found by subdivision with bounds, so that none is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ident.arrays import Array
+
+_SLACK = 1e-13  # of the magnitude: where rounding begins
+_NEWTON = 6  # steps; three suffice from where the function is known to be concave
+
+
+def greatest(
+    values: Callable[[Array, int], Array],
+    coefficients: Array,
+    magnitude: Callable[[int], Array],
+    order: int,
+    grid: Array,
+) -> Array:
+    """Return the greatest value (n,) of p_j = sum_k c_jk b_k^(order) between grid[0] and grid[-1].
+
+    values(t, r): derivatives b_k^(r)(t), (N, size); coefficients c (n, size); magnitude(r): bounds (n,) on |p_j^(r)|
+    over the interval, with r counted as for `values`; grid (m,): ascending times to start from.
+    The value returned is reached, and no other exceeds it by more than 1e-13 of magnitude(order).
+
+    Each interval [m - h, m + h] is dropped once a bound says that it holds nothing better: Taylor's
+    p(m) + h |p'(m)| + h^2/2 max|p''|, or, where p'' < 0 throughout because p''(m) + h max|p'''| < 0,
+    the tangent at the point that Newton's method reaches, as a concave function lies below its tangents. Others are halved.
+    """
+    slack, second, third = _SLACK * magnitude(order), magnitude(order + 2), magnitude(order + 3)
+    best = (values(grid, order) @ coefficients.T).max(axis=0)
+
+    middle, half = (grid[1:] + grid[:-1]) / 2, (grid[1:] - grid[:-1]) / 2
+    level = values(middle, order) @ coefficients.T  # (m - 1, n)
+    slope = values(middle, order + 1) @ coefficients.T
+    best = np.maximum(best, level.max(axis=0))
+    open_ = level + half[:, None] * np.abs(slope) + half[:, None] ** 2 / 2 * second > best + slack
+    k, j = np.nonzero(open_)
+    m, h = middle[k], half[k]
+
+    def at(t: Array, r: int) -> Array:
+        return np.einsum("ks,ks->k", values(t, order + r), coefficients[j])  # type: ignore[no-any-return]
+
+    while len(j):
+        level, slope, curve = at(m, 0), at(m, 1), at(m, 2)
+        np.maximum.at(best, j, level)
+        keep = level + h * np.abs(slope) + h**2 / 2 * second[j] > best[j] + slack[j]
+        j, m, h, curve = j[keep], m[keep], h[keep], curve[keep]
+
+        concave = curve + h * third[j] < 0
+        everyone, j = j, j[concave]
+        t, low, high = m[concave], (m - h)[concave], (m + h)[concave]
+        for _ in range(_NEWTON if len(j) else 0):
+            t = np.clip(t - at(t, 1) / at(t, 2), low, high)
+        reached, slope = at(t, 0), at(t, 1)
+        np.maximum.at(best, j, reached)
+        beyond = reached + np.maximum(slope * (low - t), slope * (high - t)) > best[j] + slack[j]
+        j = everyone
+
+        rest = ~concave
+        rest[np.flatnonzero(concave)[beyond]] = True
+        j, h = np.repeat(j[rest], 2), np.repeat(h[rest] / 2, 2)
+        m = np.repeat(m[rest], 2) + h * np.tile([-1.0, 1.0], np.count_nonzero(rest))
+    return best

@@ -1,0 +1,81 @@
+"""Finite Fourier series with a common base frequency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.excitation.basis import count, positive, resting
+from ident.excitation.extrema import greatest
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """q(t) = c + sum_l a_l / (w l) sin(w l t) - b_l / (w l) cos(w l t), l = 1..harmonics, w = base.
+
+    So qd(t) = sum_l a_l cos(w l t) + b_l sin(w l t): a_l and b_l are velocities [rad/s; m/s], c a position [rad; m].
+    Coefficients in the order c, a_1, b_1, a_2, b_2, ... base [rad/s].
+    Source: Swevers et al., "Optimal robot excitation and identification", IEEE T-RA 13 (1997), eq. 10.
+    Raises ExcitationError for a base that is not positive or less than one harmonic.
+    """
+
+    base: float
+    harmonics: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", positive(self.base, "the base frequency [rad/s]"))
+        object.__setattr__(self, "harmonics", count(self.harmonics, "the number of harmonics", 1))
+        positive(self.duration, "the period [s]")
+
+    @property
+    def duration(self) -> float:
+        """The period 2 pi / base [s]."""
+        return 2 * np.pi / self.base
+
+    @property
+    def periodic(self) -> bool:
+        """Always true."""
+        return True
+
+    @property
+    def size(self) -> int:
+        """1 + 2 harmonics."""
+        return 1 + 2 * self.harmonics
+
+    @cached_property
+    def resting(self) -> Array:
+        """(size, size - 2): sum_l a_l = 0 and sum_l l b_l = 0."""
+        return resting(self)
+
+    def values(self, t: Array, order: int) -> Array:
+        """Return the derivatives of any order at t (N,), (N, size)."""
+        frequency = self.base * np.arange(1, self.harmonics + 1)
+        phase = t[:, None] * frequency
+        s, c = np.sin(phase), np.cos(phase)
+        # sin, cos, -sin, -cos, ... are the derivatives of sin
+        ring = (s, c, -s, -c)
+        factor = frequency ** (order - 1)
+        out = np.empty((len(t), self.size))
+        out[:, 0] = 1.0 if order == 0 else 0.0
+        out[:, 1::2] = factor * ring[order % 4]
+        out[:, 2::2] = factor * ring[(order + 3) % 4]  # -cos comes one derivative before sin
+        return out
+
+    def magnitude(self, coefficients: Array, order: int) -> Array:
+        """Return a bound (n,) on the derivative's magnitude: sum_l (w l)^(order - 1) hypot(a_l, b_l), plus |c|."""
+        frequency = self.base * np.arange(1, self.harmonics + 1)
+        amplitude = np.hypot(coefficients[:, 1::2], coefficients[:, 2::2]) @ frequency ** (order - 1)
+        return amplitude + (np.abs(coefficients[:, 0]) if order == 0 else 0.0)  # type: ignore[no-any-return]
+
+    def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
+        """Return the least and greatest value (n,) of the derivative of that order over the period."""
+        grid = np.linspace(0.0, self.duration, 32 * self.harmonics + 1)
+
+        def magnitude(r: int) -> Array:
+            return self.magnitude(coefficients, r)
+
+        low = -greatest(self.values, -coefficients, magnitude, order, grid)
+        return low, greatest(self.values, coefficients, magnitude, order, grid)

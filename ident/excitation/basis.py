@@ -76,7 +76,7 @@ def through(basis: Basis, start: ArrayLike, end: ArrayLike) -> tuple[Array, Arra
     wanted = np.zeros((6, len(start)))
     wanted[0], wanted[3] = start, end
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    found, *_ = np.linalg.lstsq(rows / length, wanted / length, rcond=1e-10)
+    found, *_ = np.linalg.lstsq(_unit(rows), wanted / length, rcond=1e-10)
     missed = np.abs(rows @ found - wanted)[[0, 3]].max(axis=0)
     if (missed > 1e-9 * (np.abs(start) + np.abs(end))).any():
         j = int(np.argmax(missed))
@@ -88,22 +88,24 @@ def through(basis: Basis, start: ArrayLike, end: ArrayLike) -> tuple[Array, Arra
 
 
 def positive(value: float, name: str) -> float:
-    """Return `value` as a float; ExcitationError unless it is a positive finite number."""
+    """Return `value` as a float; ExcitationError unless it is positive and of a magnitude that a robot can have."""
     number = float(frozen(value, (), name, ExcitationError))
     if number <= 0:
         raise ExcitationError(f"{name} must be positive, got {number:g}")
+    if not 1e-6 <= number <= 1e6:  # so that derivatives neither over- nor underflow
+        raise ExcitationError(f"{name} must lie between 1e-6 and 1e6, got {number:g}", fix="Check its unit")
     return number
 
 
-def count(value: int, name: str, least: int, most: int | None = None) -> int:
-    """Return `value`; ExcitationError unless it is a whole number of at least `least` and at most `most`."""
+def count(value: int, name: str, least: int, most: int) -> int:
+    """Return `value`; ExcitationError unless it is a whole number from `least` to `most`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ExcitationError(f"{name} must be a whole number {wanted}, got {value!r:.40}")
+    if not whole or not least <= value <= most:
+        raise ExcitationError(f"{name} must be a whole number from {least} to {most}, got {value!r:.40}")
     return int(value)
 
 
 def _unit(rows: Array) -> Array:
     """Return rows of length one, so that velocities and accelerations count alike."""
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit

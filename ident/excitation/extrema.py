@@ -9,6 +9,7 @@ import numpy as np
 from ident.arrays import Array
 
 _SLACK = 1e-13  # of the magnitude: where rounding begins
+_NOTHING = 1e-280  # where underflow begins
 _NEWTON = 6  # steps; three suffice from where the function is known to be concave
 
 
@@ -26,10 +27,11 @@ def greatest(
     The value returned is reached, and no other exceeds it by more than 1e-13 of magnitude(order).
 
     Each interval [m - h, m + h] is dropped once a bound says that it holds nothing better: Taylor's
-    p(m) + h |p'(m)| + h^2/2 max|p''|, or, where p'' < 0 throughout because p''(m) + h max|p'''| < 0,
-    the tangent at the point that Newton's method reaches, as a concave function lies below its tangents. Others are halved.
+    p(m) + h |p'(m)| + h^2/2 max|p''|, or, where p'' < 0 throughout because p''(m) + h max|p'''| < 0, the tangent at the
+    point that Newton's method reaches, as a concave function lies below its tangents. Others are halved.
     """
-    slack, second, third = _SLACK * magnitude(order), magnitude(order + 2), magnitude(order + 3)
+    slack = _SLACK * magnitude(order) + _NOTHING
+    second, third = magnitude(order + 2), magnitude(order + 3)
     best = (values(grid, order) @ coefficients.T).max(axis=0)
 
     middle, half = (grid[1:] + grid[:-1]) / 2, (grid[1:] - grid[:-1]) / 2
@@ -41,7 +43,8 @@ def greatest(
     m, h = middle[k], half[k]
 
     def at(t: Array, r: int) -> Array:
-        return np.einsum("ks,ks->k", values(t, order + r), coefficients[j])  # type: ignore[no-any-return]
+        found: Array = np.einsum("ks,ks->k", values(t, order + r), coefficients[j])
+        return found
 
     while len(j):
         level, slope, curve = at(m, 0), at(m, 1), at(m, 2)
@@ -49,7 +52,7 @@ def greatest(
         keep = level + h * np.abs(slope) + h**2 / 2 * second[j] > best[j] + slack[j]
         j, m, h, curve = j[keep], m[keep], h[keep], curve[keep]
 
-        concave = curve + h * third[j] < 0
+        concave = curve + 2 * h * third[j] < 0  # twice, to stay away from zero
         everyone, j = j, j[concave]
         t, low, high = m[concave], (m - h)[concave], (m + h)[concave]
         for _ in range(_NEWTON if len(j) else 0):

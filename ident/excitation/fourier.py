@@ -18,8 +18,8 @@ class Fourier:
 
     So qd(t) = sum_l a_l cos(w l t) + b_l sin(w l t): a_l and b_l are velocities [rad/s; m/s], c a position [rad; m].
     Coefficients in the order c, a_1, b_1, a_2, b_2, ... base [rad/s].
-    Source: Swevers et al., "Optimal robot excitation and identification", IEEE T-RA 13 (1997), eq. 10.
-    Raises ExcitationError for a base that is not positive or less than one harmonic.
+    Source: Swevers et al., "Optimal robot excitation and identification", IEEE T-RA 13 (1997).
+    Raises ExcitationError for a base that is not positive or harmonics outside 1..200.
     """
 
     base: float
@@ -27,8 +27,7 @@ class Fourier:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", positive(self.base, "the base frequency [rad/s]"))
-        object.__setattr__(self, "harmonics", count(self.harmonics, "the number of harmonics", 1))
-        positive(self.duration, "the period [s]")
+        object.__setattr__(self, "harmonics", count(self.harmonics, "the number of harmonics", 1, 200))
 
     @property
     def duration(self) -> float:
@@ -68,7 +67,8 @@ class Fourier:
         """Return a bound (n,) on the derivative's magnitude: sum_l (w l)^(order - 1) hypot(a_l, b_l), plus |c|."""
         frequency = self.base * np.arange(1, self.harmonics + 1)
         amplitude = np.hypot(coefficients[:, 1::2], coefficients[:, 2::2]) @ frequency ** (order - 1)
-        return amplitude + (np.abs(coefficients[:, 0]) if order == 0 else 0.0)  # type: ignore[no-any-return]
+        bound: Array = amplitude + np.abs(coefficients[:, 0]) if order == 0 else amplitude
+        return bound
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order over the period."""

@@ -23,8 +23,8 @@ class FourierAndPolynomial:
     Coefficients in the order c, a_1, b_1, ..., a_L, b_L, p_1, ..., p_5; p_k in rad or m. Not periodic. `resting` leaves
     start and end posture free, `ident.excitation.through` fixes them.
     Source: Park, "Fourier-based optimal excitation trajectories for the dynamic identification of robots", Robotica 24
-    (2006), section 3.
-    Raises ExcitationError for a base that is not positive or less than one harmonic.
+    (2006).
+    Raises ExcitationError for a base that is not positive or harmonics outside 1..200.
     """
 
     base: float
@@ -72,8 +72,8 @@ class FourierAndPolynomial:
         """Return a bound (n,) on the derivative's magnitude for t in [0, T]."""
         split = self.fourier.size
         factor = np.array([math.perm(k, order) for k in range(1, DEGREE + 1)]) / self.duration**order
-        polynomial = np.abs(coefficients[:, split:]) @ factor
-        return self.fourier.magnitude(coefficients[:, :split], order) + polynomial  # type: ignore[no-any-return]
+        polynomial: Array = np.abs(coefficients[:, split:]) @ factor
+        return self.fourier.magnitude(coefficients[:, :split], order) + polynomial
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order for t in [0, T]."""

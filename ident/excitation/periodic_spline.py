@@ -12,6 +12,7 @@ from ident.arrays import Array
 from ident.excitation.basis import count, positive, resting
 
 _SLACK = 1e-13  # of the magnitude: where rounding begins
+_NOTHING = 1e-280  # where underflow begins
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class PeriodicSpline:
     and q stays between the least and the greatest of them. q has d - 1 continuous derivatives: with d = 5 the jerk and
     the snap are continuous. At a knot `values` returns the derivative from the right.
     Source: de Boor, "A Practical Guide to Splines" (1978), chapter IX.
-    Raises ExcitationError for a duration that is not positive, a degree outside 3..9, or intervals <= degree.
+    Raises ExcitationError for a duration that is not positive, a degree outside 3..9, or intervals outside degree + 1..2000.
     """
 
     duration: float
@@ -33,7 +34,7 @@ class PeriodicSpline:
         object.__setattr__(self, "duration", positive(self.duration, "the duration [s]"))
         object.__setattr__(self, "degree", count(self.degree, "the degree of the spline", 3, 9))
         least = self.degree + 1  # so that no basis function overlaps itself
-        object.__setattr__(self, "intervals", count(self.intervals, "the number of intervals", least))
+        object.__setattr__(self, "intervals", count(self.intervals, "the number of intervals", least, 2000))
 
     @property
     def periodic(self) -> bool:
@@ -95,7 +96,9 @@ def derivative(polynomials: Array, order: int) -> Array:
     size = polynomials.shape[-1]
     if order >= size:
         return np.zeros((*polynomials.shape[:-1], 1))
-    return polynomials[..., order:] * np.array([float(math.perm(k, order)) for k in range(order, size)])
+    factor = np.array([float(math.perm(k, order)) for k in range(order, size)])
+    found: Array = polynomials[..., order:] * factor
+    return found
 
 
 def to_bernstein(degree: int) -> Array:
@@ -109,8 +112,8 @@ def greatest_of_polynomials(bernstein: Array) -> Array:
     The first and last coefficients are values, the greatest coefficient bounds all values: pieces whose bound exceeds
     the best value found by more than 1e-13 of the largest coefficient are halved (de Casteljau).
     """
-    slack = _SLACK * np.abs(bernstein).max(axis=(1, 2))
-    best = bernstein[:, :, [0, -1]].max(axis=(1, 2))
+    slack = _SLACK * np.abs(bernstein).max(axis=(1, 2)) + _NOTHING
+    best: Array = bernstein[:, :, [0, -1]].max(axis=(1, 2))
     j, k = np.nonzero(bernstein.max(axis=2) > (best + slack)[:, None])
     b = bernstein[j, k]
     while len(j):

@@ -35,6 +35,8 @@ class Trajectory:
                 raise ExcitationError(f"joint '{name}' is named twice")
         shape = (len(self.joints), self.basis.size)
         object.__setattr__(self, "coefficients", frozen(self.coefficients, shape, "coefficients", ExcitationError))
+        if np.abs(self.coefficients).max() > 1e12:  # so that derivatives do not overflow
+            raise ExcitationError("a coefficient is beyond 1e12, which no robot can follow")
 
     @property
     def n(self) -> int:
@@ -86,7 +88,7 @@ class Trajectory:
         Times are k / rate_hz; where the end falls between two, the later one holds the end's state.
         Raises ExcitationError for a rate that is not positive, or several periods of a motion that has none.
         """
-        if count(periods, "the number of periods", 1) > 1 and not self.basis.periodic:
+        if count(periods, "the number of periods", 1, 10**6) > 1 and not self.basis.periodic:
             raise ExcitationError(f"the motion is not periodic and cannot be played {periods} times")
         return self._rows(rate_hz, periods * self.duration, False)
 
@@ -103,9 +105,7 @@ class Trajectory:
         rate = positive(rate_hz, "the sampling rate [Hz]")
         steps = end * rate
         if steps > 1e8:
-            raise ExcitationError(
-                f"{end:g} s at {rate:g} Hz are {steps:.3g} samples, more than 1e8", fix="Lower the rate"
-            )
+            raise ExcitationError(f"{end:g} s at {rate:g} Hz are {steps:.3g} samples, wanted 1e8 at most")
         last = int(np.ceil(steps * (1 - 1e-12)))  # a whole number of steps stays whole under rounding
         t = np.arange(last if without_end else last + 1) / rate
         return (t, *self.states(np.minimum(t, end)))

@@ -32,7 +32,7 @@ def greatest(
     """
     slack = _SLACK * magnitude(order) + _NOTHING
     second, third = magnitude(order + 2), magnitude(order + 3)
-    best = (values(grid, order) @ coefficients.T).max(axis=0)
+    best: Array = (values(grid, order) @ coefficients.T).max(axis=0)
 
     middle, half = (grid[1:] + grid[:-1]) / 2, (grid[1:] - grid[:-1]) / 2
     level = values(middle, order) @ coefficients.T  # (m - 1, n)

@@ -23,7 +23,8 @@ class PeriodicSpline:
     and q stays between the least and the greatest of them. q has d - 1 continuous derivatives: with d = 5 the jerk and
     the snap are continuous. At a knot `values` returns the derivative from the right.
     Source: de Boor, "A Practical Guide to Splines" (1978), chapter IX.
-    Raises ExcitationError for a duration that is not positive, a degree outside 3..9, or intervals outside degree + 1..2000.
+    Raises ExcitationError for a duration that is not positive, a degree outside 3..9, or intervals outside
+    degree + 1..2000.
     """
 
     duration: float

@@ -1,14 +1,49 @@
-"""What is known for sure about masses and centres."""
+"""What is known for sure about the links, as linear rows in theta."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.table import COLUMNS
 from ident.errors import ModelError, nearest
+from ident.estimate.density_realisable import Ellipsoid, box_rows, ellipsoid_row
+from ident.model.model import Model
 from ident.robot.robot import Robot
 
 Interval = tuple[float, float]
+Box = tuple[Interval, Interval, Interval]
+#: How near to its bound, relative to the row's unit, counts as on it.
+_NEAR = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """rows @ theta <= sides, the first `equal` of them with equality.
+
+    rows (m, p); sides (m,); units (m, p): units @ |theta| is what a row is measured against; labels (m,): in words.
+    """
+
+    rows: Array
+    sides: Array
+    units: Array
+    labels: tuple[str, ...]
+    equal: int
+
+    def met(self, theta: Array) -> bool:
+        """Return whether theta (p,) keeps all of them."""
+        over = self.rows @ theta - self.sides
+        over[: self.equal] = np.abs(over[: self.equal])
+        return bool((over <= _NEAR * (self.units @ np.abs(theta))).all())
+
+    def active(self, theta: Array) -> tuple[str, ...]:
+        """Return the labels of those that theta (p,) sits on."""
+        near = self.sides - self.rows @ theta <= _NEAR * (self.units @ np.abs(theta))
+        near[: self.equal] = True
+        return tuple(dict.fromkeys(label for label, at in zip(self.labels, near, strict=True) if at))
 
 
 @dataclass(frozen=True)
@@ -16,24 +51,101 @@ class Bounds:
     """Bounds that the constrained fit keeps.
 
     mass: (least, most) [kg] by link; total_mass: (least, most) [kg] of all moving links;
-    com: three (least, most) [m] by link, a box in the link frame that contains its centre of mass.
+    com: three (least, most) [m] by link, a box in the link frame that contains its centre of mass;
+    ellipsoid, box: a shape in the link frame that contains all of a link's mass (`density_realisable`);
+    equal: groups of links that are alike by design, each in its own frame;
+    pinned: values set by hand [SI], by a parameter's name or "LINK.cx" (cy, cz) for a centre's coordinate.
     """
 
     mass: Mapping[str, Interval] = field(default_factory=dict)
     total_mass: Interval | None = None
-    com: Mapping[str, tuple[Interval, Interval, Interval]] = field(default_factory=dict)
+    com: Mapping[str, Box] = field(default_factory=dict)
+    ellipsoid: Mapping[str, Ellipsoid] = field(default_factory=dict)
+    box: Mapping[str, Box] = field(default_factory=dict)
+    equal: tuple[tuple[str, ...], ...] = ()
+    pinned: Mapping[str, float] = field(default_factory=dict)
 
     def check(self, robot: Robot) -> None:
         """Raise ModelError for an unknown link or an interval that is empty."""
-        for name in (*self.mass, *self.com):
+        alike = [name for group in self.equal for name in group]
+        for name in (*self.mass, *self.com, *self.ellipsoid, *self.box, *alike):
             if name not in robot.links:
                 raise ModelError(f"bounds name link '{name}', which the robot has not{nearest(name, robot.links)}")
+        if len(set(alike)) < len(alike):
+            raise ModelError("a link stands twice among the links that are equal by design")
         intervals = {**{f"mass of {k}": v for k, v in self.mass.items()}}
-        intervals |= {
-            f"centre of {k}, axis {a}": i for k, box in self.com.items() for a, i in zip("xyz", box, strict=True)
-        }
+        for what, boxes in (("centre", self.com), ("box", self.box)):
+            intervals |= {
+                f"{what} of {k}, axis {a}": i for k, box in boxes.items() for a, i in zip("xyz", box, strict=True)
+            }
         if self.total_mass is not None:
             intervals["total mass"] = self.total_mass
         for what, (least, most) in intervals.items():
-            if not least <= most:
+            if not least <= most or (what.startswith("box") and least == most):
                 raise ModelError(f"the bounds on the {what} are empty: {least:g} to {most:g}")
+        for name, value in self.pinned.items():
+            if not np.isfinite(value):
+                raise ModelError(f"'{name}' is pinned at {value}, wanted a finite number")
+
+    def on(self, model: Model) -> Rows:
+        """Return the bounds as rows in theta. Raises ModelError as `check` does, and for an unknown pinned name."""
+        self.check(model.robot)
+        p = len(model.names)
+        equal: list[tuple[Array, float, Array, str]] = []  # row, side, unit, label
+        most: list[tuple[Array, float, Array, str]] = []
+        unit, nothing = np.eye(p), np.zeros(p)
+        place = {link: 10 * i for i, link in enumerate(model.robot.links)}
+        mass = {link: unit[at] for link, at in place.items()}
+
+        def between(row: Array, interval: Interval, size: Array, label: str) -> None:
+            low, high = interval
+            if low == high:
+                equal.append((row, high, size, label))
+            else:
+                most.extend(((row, high, size, label), (-row, -low, size, label)))
+
+        def centred(link: str, axis: int, interval: Interval, label: str) -> None:
+            h, m = unit[place[link] + 1 + axis], mass[link]
+            low, high = interval
+            if low == high:
+                equal.append((h - high * m, 0.0, m, label))
+            else:
+                most.extend(((h - high * m, 0.0, m, label), (low * m - h, 0.0, m, label)))
+
+        for name, value in self.pinned.items():
+            link, _, part = name.rpartition(".")
+            label = f"{name} pinned at {value:g}"
+            if link in place and part in COLUMNS[1:4]:
+                centred(link, COLUMNS.index(part) - 1, (value, value), label)
+            else:
+                row = unit[model.index(name)]
+                equal.append((row, value, row, label))
+        for first, *others in self.equal:
+            for other in others:
+                for k in range(10):
+                    row = unit[place[other] + k] - unit[place[first] + k]
+                    equal.append((row, 0.0, unit[place[first] + k], f"{other} equal to {first}"))
+        for link, interval in self.mass.items():
+            between(mass[link], interval, mass[link], f"{link}: mass at its bound")
+        if self.total_mass is not None:
+            total = np.sum(list(mass.values()), axis=0)
+            between(total, self.total_mass, total, "total mass at its bound")
+        for link, box in self.com.items():
+            for axis, interval in enumerate(box):
+                centred(link, axis, interval, f"{link}: centre of mass at its bound in {'xyz'[axis]}")
+        shapes = {link: [ellipsoid_row(e)] for link, e in self.ellipsoid.items()}
+        for link, box in self.box.items():
+            shapes.setdefault(link, []).extend(box_rows(box))
+        for link, parts in shapes.items():
+            for part in parts:
+                row = nothing.copy()
+                row[place[link] : place[link] + 10] = -part
+                most.append((row, 0.0, mass[link], f"{link}: mass at the surface of its shape"))
+        found = [f for f in equal + most if np.isfinite(f[1]) and np.isfinite(f[0]).all()]
+        return Rows(
+            np.array([row for row, *_ in found]).reshape(-1, p),
+            np.array([side for _, side, *_ in found], dtype=np.float64),
+            np.array([size for *_, size, _ in found]).reshape(-1, p),
+            tuple(label for *_, label in found),
+            len(equal),
+        )

@@ -197,18 +197,9 @@ def active_constraints(model: Model, prior: Prior, bounds: Bounds, theta: Array)
         body = theta[10 * i : 10 * i + 10]
         if np.linalg.eigvalsh(half @ pseudo_inertia(body) @ half.T)[0] < 1e-6:
             found.append(f"{link}: pseudo-inertia at the edge of what can exist")
-        if link in bounds.mass and min(abs(body[0] - x) for x in bounds.mass[link]) < 1e-5 * (1e-3 + body[0]):
-            found.append(f"{link}: mass at its bound")
-        for axis, interval in enumerate(bounds.com.get(link, ())):
-            if min(abs(body[1 + axis] - x * body[0]) for x in interval) < 1e-5 * body[0]:
-                found.append(f"{link}: centre of mass at its bound in {'xyz'[axis]}")
     terms = model.names[model.n_rigid :]
     scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
     for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
         if bounded and value <= 1e-6 * scale:
             found.append(f"{name} at zero")
-    if bounds.total_mass is not None:
-        total = theta[: model.n_rigid : 10].sum()
-        if min(abs(total - x) for x in bounds.total_mass) < 1e-5 * total:
-            found.append("total mass at its bound")
-    return tuple(found)
+    return (*found, *bounds.on(model).active(theta))

@@ -103,11 +103,12 @@ class Program:
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds, with_prior: bool):
         import cvxpy as cp
 
-        bounds.check(model.robot)
         n, p, b = model.robot.n, len(model.names), len(base.names)
         self._base, self._n, self._with_prior = base, n, with_prior
         self._start = coordinates
-        self._rows, self._sides = _bounded(model, bounds)
+        found = bounds.on(model)
+        unit = np.linalg.norm(found.rows @ coordinates.T, axis=1)  # of each row, where links are like the prior's
+        self._rows = found.rows / unit[:, None]
         self._x = x = cp.Variable(p)
         self._A, self._z = cp.Parameter((b, p)), cp.Parameter(b)
         self._trace, self._weight = cp.Parameter(p), cp.Parameter(nonneg=True)
@@ -115,7 +116,9 @@ class Program:
         constraints = [friction[model.nonnegative] >= 0] if model.nonnegative.any() else []
         if len(self._rows):
             self._G = cp.Parameter((len(self._rows), p))
-            constraints.append(self._G @ x <= self._sides)
+            sides, e = found.sides / unit, found.equal
+            constraints += [self._G[:e] @ x == sides[:e]] if e else []
+            constraints += [self._G[e:] @ x <= sides[e:]] if e < len(sides) else []
         objective = cp.sum_squares(self._A @ x - self._z) + self._trace @ x
         if with_prior:
             Z = cp.Variable(10 * n)
@@ -262,30 +265,3 @@ def _logdet_map() -> Array:
         if i == j:
             M[4 + i, 4 + i, 10 + k] = 1.0
     return M.reshape(64, 20)
-
-
-def _bounded(model: Model, bounds: Bounds) -> tuple[Array, Array]:
-    """Return rows (m, p) and sides (m,) of the bounds as rows @ theta <= sides, in kg and kg m."""
-    rows: list[Array] = []
-    sides: list[float] = []
-
-    def at_most(row: Array, side: float) -> None:
-        rows.append(row)
-        sides.append(side)
-
-    unit = np.eye(len(model.names))
-    mass = {link: unit[10 * i] for i, link in enumerate(model.robot.links)}
-    for link, (least, most) in bounds.mass.items():
-        at_most(mass[link], most)
-        at_most(-mass[link], -least)
-    if bounds.total_mass is not None:
-        total = np.sum(list(mass.values()), axis=0)
-        at_most(total, bounds.total_mass[1])
-        at_most(-total, -bounds.total_mass[0])
-    for link, box in bounds.com.items():
-        i = model.robot.links.index(link)
-        for axis, (least, most) in enumerate(box):
-            moment = unit[10 * i + 1 + axis]
-            at_most(moment - most * mass[link], 0.0)
-            at_most(least * mass[link] - moment, 0.0)
-    return np.array(rows).reshape(-1, len(model.names)), np.array(sides)

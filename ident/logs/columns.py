@@ -1,4 +1,4 @@
-"""Columns of numbers out of text, NPZ, MAT and Parquet files, in chunks of rows; nothing is ever unpickled."""
+"""Columns of numbers out of text, NPZ, MAT and Parquet files and bags, in chunks of rows; nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ident.errors import LogError, nearest
+from ident.logs import bag
 from ident.logs.manifest import Column, TextFormat
 from ident.logs.tables import plural
 
@@ -37,11 +38,13 @@ def read_chunks(
     *,
     rows: tuple[int, int] | None = None,
     chunk: int = EVERYTHING,
+    topic: str = "",
 ) -> Iterator[dict[str, Chunk]]:
     """Yield the wanted columns of a file, `chunk` rows at a time (the last one may be shorter).
 
-    `wanted`: for each signal its (array, column) references; the array only for NPZ and MAT, column None for all
-    columns of that array. `rows`: first and last row, 1-based. `name` is what messages call the file.
+    `wanted`: for each signal its (array, column) references; the array only for NPZ, MAT and bags, column None for all
+    columns of that array. `rows`: first and last row, 1-based. `topic`: of a bag, "" for its only one of joint states.
+    `name` is what messages call the file.
     Raises LogError for a file of another kind, damaged or holding objects; a column that is not there; text where
     numbers are wanted; a line with another number of columns; fewer rows than `rows` asks for.
     """
@@ -49,9 +52,11 @@ def read_chunks(
     window = (*(rows or (1, EVERYTHING)), chunk)
     flat = [reference for references in wanted.values() for reference in references]
     widths = [len(references) for references in wanted.values()]
-    if suffix in (*TEXT, ".parquet", ".npz", ".mat") and path.is_file() and path.stat().st_size == 0:
+    if suffix in (*TEXT, ".parquet", ".npz", ".mat", *bag.ENDINGS) and path.is_file() and path.stat().st_size == 0:
         raise LogError("is empty, not one byte long", file=name, fix="Record it again, or name another file")
-    if suffix in TEXT:
+    if bag.is_bag(path):
+        parts = _rebatched(bag.read_columns(path, name, flat, topic), window)
+    elif suffix in TEXT:
         parts = _text(path, name, flat, text, window)
     elif suffix == ".parquet":
         parts = _parquet(path, name, flat, window)
@@ -61,7 +66,8 @@ def read_chunks(
         widths = [len(p) for p in picked]
         parts = _slices(_same_length([c for p in picked for c in p], name), window)
     else:
-        raise LogError(f"'{suffix}' files cannot be read", file=name, fix="Use .csv, .txt, .npz, .mat or .parquet")
+        fix = "Use .csv, .txt, .npz, .mat or .parquet, or a bag (.bag, .db3, .mcap)"
+        raise LogError(f"'{suffix}' files cannot be read", file=name, fix=fix)
     ends = list(itertools.accumulate(widths))
     got = 0
     for part in parts:

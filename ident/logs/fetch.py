@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ident.errors import LogError
+from ident.logs.bag import is_bag
 from ident.logs.manifest import Manifest
 
 VARIABLE = "IDENT_DATA"
@@ -41,6 +42,10 @@ def locate(manifest: Manifest, file: str) -> Path:
     path = (folder / file).resolve()
     if not path.is_relative_to(root):
         raise LogError(f"'{file}' lies outside the data folder", file=manifest.file, fix="Put the file itself there")
+    if path.is_dir() and is_bag(path):
+        if not all(p.resolve().is_relative_to(root) for p in path.iterdir()):
+            raise LogError(f"'{file}' links to outside the data folder", file=manifest.file, fix="Put the files there")
+        return path
     if not path.is_file():
         hint = f", or unset {VARIABLE} to have it fetched" if file in remotes and VARIABLE in manifest.folder else ""
         raise LogError(f"there is no file '{file}' in the data folder", file=manifest.file, fix=f"Put it there{hint}")
@@ -54,7 +59,10 @@ def locate(manifest: Manifest, file: str) -> Path:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 (hex) of the file's content."""
+    """Return the SHA-256 (hex) of the file's content; of a bag's folder, that of its files' names and SHA-256s."""
+    if path.is_dir():
+        lines = (f"{p.name} {file_sha256(p)}\n" for p in sorted(path.iterdir()) if p.is_file())
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import LogError
+from ident.logs.bag import is_bag
 from ident.logs.columns import EVERYTHING, Chunk, Reference, line_of_first_row, read_chunks
 from ident.logs.fetch import file_sha256, locate
 from ident.logs.manifest import Manifest, Recording, Signal
@@ -164,7 +165,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
     row = record.rows[0] if record.rows else 1
     clock: int | float | None = None
     done, last = 0, -np.inf
-    for raw in _chunks(manifest, record, rows):
+    for raw in _chunks(manifest, record, rows, robot.joint_names):
         size = len(next(iter(raw.values()))[0])
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
@@ -193,16 +194,18 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
         yield log
 
 
-def _chunks(manifest: Manifest, record: Recording, rows: int) -> Iterator[dict[str, Chunk]]:
-    """Yield {signal: its columns}; each file is read once, files side by side."""
+def _chunks(manifest: Manifest, record: Recording, rows: int, joints: tuple[str, ...]) -> Iterator[dict[str, Chunk]]:
+    """Yield {signal: its columns}; each file is read once, files side by side. Bags have the joints' own names."""
     readers = []
     for file in record.files:
+        path = locate(manifest, file)
+        named = joints if is_bag(path) else (None,)
         wanted: dict[str, list[Reference]] = {
-            s.quantity: [(s.array, c) for c in s.columns or (None,)]
+            s.quantity: [(s.array, c) for c in s.columns or ((None,) if s.quantity == "time" else named)]
             for s in record.signals
             if s.file == file and s.rate_hz is None
         }
-        readers.append(read_chunks(locate(manifest, file), file, wanted, manifest.text, rows=record.rows, chunk=rows))
+        readers.append(read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=record.topic))
     for parts in itertools.zip_longest(*readers):
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:

@@ -51,7 +51,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Recording:
-    """One recording: its file, its rows (first and last, 1-based, both included; None: all) and its signals."""
+    """One recording: its file, its rows (first and last, 1-based, both included; None: all) and its signals.
+
+    `topic`: of a bag, the one whose messages are the rows; "" for its only topic of joint states.
+    """
 
     name: str
     file: str
@@ -61,6 +64,7 @@ class Recording:
     velocity: Signal | None = None
     rows: tuple[int, int] | None = None
     note: str = ""
+    topic: str = ""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -182,7 +186,7 @@ def _recording(values: Any, file: Path, place: str, layouts: Mapping[str, dict[s
         file,
         place,
         {"name": _plain_name, "file": _inside},
-        {"rows": _rows, "layout": string, "note": string} | dict.fromkeys(QUANTITIES, _any),
+        {"rows": _rows, "layout": string, "note": string, "topic": string} | dict.fromkeys(QUANTITIES, _any),
     )
     layout = table.pop("layout", "")
     if layout not in layouts:

@@ -1,0 +1,305 @@
+"""Bags: ROS 1, ROS 2 (SQLite or MCAP, one file or a folder), their topics and their JointState messages.
+
+As a table, a topic has the columns `stamp` and `received` [ns] and, under the joints' names, those of the arrays
+`position`, `velocity` and `effort`; a row is a message that carries every joint asked for, whatever the order in it.
+ROS 2 bags are opened by the `rosbags` package, without ROS; ROS 1 bags by `bag1`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import struct
+import sys
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import LogError, nearest
+from ident.logs import bag1
+from ident.logs.joint_state import ARRAYS, Alike, decode
+from ident.logs.tables import plural
+
+if TYPE_CHECKING:
+    from ident.logs.columns import Chunk, Reference
+
+ENDINGS = (".bag", ".db3", ".mcap")
+CLOCKS = ("stamp", "received")
+JOINT_STATE = "sensor_msgs/msg/JointState"
+DAMAGED = "Was the recording cut off? Record it again, or repair it ('ros2 bag reindex', 'mcap recover')"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a bag: its type ("package/msg/Name") and how many messages the bag says it has."""
+
+    name: str
+    type: str
+    messages: int
+
+
+def is_bag(path: Path) -> bool:
+    """Return whether the path is that of a bag: by its ending, or a folder with a `metadata.yaml`."""
+    return path.suffix.lower() in ENDINGS or (path / "metadata.yaml").is_file()
+
+
+def topics(path: Path, name: str) -> tuple[Topic, ...]:
+    """Return the topics of a bag. Raises LogError when it cannot be read."""
+    if path.suffix.lower() == ".bag" and not path.is_dir():
+        found, counts = _opened1(path, name)
+        return _merged((c.topic, c.type.replace("/", "/msg/", 1), counts.get(c.number, 0)) for c in found)
+    with _faults(name), _opened2(path) as reader:
+        return _merged((c.topic, c.msgtype, c.msgcount) for c in reader.connections)
+
+
+def choose_topic(path: Path, name: str, topic: str = "") -> Topic:
+    """Return the named topic of JointState messages, or the only one. Raises LogError when that is not one."""
+    there = topics(path, name)
+    states = [t for t in there if t.type == JOINT_STATE]
+    listed = ", ".join(f"{t.name} ({t.type})" for t in there[:20]) or "no topic"
+    if topic:
+        match = [t for t in there if t.name == topic]
+        if not match:
+            raise LogError(
+                f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}",
+                file=name,
+                fix=f"It has: {listed}",
+            )
+        if match[0].type != JOINT_STATE:
+            raise LogError(f"topic '{topic}' is {match[0].type}, wanted {JOINT_STATE}", file=name)
+        return match[0]
+    if not states:
+        raise LogError(f"has no topic of type {JOINT_STATE}", file=name, fix=f"It has: {listed}")
+    if len(states) > 1:
+        raise LogError(
+            f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}",
+            file=name,
+            fix="Say which is meant: topic = '...' in the recording, --topic on the command line",
+        )
+    return states[0]
+
+
+def batches(path: Path, name: str, topic: str) -> Iterator[list[Alike]]:
+    """Yield the messages of a topic in batches, those laid out alike together. Raises LogError for a damaged bag."""
+    if path.suffix.lower() == ".bag" and not path.is_dir():
+        numbers = [c.number for c in _opened1(path, name)[0] if c.topic == topic]
+        yield from decode(bag1.messages(path, name, numbers), 1, name, topic)
+        return
+    yield from decode(_messages2(path, name, topic), 2, name, topic)
+
+
+def _messages2(path: Path, name: str, topic: str) -> Iterator[tuple[int, bytes]]:
+    with _faults(name), _opened2(path) as reader:
+        wanted = [c for c in reader.connections if c.topic == topic and c.msgtype == JOINT_STATE]
+        for _, received, raw in reader.messages(wanted) if wanted else ():
+            yield received, bytes(raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Messages that carry all of the wanted joints: `number` (k,) in the topic from 1 on, clocks (k,) [ns], and
+    `values`: array -> (k, joints) [rad or m, rad/s or m/s, N m or N], in the order of the wanted joints."""
+
+    number: np.ndarray
+    stamp: np.ndarray
+    received: np.ndarray
+    values: dict[str, Array]
+
+
+def read_rows(path: Path, name: str, topic: str, seen: Seen) -> Iterator[Rows]:
+    """Yield the messages of a topic that carry what `seen` wants, in their order; the others are counted there."""
+    for batch in batches(path, name, topic):
+        parts = [(alike, at) for alike in batch if (at := seen.take(alike)) is not None]
+        if not parts:
+            continue
+        number = np.concatenate([a.number for a, _ in parts])
+        order = np.argsort(number)
+        yield Rows(
+            number[order],
+            np.concatenate([a.stamps() for a, _ in parts])[order],
+            np.concatenate([a.received for a, _ in parts])[order],
+            {x: np.concatenate([a.values(x)[:, at] for a, at in parts])[order] for x in seen.arrays},
+        )
+
+
+def read_columns(path: Path, name: str, columns: Sequence[Reference], topic: str) -> Iterator[Chunk]:
+    """Yield the columns of a topic, (array, joint) or a clock, for the messages that carry all of their joints.
+
+    Raises LogError for a joint that no message has, an array that is empty (or all NaN) in every message, a clock that
+    does not increase (with the messages' numbers) or that is zero throughout.
+    """
+    chosen = choose_topic(path, name, topic).name
+    wanted = [_wanted(name, *reference) for reference in columns]
+    joints = tuple(dict.fromkeys(j for _, j in wanted if j))
+    seen = Seen(joints, tuple(dict.fromkeys(a for a, j in wanted if j)))
+    last: tuple[int, int] | None = None  # clock and number of the last row
+    for rows in read_rows(path, name, chosen, seen):
+        clocks = {"stamp": rows.stamp, "received": rows.received}
+        for clock, joint in wanted:
+            if not joint:
+                last = _require_increasing(clocks[clock], rows.number, clock, last, name, chosen)
+        yield [rows.values[x][:, joints.index(joint)] if joint else clocks[x] for x, joint in wanted]
+    seen.require_rows(name, chosen)
+
+
+class Seen:
+    """What the messages of a topic carried, against the joints and arrays that are wanted."""
+
+    def __init__(self, joints: Sequence[str], arrays: Sequence[str]) -> None:
+        self.joints, self.arrays = tuple(joints), tuple(arrays)
+        self.messages = self.rows = self.partial = 0
+        self.without = dict.fromkeys(self.arrays, 0)
+        self.finite = dict.fromkeys(self.arrays, False)
+        self.names: dict[str, int] = {}  # joint -> in how many messages
+
+    def take(self, alike: Alike) -> list[int] | None:
+        """Count the messages; return the places of the wanted joints in them, or None when they are no rows."""
+        size, layout = len(alike.number), alike.layout
+        self.messages += size
+        for joint in layout.names:
+            self.names[joint] = self.names.get(joint, 0) + size
+        at = {joint: i for i, joint in enumerate(layout.names)}
+        if any(joint not in at for joint in self.joints):
+            self.partial += size
+            return None
+        missing = [a for a in self.arrays if not layout.has(a)]
+        for array in missing:
+            self.without[array] += size
+        if missing:
+            return None
+        columns = [at[j] for j in self.joints]
+        for array in self.arrays:
+            self.finite[array] = self.finite[array] or not np.isnan(alike.values(array)[:, columns]).all()
+        self.rows += size
+        return columns
+
+    def require_rows(self, name: str, topic: str) -> None:
+        """Raise LogError, with the reason, when no message was a row."""
+
+        def refused(problem: str, fix: str) -> LogError:
+            return LogError(problem, file=name, key=topic, fix=fix)
+
+        if self.messages == 0:
+            raise refused("has no messages", "Record it again, or name another topic")
+        for joint in self.joints:
+            if joint not in self.names:
+                near = _near_joint(joint, self.names)
+                raise refused(f"no message has the joint '{joint}'{near}", f"It has: {', '.join(self.names)}")
+        if self.partial == self.messages:
+            problem = f"no message carries all of {', '.join(self.joints)} together"
+            raise refused(problem, "Record the topic on which the whole arm is published")
+        for array in self.arrays:
+            if self.rows == 0 and self.without[array]:
+                raise refused(f"the messages carry no {array}", _HOW[array])
+            if self.rows and not self.finite[array]:
+                raise refused(f"every {array} in the messages is NaN", _HOW[array])
+
+
+_HOW = {
+    "effort": "Torque (or current) must be recorded: have the driver publish effort, or take torque from another file",
+    "position": "Record a topic with positions",
+    "velocity": "Leave velocity out of the manifest: it is then the derivative of the position",
+}
+
+
+def _near_joint(joint: str, there: Collection[str]) -> str:
+    """Return the nearest names, also those that differ by a prefix of the robot's name only."""
+    close = difflib.get_close_matches(joint, list(there), n=3, cutoff=0.5)
+    close += [j for j in there if j not in close and (j.endswith(joint) or joint.endswith(j))]
+    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+
+
+def _wanted(name: str, array: str | None, column: int | str | None) -> tuple[str, str]:
+    """Return (array, joint), or (clock, "")."""
+    if array is None and column in CLOCKS:
+        return str(column), ""
+    if array in CLOCKS and column is None:
+        return str(array), ""
+    if array in ARRAYS and isinstance(column, str):
+        return str(array), column
+    shown = array if array is not None else column
+    raise LogError(
+        f"is a bag and has no column '{shown}'{nearest(str(shown), (*CLOCKS, *ARRAYS))}",
+        file=name,
+        fix="Give array = 'stamp' or 'received' for time, 'position', 'velocity' or 'effort' for joints, and joints'"
+        " names as columns",
+    )
+
+
+def _require_increasing(
+    values: np.ndarray, number: np.ndarray, clock: str, last: tuple[int, int] | None, name: str, topic: str
+) -> tuple[int, int]:
+    """Return clock and number of the last row. Raises LogError where the clock does not increase."""
+    if last is not None:
+        values, number = np.append(last[0], values), np.append(last[1], number)
+    if clock == "stamp" and not values.any():
+        raise LogError(
+            "the header stamps are all 0", file=name, key=topic, fix="Take the time of arrival: array = 'received'"
+        )
+    back = np.flatnonzero(np.diff(values) <= 0)
+    if len(back):
+        i = int(back[0])
+        step = float(values[i] - values[i + 1]) / 1e9
+        what = f"jumps back by {step:.6g} s" if step > 0 else "repeats"
+        more = f", and {plural(len(back) - 1, 'time')} soon after" if len(back) > 1 else ""
+        raise LogError(
+            f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}",
+            file=name,
+            key=topic,
+            fix="'ident logs info' lists all such places and 'ident logs convert' drops repeats; cut a jump out with"
+            " rows = [first, last], or take the other clock",
+        )
+    return int(values[-1]), int(number[-1])
+
+
+# Opening --------------------------------------------------------------------------------------------------------------
+
+
+def _merged(found: Any) -> tuple[Topic, ...]:
+    """Return one topic for all of its publishers."""
+    merged: dict[str, Topic] = {}
+    for topic, kind, count in found:
+        before = merged.get(topic)
+        merged[topic] = Topic(topic, kind, count + (before.messages if before else 0))
+    return tuple(merged[t] for t in sorted(merged))
+
+
+def _opened1(path: Path, name: str) -> tuple[tuple[bag1.Connection1, ...], dict[int, int]]:
+    found, counts = bag1.connections(path, name)
+    for c in found:
+        if c.type == "sensor_msgs/JointState" and c.md5 not in (bag1.MD5, "*"):
+            raise LogError(f"topic '{c.topic}' is a JointState of another definition ({c.md5[:40]})", file=name)
+    return found, counts
+
+
+def _opened2(path: Path) -> Any:
+    from rosbags.rosbag2 import Reader
+
+    return Reader(path)
+
+
+@contextlib.contextmanager
+def _faults(name: str) -> Iterator[None]:
+    """Turn what `rosbags` and the packages below it raise for damaged files into one sentence."""
+    import apsw
+    from rosbags.rosbag2 import ReaderError
+
+    zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    damaged = (
+        ReaderError, apsw.Error, zstd.ZstdError, OSError, EOFError, RuntimeError, MemoryError, struct.error, zlib.error,
+        KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError, OverflowError,
+    )  # fmt: skip
+    try:
+        yield
+    except LogError:
+        raise
+    except damaged as cause:
+        said = " ".join(str(cause).replace("\n", " ").split())
+        said = said if isinstance(cause, ReaderError) and "/" not in said and said else type(cause).__name__
+        raise LogError(f"cannot be read as a ROS 2 bag ({said[:120].rstrip('.')})", file=name, fix=DAMAGED) from None

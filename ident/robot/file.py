@@ -29,7 +29,7 @@ ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 _COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission")
 _URDF_KEYS = (*_COMMON, "urdf", "lock")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
-_LIMITS = ("lower", "upper", "velocity", "acceleration", "effort")
+_LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
 
 
 def read_robot(path: str | Path) -> Robot:

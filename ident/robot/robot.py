@@ -20,21 +20,23 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one joint in rad or m, rad/s or m/s, N m or N; infinite where none is known."""
+    """Limits of one joint in rad, rad/s, N m, rad/s^2, rad/s^3, or m and N; infinite where none is known."""
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
     acceleration: float = math.inf
+    jerk: float = math.inf
 
     def __post_init__(self) -> None:
-        if any(math.isnan(x) for x in (self.lower, self.upper, self.velocity, self.effort, self.acceleration)):
+        rates = (self.velocity, self.effort, self.acceleration, self.jerk)
+        if any(math.isnan(x) for x in (self.lower, self.upper, *rates)):
             raise RobotError("a joint limit is not a number")
         if self.lower > self.upper:
             raise RobotError(f"the lower limit {self.lower:g} is above the upper limit {self.upper:g}")
-        if min(self.velocity, self.effort, self.acceleration) < 0:
-            raise RobotError("velocity, effort and acceleration limits must not be negative")
+        if min(rates) < 0:
+            raise RobotError("velocity, effort, acceleration and jerk limits must not be negative")
 
 
 @dataclass(frozen=True, eq=False)

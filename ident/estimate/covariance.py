@@ -60,18 +60,23 @@ def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covaria
     weighted Gram matrix and g_s the segment's score at phi (Bell, McCaffrey 2002; MacKinnon, Nielsen,
     Webb 2023, CV3). sigma (n,), phi (b,). Needs two segments at least.
     """
+    changes = jackknife(regression, sigma, phi)
+    *_, determined = _information(regression.factor(sigma))
+    G = len(changes)
+    matrix = (G - 1) / G * changes.T @ changes
+    return Covariance("cluster-by-segment", _masked(matrix, determined), G - 1, G)
+
+
+def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array:
+    """Return d (G, b): the change of phi (b,), about its mean, when each segment in turn is left out."""
     sigma = np.asarray(sigma, dtype=np.float64)
     phi = np.asarray(phi, dtype=np.float64)
-    scale, _, determined = _information(regression.factor(sigma))
+    scale = _column_scale(regression.factor(sigma)[:, :-1])
     rows = [weighted_rows(regression, s.factors, sigma) for s in regression.segments]
     grams = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] / scale) for f in rows])
     scores = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] @ phi - f[:, -1]) for f in rows])
     scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
-    total = grams.sum(axis=0)
-    changes = _solved(total - grams, scores)
-    G = len(rows)
-    matrix = (G - 1) / G * changes.T @ changes / np.outer(scale, scale)
-    return Covariance("cluster-by-segment", _masked(matrix, determined), G - 1, G)
+    return np.asarray(_solved(grams.sum(axis=0) - grams, scores) / scale)
 
 
 def default_covariance(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covariance:
@@ -95,13 +100,17 @@ def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
 def _information(factor: Array) -> tuple[Array, Array, np.ndarray]:
     """Return column scale (b,), pseudo-inverse of the scaled Gram matrix (b, b), and which phi are determined (b,)."""
     R = factor[:, :-1]
-    scale = np.linalg.norm(R, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = _column_scale(R)
     _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
     good = s > _SINGULAR * s[0]
     inverse = (vt[good].T / s[good] ** 2) @ vt[good]
     determined = np.linalg.norm(vt[~good], axis=0) < 1e-6
     return scale, inverse, determined
+
+
+def _column_scale(R: Array) -> Array:
+    scale = np.linalg.norm(R, axis=0)
+    return np.where(scale > 0, scale, 1.0)
 
 
 def _solved(grams: Array, scores: Array) -> Array:

@@ -1,0 +1,230 @@
+"""What data and physical consistency allow for each number of a CAD table, and what that says about the table.
+
+Over all links that can exist, keep the bounds and explain the logs,
+
+    { J_i >= 0, friction >= 0, bounds, |W (K theta - phi_hat)|^2 <= radius^2 + e^2 },
+
+each mass, centre coordinate h / m and tensor entry about the link frame's origin has a least and a greatest value: two
+semidefinite programs per number (a centre's ratio becomes linear by the transform of Charnes and Cooper 1962). e is the
+distance from phi_hat to what can exist, so that the set is never empty. The set holds the truth at the level of its
+confidence region, and so all intervals do at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.cad.table import COLUMNS
+from ident.errors import EstimationError
+from ident.estimate.bounds import Bounds
+from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm
+from ident.estimate.confidence_region import LEVEL, confidence_region
+from ident.estimate.least_squares import joint_noise
+from ident.estimate.prior import Prior
+from ident.estimate.program import Coordinates
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import pseudo_inertia
+
+NumberVerdict = Literal[
+    "confirmed", "contradicted", "not determined by this motion", "not determined by any motion", "not computed"
+]
+#: A number is determined when half its interval is at most this share of its size.
+DETERMINED = 0.25
+# A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
+_SHARE = 0.1
+#: Bodies are looked at up to so many times the prior's, in mass and in moments per mass; a number still growing there
+#: counts as unbounded.
+REACH = 1e4
+_END = 1e-3
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The interval of one number [SI]: infinite where nothing bounds it, NaN where the solver failed.
+
+    name: such as "link2.m", "link2.cx", "link2.Ixy" (tensor about the link frame's origin).
+    by_any_motion: the interval that perfect knowledge of all base parameters would leave, if the prior's bodies were
+    the true ones: what no motion can narrow.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    by_any_motion: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The intervals of all numbers, holding at once at `level`; `kind` of covariance that they rest on.
+
+    excess: how far least squares lies outside of what can exist, as a share of the region's squared radius. Above 1 no
+    link that can exist explains the logs within their noise: the model lacks something.
+    """
+
+    numbers: tuple[Allowed, ...]
+    level: float
+    kind: str
+    excess: float
+
+
+def intervals(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+    level: float = LEVEL,
+) -> Intervals:
+    """Return the intervals of every link's mass, centre and tensor that the logs allow at this level.
+
+    prior: sets the units of the programs and the bodies of `by_any_motion`; it does not draw the intervals. sigma (n,):
+    torque noise of each joint [N m; N], by default `joint_noise`. Raises EstimationError when the bounds cannot be met.
+    """
+    bounds = bounds or Bounds()
+    sigma = joint_noise(regression) if sigma is None else np.asarray(sigma, dtype=np.float64)
+    region = confidence_region(regression, sigma, level)
+    base = regression.base
+    coordinates = Coordinates.of(model, prior, regression.factor(sigma), base)
+    blocks = feasible(model, bounds, coordinates)
+    rows, centre = triangular(region.W @ base.K @ coordinates.T, region.W @ region.centre)
+    _, distance, status = least_norm(rows, centre, blocks)
+    if status not in ("optimal", "inaccurate"):
+        raise EstimationError(f"no links that can exist keep the bounds ({status}). Loosen the bounds.")
+    squared = region.radius**2 + distance**2
+    found = _extremes(model, coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))])
+    anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre)
+    numbers = tuple(
+        Allowed(name, *limits, by_any_motion=any_)
+        for name, limits, any_ in zip(number_names(model), found, anyhow, strict=True)
+    )
+    return Intervals(numbers, level, region.kind, distance**2 / region.radius**2)
+
+
+def verdicts(
+    found: Intervals, inertials: ArrayLike, tolerances: Mapping[str, float] | None = None
+) -> dict[str, NumberVerdict]:
+    """Return the verdict on each number of a table with parameters `inertials` (n, 10); NaN rows are left out.
+
+    The first that applies, for a number x with tolerance t (0 where not stated) [SI]:
+
+    - "contradicted": no value from x - t to x + t lies in its interval;
+    - "confirmed": half the interval is at most a quarter of the number's size, |x| or a tenth of the largest that
+      its body's other numbers allow;
+    - "not determined by any motion": perfect knowledge of all base parameters would leave it as open;
+    - "not determined by this motion": else.
+    """
+    tolerances = tolerances or {}
+    table, sizes = natural(np.asarray(inertials, dtype=np.float64))
+    out: dict[str, NumberVerdict] = {}
+    for a, x, size in zip(found.numbers, table.ravel(), sizes.ravel(), strict=True):
+        if not np.isfinite(x):
+            continue
+        t = tolerances.get(a.name, 0.0)
+        widest = 2.0 * DETERMINED * size
+        if np.isnan(a.lower) or np.isnan(a.upper):
+            out[a.name] = "not computed"
+        elif x + t < a.lower or x - t > a.upper:
+            out[a.name] = "contradicted"
+        elif a.upper - a.lower <= widest:
+            out[a.name] = "confirmed"
+        elif not a.by_any_motion[1] - a.by_any_motion[0] <= widest:
+            out[a.name] = "not determined by any motion"
+        else:
+            out[a.name] = "not determined by this motion"
+    return out
+
+
+def number_names(model: Model) -> tuple[str, ...]:
+    """Return the names of the natural numbers of all links: m, cx, cy, cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each."""
+    return tuple(f"{link}.{part}" for link in model.robot.links for part in COLUMNS)
+
+
+def natural(inertials: Array) -> tuple[Array, Array]:
+    """Return m, c = h / m and the tensor about the origin (n, 10) [SI] of each body, and the size (n, 10) of each."""
+    values = np.array(inertials, dtype=np.float64)
+    m = values[:, :1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values[:, 1:4] = np.where(m > 0, values[:, 1:4] / m, 0.0)
+        J = np.sqrt(np.abs(np.diagonal(pseudo_inertia(inertials), axis1=1, axis2=2)))
+        largest = np.zeros_like(values)
+        largest[:, 1:4] = np.where(m > 0, J[:, :3] / np.sqrt(m), 0.0)
+    for k, (a, b) in {5: (0, 1), 6: (0, 2), 8: (1, 2)}.items():
+        largest[:, k] = J[:, a] * J[:, b]
+    return values, np.maximum(np.abs(values), _SHARE * largest)
+
+
+def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
+    """Return rows and centre, turned so that rows are upper triangular: as many norms, half the numbers."""
+    Q, R = np.linalg.qr(rows)
+    return R, Q.T @ centre
+
+
+def _extremes(model: Model, coordinates: Coordinates, blocks: list[Block]) -> list[tuple[float, float]]:
+    """Return the least and greatest value of each number over the blocks' cones, outwards by the solver's gap."""
+    p = len(model.names)
+    to_theta = np.column_stack([coordinates.T, np.zeros(p)])
+    one = np.eye(p + 1)[p]
+    masses = to_theta[: 10 * model.robot.n : 10] / coordinates.prior.inertials[:, :1]
+    traces = np.zeros((model.robot.n, p + 1))  # tr(J0^-1 J_i) / 4, of a body like the prior's 1
+    for i in range(model.robot.n):
+        traces[i, 10 * i : 10 * i + 10] = coordinates.trace[10 * i : 10 * i + 10] / 4.0
+    ends = np.concatenate([one - traces / REACH, masses - traces / REACH])
+    within = Block(ends, np.zeros(len(ends)), "nonnegative")
+    plain = ConeProgram([*blocks, within, fixed(one, 1.0)])
+
+    def least(program: ConeProgram, row: Array, reach: Array) -> float:
+        size = float(np.linalg.norm(row))
+        found = program.minimise(row / size)
+        if np.isfinite(found.lower) and (reach @ found.v < _END * np.abs(reach) @ np.abs(found.v)).any():
+            return -np.inf
+        return found.lower * size
+
+    found: list[tuple[float, float]] = []
+    for i, body in enumerate(coordinates.prior.inertials):
+        # the link's mass is the prior's: then h is that mass times the centre
+        light = masses[i] - one / REACH
+        per_mass = ConeProgram([*blocks, within, Block(light[None], np.zeros(1), "nonnegative"), fixed(masses[i], 1.0)])
+        for k, part in enumerate(COLUMNS):
+            row = to_theta[10 * i + k]
+            if part in COLUMNS[1:4]:
+                limits = (least(per_mass, side * row / body[0], np.vstack([ends, light])) for side in (1.0, -1.0))
+            else:
+                limits = (least(plain, side * row, ends) for side in (1.0, -1.0))
+            lower, negative = limits
+            found.append((max(0.0, lower) if part in ("m", "Ixx", "Iyy", "Izz") else lower, -negative))
+    return found
+
+
+def _by_any_motion(
+    model: Model,
+    bounds: Bounds,
+    coordinates: Coordinates,
+    blocks: list[Block],
+    K: Array,
+    rows: Array,
+    centre: Array,
+) -> list[tuple[float, float]]:
+    """Return the intervals at K theta = K theta_0 with theta_0 the prior's links and the joint terms that go with them.
+
+    Where the prior breaks the bounds, the nearest links to it that keep them.
+    """
+    prior = coordinates.prior
+    rigid = np.linalg.solve(coordinates.T, np.append(prior.inertials.ravel(), np.zeros(model.nonnegative.size)))
+    terms = rows[:, model.n_rigid :]  # joint terms: those that fit the logs best with these links
+    start = np.append(
+        rigid[: model.n_rigid], np.linalg.lstsq(terms, centre - rows[:, : model.n_rigid] @ rigid[: model.n_rigid])[0]
+    )
+    start[model.n_rigid :][model.nonnegative] = np.maximum(start[model.n_rigid :][model.nonnegative], 0.0)
+    if not bounds.on(model).met(coordinates.T @ start):
+        start = least_norm(np.eye(len(start)), start, blocks)[0]
+    _, s, vt = np.linalg.svd(K @ coordinates.T, full_matrices=False)
+    shown = vt[s > 1e-9 * s[0]]
+    return _extremes(model, coordinates, [*blocks, ball(shown, shown @ start, 0.0)])

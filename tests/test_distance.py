@@ -258,12 +258,11 @@ def test_a_start_pose_in_collision_is_told_in_millimetres() -> None:
         "capsule 'gripper' of tool reaches 190 mm beyond plane 'table', wanted at least 10 mm apart",
         "point 'tip' of tool is 220 mm outside of box 'cell', wanted at least 0 mm inside",
     ]
-    assert collisions(scene, robot, [0.0, -0.3, -1e-3 * 76.3])[0] == (
-        "capsule 'gripper' of tool reaches 57.4 mm beyond plane 'table', wanted at least 10 mm apart"
-    )
     folded = collisions(scene, robot, [0.0, 0.0, 3.0])
-    assert folded[0].startswith("capsule 'column' and capsule 'fore' overlap by ")
-    touching = Scene(scene.capsules, boxes=scene.boxes, ignored=scene.ignored, environment_margin=0.5)
+    assert any(
+        found.startswith("capsule 'column' and capsule 'gripper' of tool overlap by 9.44 mm") for found in folded
+    )
+    touching = Scene(scene.capsules, boxes=scene.boxes, environment_margin=0.5)
     assert "are 410 mm apart, wanted at least 500 mm apart" in " ".join(collisions(touching, robot, [0.0, 0.0, 0.0]))
 
 

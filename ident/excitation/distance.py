@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -109,15 +110,16 @@ def _title(robot: Robot, shape: Capsule | Point | Plane | Box) -> str:
 def _compiled(scene: Scene, robot: Robot) -> tuple[Tree, Geometry]:
     from ident.excitation.distance_kernels import BOX, CAPSULE, PLANE, ROOM
 
-    bodies = (*scene.capsules, *scene.points)
+    bodies: tuple[Capsule | Point, ...] = (*scene.capsules, *scene.points)
     placed = [carrier(robot, body.link) for body in bodies]
     ends = np.array([_segment(b) for b in bodies]).reshape(-1, 2, 3)
     for k, (_, pose) in enumerate(placed):
         ends[k] = ends[k] @ pose.rotation.T + pose.position
-    shapes = (*scene.planes, *scene.boxes, *scene.workspace)
+    shapes: tuple[Plane | Box, ...] = (*scene.planes, *scene.boxes, *scene.workspace)
     planes = [s for s in shapes if isinstance(s, Plane)]
     boxes = [s for s in shapes if isinstance(s, Box)]
-    index = {s.name: k for group in (bodies, planes, boxes) for k, s in enumerate(group)}
+    groups: tuple[Sequence[Capsule | Point | Plane | Box], ...] = (bodies, planes, boxes)
+    index = {s.name: k for group in groups for k, s in enumerate(group)}
 
     def kind(pair: Pair) -> int:
         if isinstance(pair.second, Capsule):

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit, prange
 
 from ident.dynamics.matrix_kernels import _place
+from ident.dynamics.sweeps import cross, dot, minus, row
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside
 CHUNK = 16
@@ -33,17 +34,7 @@ def _along(a: Any, u: Any, s: float) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
-def _dot(a: Any, b: Any) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@njit(cache=True, error_model="numpy")
-def _cross(a: Any, b: Any) -> Any:
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-@njit(cache=True, error_model="numpy")
-def _zero(low: float, high: float, at_low: float, at_high: float) -> float:
+def _zero(low: float, high: float, at_low: float, at_high: float) -> Any:
     """Return where a straight rising line through the two values is zero, or the nearer end."""
     if at_low >= 0.0:
         return low
@@ -55,28 +46,28 @@ def _zero(low: float, high: float, at_low: float, at_high: float) -> float:
 @njit(cache=True, error_model="numpy")
 def _foot(c: Any, v: Any, x: Any) -> Any:
     """Return the point of the segment from c to c + v nearest to x."""
-    vv = _dot(v, v)
+    vv = dot(v, v)
     if vv == 0.0:
         return c
-    t = (_dot(x, v) - _dot(c, v)) / vv
+    t = (dot(x, v) - dot(c, v)) / vv
     return _along(c, v, min(max(t, 0.0), 1.0))
 
 
 @njit(cache=True, error_model="numpy")
-def _slope(a: Any, u: Any, c: Any, v: Any, s: float) -> float:
+def _slope(a: Any, u: Any, c: Any, v: Any, s: float) -> Any:
     """Return half the slope of the squared distance from a + s u to the segment from c to c + v."""
     x = _along(a, u, s)
-    return _dot(u, _along(x, _foot(c, v, x), -1.0))
+    return dot(u, minus(x, _foot(c, v, x)))
 
 
 @njit(cache=True, error_model="numpy")
 def _between_segments(a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return the contact of two segments from a to b and from c to d."""
-    u, v = _along(b, a, -1.0), _along(d, c, -1.0)
+    u, v = minus(b, a), minus(d, c)
     low, high = 0.0, 1.0
-    uv, at = _dot(u, v), _dot(_along(a, c, -1.0), v)
+    uv, at = dot(u, v), dot(minus(a, c), v)
     for k in range(2):  # where the foot reaches c, and d
-        s = (k * _dot(v, v) - at) / uv
+        s = (k * dot(v, v) - at) / uv
         if low < s < high:
             if _slope(a, u, c, v, s) <= 0.0:
                 low = s
@@ -85,33 +76,33 @@ def _between_segments(a: Any, b: Any, c: Any, d: Any) -> Any:
     s = _zero(low, high, _slope(a, u, c, v, low), _slope(a, u, c, v, high))
     x = _along(a, u, s)
     y = _foot(c, v, x)
-    n = _along(x, y, -1.0)
-    distance = np.sqrt(_dot(n, n))
+    n = minus(x, y)
+    distance = np.sqrt(dot(n, n))
     if distance > _TOUCH:
         return distance, (n[0] / distance, n[1] / distance, n[2] / distance), x, y
-    n = _cross(u, v)  # the axes cross: across both is a way apart
-    length = np.sqrt(_dot(n, n))
+    n = cross(u, v)  # the axes cross: across both is a way apart
+    length = np.sqrt(dot(n, n))
     if length > 0.0:
         return distance, (n[0] / length, n[1] / length, n[2] / length), x, y
     return distance, (0.0, 0.0, 1.0), x, y
 
 
 @njit(cache=True, error_model="numpy")
-def _clip(x: float, half: float) -> float:
+def _clip(x: float, half: float) -> Any:
     return min(max(x, -half), half)
 
 
 @njit(cache=True, error_model="numpy")
-def _box_slope(a: Any, u: Any, h: Any, s: float) -> float:
+def _box_slope(a: Any, u: Any, h: Any, s: float) -> Any:
     """Return half the slope of the squared distance from a + s u to the box of half edges h around the origin."""
     x = _along(a, u, s)
-    return _dot(u, (x[0] - _clip(x[0], h[0]), x[1] - _clip(x[1], h[1]), x[2] - _clip(x[2], h[2])))
+    return dot(u, (x[0] - _clip(x[0], h[0]), x[1] - _clip(x[1], h[1]), x[2] - _clip(x[2], h[2])))
 
 
 @njit(cache=True, error_model="numpy")
 def _to_box(a: Any, b: Any, h: Any) -> Any:
     """Return clearance, normal and parameter of the closest point of a segment to a box, in the box's frame."""
-    u = _along(b, a, -1.0)
+    u = minus(b, a)
     low, high = 0.0, 1.0
     for k in range(6):
         i, side = k // 2, 2.0 * (k % 2) - 1.0
@@ -124,7 +115,7 @@ def _to_box(a: Any, b: Any, h: Any) -> Any:
     s = _zero(low, high, _box_slope(a, u, h, low), _box_slope(a, u, h, high))
     x = _along(a, u, s)
     n = (x[0] - _clip(x[0], h[0]), x[1] - _clip(x[1], h[1]), x[2] - _clip(x[2], h[2]))
-    distance = np.sqrt(_dot(n, n))
+    distance = np.sqrt(dot(n, n))
     if distance > _TOUCH:
         return distance, (n[0] / distance, n[1] / distance, n[2] / distance), s
     # the facets of box - segment: across a face of the box, or across one of its edges and the segment
@@ -134,21 +125,21 @@ def _to_box(a: Any, b: Any, h: Any) -> Any:
         e = (1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2))
         m = e
         if k >= 6:
-            m = _cross(u, e)
-            length = np.sqrt(_dot(m, m))
-            if length <= 1e-9 * np.sqrt(_dot(u, u)):
+            m = cross(u, e)
+            length = np.sqrt(dot(m, m))
+            if length <= 1e-9 * np.sqrt(dot(u, u)):
                 continue
             m = (m[0] / length, m[1] / length, m[2] / length)
         m = (side * m[0], side * m[1], side * m[2])
-        at_a, at_b = _dot(m, a), _dot(m, b)
+        at_a, at_b = dot(m, a), dot(m, b)
         way = abs(m[0]) * h[0] + abs(m[1]) * h[1] + abs(m[2]) * h[2] - min(at_a, at_b)
         if way < depth:
             depth, n = way, m
             s = 0.0 if at_a <= at_b else 1.0
             if k >= 6:  # nearest to the box's edge along e
-                w = _cross(m, e)
+                w = cross(m, e)
                 corner = (np.copysign(h[0], m[0]), np.copysign(h[1], m[1]), np.copysign(h[2], m[2]))
-                s = min(max(_dot(w, _along(corner, a, -1.0)) / _dot(w, u), 0.0), 1.0)
+                s = min(max(dot(w, minus(corner, a)) / dot(w, u), 0.0), 1.0)
     return -depth, n, s
 
 
@@ -171,11 +162,6 @@ def _turned_back(r: Any, x: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
-def _row(table: Any, i: int) -> Any:
-    return (table[i, 0], table[i, 1], table[i, 2])
-
-
-@njit(cache=True, error_model="numpy")
 def _ends(geometry: Any, pose: Any, start: Any, end: Any) -> None:
     """Write where the bodies' segments start and end, in the base frame, into start and end (k, 3)."""
     for k in range(geometry.link.size):
@@ -194,19 +180,19 @@ def _ends(geometry: Any, pose: Any, start: Any, end: Any) -> None:
 def _contact(geometry: Any, start: Any, end: Any, m: int) -> Any:
     """Return the contact of pair m; its clearance is between surfaces."""
     kind, j, k = geometry.kind[m], geometry.first[m], geometry.second[m]
-    a, b = _row(start, j), _row(end, j)
+    a, b = row(start, j), row(end, j)
     if kind == CAPSULE:
-        distance, n, x, y = _between_segments(a, b, _row(start, k), _row(end, k))
+        distance, n, x, y = _between_segments(a, b, row(start, k), row(end, k))
         return distance - geometry.radius[j] - geometry.radius[k], n, x, y
     if kind == PLANE:
-        n = _row(geometry.normal, k)
-        x = a if _dot(n, a) <= _dot(n, b) else b
-        return _dot(n, x) - geometry.offset[k] - geometry.radius[j], n, x, x
-    r, centre, h = geometry.rotation[k], _row(geometry.centre, k), _row(geometry.half, k)
-    p = _turned_back(r, _along(a, centre, -1.0))
+        n = row(geometry.normal, k)
+        x = a if dot(n, a) <= dot(n, b) else b
+        return dot(n, x) - geometry.offset[k] - geometry.radius[j], n, x, x
+    r, centre, h = geometry.rotation[k], row(geometry.centre, k), row(geometry.half, k)
+    p = _turned_back(r, minus(a, centre))
     if kind == BOX:
-        clearance, n, s = _to_box(p, _turned_back(r, _along(b, centre, -1.0)), h)
-        x = _along(a, _along(b, a, -1.0), s)
+        clearance, n, s = _to_box(p, _turned_back(r, minus(b, centre)), h)
+        x = _along(a, minus(b, a), s)
         return clearance - geometry.radius[j], _turned(r, n), x, x
     i = 0  # the nearest face of the room
     for f in range(1, 3):
@@ -249,7 +235,7 @@ def pull_back_rows(tree: Any, geometry: Any, q: Any, weights: Any, out: Any) -> 
                     continue
                 _, normal, x, _ = _contact(geometry, start, end, m)
                 force = (w * normal[0], w * normal[1], w * normal[2])
-                moment = _cross(x, force)  # at y the same, y lies on the force's line
+                moment = cross(x, force)  # at y the same, y lies on the force's line
                 i = geometry.link[geometry.first[m]]
                 j = geometry.link[geometry.second[m]] if geometry.kind[m] == CAPSULE else -1
                 for a in range(3):

@@ -79,7 +79,8 @@ class Scene:
         base and never moves against the environment. Raises RobotError for a link or an ignored name that is unknown.
         """
         ignored = self._ignored(robot)
-        on = {x.name: carrier(robot, x.link)[0] for x in (*self.capsules, *self.points)}
+        bodies: tuple[Capsule | Point, ...] = (*self.capsules, *self.points)
+        on = {x.name: carrier(robot, x.link)[0] for x in bodies}
         parents = (*robot.parents, -1)  # the base, -1, is its own parent
 
         def kept(first: Capsule | Point, second: Capsule | Plane | Box) -> bool:
@@ -92,8 +93,9 @@ class Scene:
                 i, j = on[a.name], on[b.name]
                 if i not in (j, parents[j]) and j != parents[i] and kept(a, b):
                     found.append(Pair("self", a, b, self.self_margin))
+        obstacles: tuple[Plane | Box, ...] = (*self.planes, *self.boxes)
         for a in self.capsules:
-            for obstacle in (*self.planes, *self.boxes):
+            for obstacle in obstacles:
                 if on[a.name] >= 0 and kept(a, obstacle):
                     found.append(Pair("environment", a, obstacle, self.environment_margin))
         for point in self.points:

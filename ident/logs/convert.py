@@ -1,0 +1,215 @@
+"""From a bag or a recorder's file to a table and the `dataset.toml` that describes it, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ident.errors import LogError
+from ident.files import write_whole
+from ident.logs.info import LogInfo, Tell, log_info
+from ident.logs.recorded import Part, Recorded, joint_units, parts
+from ident.logs.tables import plural
+from ident.robot import Robot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS = (".parquet", ".csv")
+ROWS = 65_536  # written together
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A table that was written: its path, that of its manifest and the manifest's text, rows written and dropped."""
+
+    path: Path
+    manifest: Path
+    stanza: str
+    rows: int
+    dropped: int
+    info: LogInfo
+
+
+def convert(
+    path: str | Path,
+    out: str | Path,
+    *,
+    topic: str = "",
+    joints: Sequence[str] = (),
+    robot: Robot | None = None,
+    tell: Tell = lambda doing, done, total: None,
+) -> Converted:
+    """Write a recording as a table (.parquet or .csv) and, beside it, the manifest (.toml) that reads it.
+
+    Columns: `time` as the recording's own clock, then `LABEL.JOINT`. Numbers are those of the recording. Rows whose
+    clock repeats the row before are dropped and counted. Raises LogError, before anything is written, for a recording
+    without position or without effort (torque, current), for a clock that jumps back (with the messages' numbers), a
+    manifest that is there already, and all that `log_info` refuses.
+    """
+    path, out = Path(path), Path(out)
+    manifest = out.with_suffix(".toml")
+    if out.suffix not in ENDINGS:
+        raise LogError(f"ends in '{out.suffix}'", file=out, fix=f"Choose one of {', '.join(ENDINGS)}")
+    if out.resolve() == path.resolve():
+        raise LogError("would be written over itself", file=out, fix="Give another --out")
+    if manifest.exists():
+        raise LogError("is there already, perhaps with your gains in it", file=manifest, fix="Remove it, or give"
+                       " another --out")  # fmt: skip
+    info = log_info(path, topic=topic, joints=joints, robot=robot, tell=tell)
+    _require_usable(info)
+    with _replacing(out) as temporary:
+        dropped = _write(info, temporary, out.suffix, tell)
+        text = stanza(info, out.name, robot, dropped)
+        write_whole(manifest, text)
+    return Converted(out, manifest, text, info.rows - dropped, dropped, info)
+
+
+def _require_usable(info: LogInfo) -> None:
+    r = info.recorded
+    where = r.topic or None
+    for label in ("position", r.torque):
+        if label is None or label not in info.usable:
+            what = label or ("effort" if r.topic else "current and no torque")
+            problem = info.holes(label) if label else f"carries no {what}"
+            wanted = "Positions" if label == "position" else "Torque or current"
+            raise LogError(problem, file=r.name, key=where, fix=f"{wanted} must be recorded for every joint")
+    if info.jumps.count:
+        row = "message" if r.topic else "row"
+        raise LogError(
+            f"the clock '{r.clock}' jumps back {plural(info.jumps.count, 'time')}, at {row} {info.jumps}",
+            file=r.name,
+            key=where,
+            fix="Cut the recording there; nothing is reordered silently",
+        )
+    if info.rows - info.repeats.count < 3:
+        raise LogError("has fewer than 3 rows", file=r.name, key=where)
+
+
+def stanza(info: LogInfo, table: str, robot: Robot | None = None, dropped: int = 0) -> str:
+    """Return the text of a manifest that reads the converted `table`, units declared."""
+    r = info.recorded
+    stem = re.sub(r"[^A-Za-z0-9._+-]+", "_", Path(table).stem).lstrip("._+-")[:100] or "log"
+    note = f"clock: {r.clock}"
+    if dropped:
+        note += f"; {plural(dropped, 'row')} dropped whose clock repeats"
+    where = f", topic {r.topic}" if r.topic else ""
+    lines = [
+        "[dataset]",
+        f"name = {_quoted(stem)}",
+        f"source = {_quoted(f'{r.name} ({r.kind}{where})')}",
+        f"note = {_quoted(note)}",
+        "",
+        "[signals]",
+        f'time = {{ column = "time", unit = "{r.clock_unit}" }}',
+    ]
+    quantities = {"position": "position", "velocity": "velocity", r.torque: "torque"}
+    for channel in r.channels:
+        if channel.label not in info.usable:
+            continue
+        units = joint_units(channel, robot)
+        unit = _quoted(units[0]) if len(set(units)) == 1 else f"[{', '.join(_quoted(u) for u in units)}]"
+        columns = ", ".join(_quoted(f"{channel.label}.{joint}") for joint in r.named)
+        quantity = quantities.get(channel.label)
+        if channel.unit == "A" and quantity:
+            lines.append("# add gain = [...], in N m per A, one per joint and with its sign; it can be identified, too")
+            lines.append(f"torque = {{ columns = [{columns}], unit = {unit} }}")
+        elif quantity:
+            if channel.label == "effort":
+                lines.append("# some drivers publish motor current as effort: then unit = 'A' and gain = [N m per A]")
+            lines.append(f"{quantity} = {{ columns = [{columns}], unit = {unit} }}")
+        else:
+            lines.append(f"# also there, in {channel.unit}: {columns}")
+    lines += ["", "[[recording]]", f"name = {_quoted(stem)}", f"file = {_quoted(table)}", ""]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside `path` that takes its place when all went well, and vanishes otherwise."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+    except OSError as cause:
+        raise LogError(f"cannot be written: {cause.strerror}", file=path) from cause
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except OSError as cause:
+        raise LogError(f"cannot be written: {cause.strerror or cause}", file=path) from cause
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:
+    """Write the table; return how many rows were dropped because their clock repeats."""
+    import pyarrow as pa
+
+    r, seen = info.recorded, info.recorded.seen()
+    labels = [c.label for c in r.channels if c.label in info.usable]
+    names = ["time", *(f"{label}.{joint}" for label in labels for joint in r.named)]
+    writer: Any = None
+    last: Any = None
+    dropped = 0
+    try:
+        for part in _gathered(parts(r, seen)):
+            new = part.clock > (np.append(part.clock[0] - 1 if last is None else last, part.clock[:-1]))
+            last = part.clock[-1]
+            dropped += int((~new).sum())
+            columns = [part.clock[new], *(column for label in labels for column in part.values[label][new].T)]
+            table = pa.table([np.ascontiguousarray(c) for c in columns], names=names)
+            writer = writer or _writer(path, table.schema, ending)
+            writer.write_table(table)
+            tell(f"writing {r.name}", seen.messages, max(info.messages, seen.messages))
+    finally:
+        if writer is not None:
+            writer.close()
+    return dropped
+
+
+def _writer(path: Path, schema: pa.Schema, ending: str) -> Any:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetWriter(path, schema) if ending == ".parquet" else pyarrow.csv.CSVWriter(path, schema)
+
+
+def _gathered(source: Iterator[Part]) -> Iterator[Part]:
+    """Join small parts to about ROWS rows."""
+    held: list[Part] = []
+    for part in source:
+        held.append(part)
+        if sum(len(p.number) for p in held) >= ROWS:
+            yield _joined(held)
+            held = []
+    if held:
+        yield _joined(held)
+
+
+def _joined(held: list[Part]) -> Part:
+    return Part(
+        np.concatenate([p.number for p in held]),
+        np.concatenate([p.clock for p in held]),
+        {label: np.concatenate([p.values[label] for p in held]) for label in held[0].values},
+    )
+
+
+__all__ = ["Converted", "Recorded", "convert", "stanza"]

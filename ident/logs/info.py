@@ -1,0 +1,196 @@
+"""What a recording holds, in one pass and flat memory: duration, rate, joints, signals, and where its clock is odd."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ident.errors import LogError
+from ident.logs import bag
+from ident.logs.check import GAP
+from ident.logs.recorded import Recorded, open_recorded, parts
+from ident.logs.tables import plural
+from ident.logs.units import si_factor
+from ident.robot import Robot
+
+Tell = Callable[[str, int, int], None]
+LISTED = 20  # places that are listed of each kind; all are counted
+WHOLE = 0.15  # a gap this near to a whole number of usual steps lost messages
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where something is odd: how often, and the first of them as (message or row from 1 on, step to it [s])."""
+
+    count: int = 0
+    first: tuple[tuple[int, float], ...] = ()
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{number} ({step * 1e3:.4g} ms)" for number, step in self.first[:5])
+        more = self.count - len(self.first[:5])
+        return text + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True)
+class LogInfo:
+    """A recording at a glance.
+
+    `messages` of the topic (rows of a text file); `rows`: those that carry all joints and arrays; `partial`: those
+    that lack joints, `without`: array -> those that lack it. `duration`, `usual` (the median step of the beginning)
+    and the steps of `histogram` (step, how often; rounded to 1 % of the usual one) in s. `lost`: messages missing in
+    gaps of a whole number of steps. `gaps`, `repeats` (of the clock), `jumps` (of the clock, back). `nan`: label ->
+    rows that hold NaN, per joint. `topics` of a bag.
+    """
+
+    recorded: Recorded
+    topics: tuple[bag.Topic, ...]
+    messages: int
+    rows: int
+    partial: int
+    without: dict[str, int]
+    duration: float
+    usual: float | None
+    histogram: tuple[tuple[float, int], ...]
+    lost: int
+    gaps: Places
+    repeats: Places
+    jumps: Places
+    nan: dict[str, tuple[int, ...]]
+
+    @property
+    def rate_hz(self) -> float | None:
+        """Mean rate [Hz] of the rows whose clock goes on; None with fewer than two."""
+        rows = self.rows - self.repeats.count
+        return (rows - 1) / self.duration if rows > 1 and self.duration > 0 else None
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The labels of the signals that hold numbers, for every joint."""
+        return tuple(c.label for c in self.recorded.channels if max(self.nan[c.label]) < self.rows)
+
+    def holes(self, label: str) -> str:
+        """Return a sentence on where a signal is NaN, or "" where it is not."""
+        if self.rows and min(self.nan[label]) == self.rows:
+            return f"{label} is NaN in every row"
+        found = [
+            f"of '{joint}' in {'every row' if count == self.rows else plural(count, 'row')}"
+            for joint, count in zip(self.recorded.named, self.nan[label], strict=True)
+            if count
+        ]
+        return f"{label} is NaN, {', '.join(found)}" if found else ""
+
+    def sentences(self) -> tuple[str, ...]:
+        """What a user should know before using the recording."""
+        r, said = self.recorded, []
+        row = "message" if r.topic else "row"
+        if r.clock == "received":
+            said.append("every header stamp is 0: time is the bag's time of arrival, which jitters")
+        if self.partial:
+            said.append(f"{plural(self.partial, 'message')} skipped: not all of {', '.join(r.joints)} in them")
+        for label, count in self.without.items():
+            if count:
+                said.append(f"{plural(count, 'message')} skipped: no {label} in them")
+        if r.ignored:
+            shown = ", ".join(r.ignored[:30]) + (f" and {len(r.ignored) - 30} more" if len(r.ignored) > 30 else "")
+            said.append(f"{'joints' if r.topic else 'columns'} not used: {shown}")
+        said += [holes for label in self.nan if (holes := self.holes(label))]
+        if r.torque is None or r.torque not in self.usable:
+            what = "effort" if r.topic else "current or torque"
+            said.append(f"no {what} is recorded: nothing can be identified from it alone")
+        if self.lost:
+            said.append(f"{plural(self.lost, row)} lost, by the steps of the clock")
+        if self.gaps.count:
+            said.append(f"{plural(self.gaps.count, 'gap')} before {row} {self.gaps}")
+        if self.repeats.count:
+            said.append(f"the clock repeats {plural(self.repeats.count, 'time')}, at {row} {self.repeats}")
+        if self.jumps.count:
+            said.append(f"the clock jumps back {plural(self.jumps.count, 'time')}, at {row} {self.jumps}")
+        return tuple(said)
+
+
+@dataclass
+class StepCount:
+    """Counts the steps of a clock, part by part."""
+
+    unit: float
+    usual: float | None = None
+    elapsed: float = 0.0
+    lost: int = 0
+    steps: Counter[int] = field(default_factory=Counter)
+    odd: dict[str, tuple[int, list[tuple[int, float]]]] = field(default_factory=dict)
+    _last: np.ndarray | None = None
+
+    def add(self, clock: np.ndarray, number: np.ndarray) -> None:
+        """Count the steps to these rows; `number` says where they are."""
+        if self._last is not None:
+            clock = np.concatenate([self._last, clock])
+        else:
+            number = number[1:]
+        self._last = clock[-1:]
+        step = np.diff(clock) * self.unit  # whole ticks are subtracted before they become seconds
+        self.elapsed += float(step.sum())
+        onward = step > 0
+        if self.usual is None and onward.any():
+            self.usual = float(np.median(step[onward]))
+        self._place("jumps", step < 0, step, number)
+        self._place("repeats", step == 0, step, number)
+        if self.usual is not None:
+            ratio = np.clip(step / self.usual, -1e9, 1e9)
+            values, counts = np.unique(np.round(ratio * 100).astype(np.int64), return_counts=True)
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+                self.steps[value] += count
+            wide = ratio > GAP
+            self._place("gaps", wide, step, number)
+            whole = wide & (np.abs(ratio - np.round(ratio)) < WHOLE)
+            self.lost += int((np.round(ratio[whole]) - 1).sum())
+
+    def _place(self, what: str, here: np.ndarray, step: np.ndarray, number: np.ndarray) -> None:
+        count, listed = self.odd.get(what, (0, []))
+        for i in np.flatnonzero(here)[: LISTED - len(listed)].tolist():
+            listed.append((int(number[i]), float(step[i])))
+        self.odd[what] = (count + int(here.sum()), listed)
+
+    def places(self, what: str) -> Places:
+        """Return where "gaps", "repeats" or "jumps" are."""
+        count, listed = self.odd.get(what, (0, []))
+        return Places(count, tuple(listed))
+
+
+def log_info(
+    path: str | Path,
+    *,
+    topic: str = "",
+    joints: Sequence[str] = (),
+    robot: Robot | None = None,
+    tell: Tell = lambda doing, done, total: None,
+) -> LogInfo:
+    """Return what a bag, an RTDE recording or a libfranka log holds; see `open_recorded`.
+
+    The whole file is read once. Raises LogError for files that are damaged or of another kind, and for joints that are
+    not in it (with the nearest names).
+    """
+    path = Path(path)
+    topics = bag.topics(path, path.name) if path.exists() and bag.is_bag(path) else ()
+    recorded = open_recorded(path, topic=topic, joints=joints, robot=robot)
+    total = next((t.messages for t in topics if t.name == recorded.topic), 0)
+    seen, steps = recorded.seen(), StepCount(si_factor(recorded.clock_unit, "time"))
+    nan = {c.label: np.zeros(len(recorded.named), dtype=np.int64) for c in recorded.channels}
+    for part in parts(recorded, seen):
+        steps.add(part.clock, part.number)
+        for label, values in part.values.items():
+            if not np.isfinite(values.sum()):
+                nan[label] += (~np.isfinite(values)).sum(axis=0)
+        tell(f"reading {path.name}", seen.messages, max(total, seen.messages))
+    if seen.rows == 0:
+        seen.require_rows(path.name, recorded.topic)
+        raise LogError("has no rows", file=path, fix="Record it again, or name another file")
+    histogram = tuple((value / 100 * (steps.usual or 0.0), count) for value, count in steps.steps.most_common())
+    return LogInfo(
+        recorded, topics, seen.messages, seen.rows, seen.partial, dict(seen.without), steps.elapsed, steps.usual,
+        histogram, steps.lost, steps.places("gaps"), steps.places("repeats"), steps.places("jumps"),
+        {label: tuple(counts.tolist()) for label, counts in nan.items()},
+    )  # fmt: skip

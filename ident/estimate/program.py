@@ -195,8 +195,8 @@ class Program:
             if status in ("optimal", "optimal_inaccurate") and self._x.value is not None:
                 after = f" (after {'; '.join(told)})" if told else ""
                 theta = coordinates.T @ self._x.value
-                inside = _spectrum(theta[: 10 * self._n], coordinates.prior)[0].min() > -EDGE
-                solution = Solution(theta, solver + after, status == "optimal" and bool(inside))
+                inside = edge(theta[: 10 * self._n], coordinates.prior) > -EDGE
+                solution = Solution(theta, solver + after, status == "optimal" and inside)
                 if solution.accurate or rough:
                     return solution
                 inaccurate = inaccurate or solution
@@ -223,6 +223,11 @@ def _interior(links: Array, prior: Prior) -> Array:
     # a solver's error goes with the largest eigenvalue
     values = np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0))
     return from_pseudo_inertia((root * values[:, None, :]) @ root.mT)
+
+
+def edge(links: Array, prior: Prior) -> float:
+    """Return the least eigenvalue of any link (n, 10) against its prior: 0 at the edge of what can exist."""
+    return float(_spectrum(links, prior)[0].min())
 
 
 def _spectrum(links: Array, prior: Prior) -> tuple[Array, Array]:

@@ -1,0 +1,226 @@
+"""CAD refined: the links that can exist, agree with the logs and are closest to a CAD table.
+
+    closest               trade-off                                          function
+    log-det divergence    least residual first, then closest                 refine_entropic
+    a constant metric     least residual first, then closest                 refine_constant
+    CAD's tolerances      residual and differences by their own variances    refine_weighted
+    log-det divergence    the weight that predicts left-out recordings best  refine_cross_validated
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import EstimationError
+from ident.estimate.bounds import Bounds
+from ident.estimate.cones import Status, ball, feasible, least_norm
+from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
+from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
+from ident.estimate.data_share import data_share, data_share_first
+from ident.estimate.estimate import Estimate
+from ident.estimate.interval import natural, number_names, triangular
+from ident.estimate.metric import ConstantPullback, Metric, Tolerances
+from ident.estimate.prior import Prior
+from ident.estimate.program import EDGE, Coordinates, Solution, edge
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import to_com
+
+
+@dataclass(frozen=True)
+class RefinedNumber:
+    """One number of the table [SI]: CAD's value, the refined one, and the share of it that comes from the logs.
+
+    name: such as "link2.m", "link2.cx", "link2.Ixy" (tensor about the link frame's origin).
+    """
+
+    name: str
+    cad: float
+    refined: float
+    data_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """A refined table.
+
+    estimate: the links as theta, with active constraints, solver, and the exact check of what is written; numbers:
+    those of the table; excess: squared weighted residual above least squares, per sample.
+    """
+
+    estimate: Estimate
+    numbers: tuple[RefinedNumber, ...]
+    excess: float
+
+
+def refine_entropic(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Refined:
+    """Return the links of least residual (within 1e-6 of its square) that have the least divergence from the prior.
+
+    No body is at the edge of what can exist unless the logs put it there. sigma (n,): torque noise of each joint
+    [N m; N], by default `joint_noise`. Raises EstimationError when no solver succeeds, InfeasibleError when the
+    numbers as written could not exist (Lee, Wensing, Park, T-RO 2020).
+    """
+    estimate = closest_to_prior(model, regression, prior, bounds=bounds, sigma=sigma)
+    return _refined(model, regression, prior, estimate, ConstantPullback(), first=True)
+
+
+def refine_cross_validated(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    weights: Sequence[float] = WEIGHTS,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Refined:
+    """Return the links at the weight of the divergence that predicts left-out recordings best (`cross_validated`)."""
+    estimate = cross_validated(model, regression, prior, weights=weights, bounds=bounds, sigma=sigma)
+    return _refined(model, regression, prior, estimate, ConstantPullback(), first=False)
+
+
+def refine_constant(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    metric: Metric,
+    *,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Refined:
+    """Return the links of least residual (within 1e-6 of its square) that are closest to the prior in a metric.
+
+    Arguments and errors as in `refine_entropic`.
+    """
+    sigma, bounds = noise(regression, sigma), bounds or Bounds()
+    setting = _Setting(model, regression, prior, bounds, sigma)
+    x, distance, status = least_norm(setting.rows, setting.centre, setting.blocks)
+    setting.require(status)
+    radius = np.sqrt(distance**2 + VANISHING * (setting.region.residual + distance**2))
+    within = ball(setting.rows, setting.centre, float(radius))
+    root, origin = setting.metric_rows(metric)
+    x, _, status = least_norm(root, origin, [*setting.blocks, within])
+    estimate = setting.finish(x, status)
+    return _refined(model, regression, prior, estimate, metric, first=True)
+
+
+def refine_weighted(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    tolerances: Tolerances,
+    *,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+) -> Refined:
+    """Return the most probable links when CAD's errors have the stated tolerances as standard deviations.
+
+    The residual counts by its effective number of samples: its square is divided by the inflation of the confidence
+    region. Arguments and errors as in `refine_entropic`.
+    """
+    sigma, bounds = noise(regression, sigma), bounds or Bounds()
+    setting = _Setting(model, regression, prior, bounds, sigma)
+    inflation = np.sqrt(setting.region.inflation)
+    root, origin = setting.metric_rows(tolerances)
+    rows, centre = triangular(
+        np.concatenate([setting.rows / inflation, root]), np.concatenate([setting.centre / inflation, origin])
+    )
+    x, _, status = least_norm(rows, centre, setting.blocks)
+    estimate = setting.finish(x, status, weight=1.0)
+    return _refined(model, regression, prior, estimate, tolerances, first=False)
+
+
+class _Setting:
+    """A refinement in coordinates: |rows @ x - centre|^2 is the squared weighted residual above least squares."""
+
+    def __init__(self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array):
+        self.model, self.regression, self.prior, self.bounds, self.sigma = model, regression, prior, bounds, sigma
+        self.region: ConfidenceRegion = confidence_region(regression, sigma)
+        self.coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+        self.blocks = feasible(model, bounds, self.coordinates)
+        W, K = self.region.W, regression.base.K
+        self.rows, self.centre = triangular(W @ K @ self.coordinates.T, W @ self.region.centre)
+
+    def metric_rows(self, metric: Metric) -> tuple[Array, Array]:
+        """Return root and origin with |root @ x - origin| the distance of links and stated joint terms from CAD's."""
+        root, theta = joined(self.model, self.prior, metric)
+        return root @ self.coordinates.T, root @ theta
+
+    def require(self, status: Status) -> None:
+        if status not in ("optimal", "inaccurate"):
+            raise EstimationError(
+                f"no links that can exist keep the bounds: the solver ended '{status}'. Check that the bounds can be "
+                "met all at once, and that the CAD values are of the right size."
+            )
+
+    def finish(self, x: Array, status: Status, weight: float = 0.0) -> Estimate:
+        self.require(status)
+        theta = self.coordinates.T @ x
+        accurate = edge(theta[: self.model.n_rigid], self.prior) > -EDGE
+        solution = Solution(theta, "CLARABEL", accurate)
+        return finish(self.model, self.regression, self.prior, self.bounds, self.sigma, solution, weight=weight)
+
+
+def joined(model: Model, prior: Prior, metric: Metric) -> tuple[Array, Array]:
+    """Return a root (m, p) of the metric on theta, with |y / y_0 - 1| for stated joint terms, and theta_0 (p,)."""
+    stated = np.array([prior.joint_values.get(name, 0.0) for name in model.names[model.n_rigid :]])
+    known = np.flatnonzero(stated)
+    links = metric.root(prior)
+    share = metric.joint if isinstance(metric, Tolerances) else 1.0
+    root = np.zeros((len(links) + len(known), len(model.names)))
+    root[: len(links), : model.n_rigid] = links
+    root[len(links) + np.arange(len(known)), model.n_rigid + known] = 1.0 / (share * np.abs(stated[known]))
+    return root, np.append(prior.inertials.ravel(), stated)
+
+
+def _refined(
+    model: Model, regression: Regression, prior: Prior, estimate: Estimate, metric: Metric, *, first: bool
+) -> Refined:
+    assert estimate.inertials is not None
+    region = confidence_region(regression, estimate.sigma)
+    root, _ = joined(model, prior, metric)
+    open_terms = np.flatnonzero(~root.any(axis=0))  # joint terms that CAD says nothing of: any value, for the prior
+    data = region.W @ regression.base.K
+    if first:
+        weight = 1.0
+    else:
+        weight = 1.0 if isinstance(metric, Tolerances) else float(estimate.weight or 0.0) * samples(regression)
+        data = data / np.sqrt(region.inflation)
+    if len(open_terms):
+        Q, _ = np.linalg.qr(data[:, open_terms])
+        data = data - Q @ (Q.T @ data)  # what the logs say whatever these are
+    keep = np.flatnonzero(root.any(axis=0))
+    # divergence d^2 / 2 against residual^2: H_d = 2 R'R, H_p = weight * root' root
+    half = 1.0 if isinstance(metric, Tolerances) else np.sqrt(0.5)
+    upper = np.linalg.qr(half * np.sqrt(weight) * root[:, keep], mode="r")
+    shares = (data_share_first if first else data_share)(data[:, keep], upper, _directions(prior, keep))
+    cad, refined = natural(prior.inertials)[0].ravel(), natural(estimate.inertials)[0].ravel()
+    numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
+    excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
+    return Refined(estimate, tuple(RefinedNumber(*number) for number in numbers), excess)
+
+
+def _directions(prior: Prior, keep: Array) -> Array:
+    """Return rows (10 n, len(keep)): the slopes of m, c = h / m and I about the origin in theta, at the prior."""
+    n = len(prior.inertials)
+    out = np.zeros((10 * n, 10 * n))
+    for i, body in enumerate(prior.inertials):
+        m, c, _ = to_com(body)
+        slope = np.eye(10)
+        slope[1:4, 1:4] /= m
+        slope[1:4, 0] = -c / m
+        out[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = slope
+    wide = np.zeros((10 * n, int(keep.max()) + 1))
+    wide[:, : 10 * n] = out
+    return wide[:, keep]

@@ -65,7 +65,7 @@ def _pair_bound(robot: Robot, pair: Pair, q_range: Array) -> Array:
         return _towards(robot, pair.second.normal, levers)
     if pair.kind == "workspace":  # the nearest face of the room may be any
         assert isinstance(pair.second, Box)
-        return np.max([_towards(robot, normal, levers) for normal in pair.second.pose.rotation.T], axis=0)
+        return np.asarray(np.max([_towards(robot, n, levers) for n in pair.second.pose.rotation.T], axis=0))
     back = _levers(robot, j, i, others, q_range)
     bound = np.zeros(robot.n)
     for k, lever in levers.items():

@@ -1,0 +1,138 @@
+"""The <collision> shapes of a URDF as points that enclose them, for each moving link and the base.
+
+Meshes are read as untrusted data: STL and OBJ only, inside one folder, nothing that they refer to.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import InputError
+from ident.excitation.scene import frames
+from ident.excitation.shapes import Box
+from ident.robot.file import data_path
+from ident.robot.robot import Robot
+from ident.robot.urdf import Urdf, _At
+from ident.robot.xml import Element, read_bytes
+
+LARGEST_MESH = 200_000_000  # bytes
+SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+_SIDES = 32  # of the prism around a cylinder, which is 0.5 % wider
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Balls around points (k, 3) with radii (k,) [m] whose convex hull holds a body."""
+
+    points: Array
+    radii: Array
+
+    @staticmethod
+    def joined(clouds: list[Cloud]) -> Cloud:
+        """Return the balls of all."""
+        return Cloud(np.concatenate([c.points for c in clouds]), np.concatenate([c.radii for c in clouds]))
+
+
+def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, Cloud]:
+    """Return by link what encloses its <collision> shapes and those of everything fixed to it, in its frame.
+
+    `robot` is the one read from `urdf`; links without any shape are left out. A mesh's file name is relative to
+    `folder`, or package://NAME/PATH, which is NAME/PATH or PATH in it.
+    Raises RobotError, with link, line and file name, for a mesh that is missing, leads out of the folder, or is no STL
+    or OBJ, and for shapes that are none.
+    """
+    clouds: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
+    placed = frames(robot)
+    for name, link in urdf.links.items():
+        carrier, pose = placed[name]
+        at = _At(urdf.file, f"link '{name}'")
+        for collision in link.element.all("collision"):
+            cloud = _cloud(at, at.need(collision, "geometry"), Path(folder))
+            place = pose @ at.origin(collision)
+            moved = Cloud(cloud.points @ place.rotation.T + place.position, cloud.radii)
+            clouds[robot.base if carrier < 0 else robot.links[carrier]].append(moved)
+    return {name: Cloud.joined(found) for name, found in clouds.items() if found}
+
+
+def _cloud(at: _At, geometry: Element, folder: Path) -> Cloud:
+    shapes = [child for child in geometry.children if child.tag in SHAPES]
+    if len(shapes) != 1:
+        found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
+        raise at.error(f"<geometry> holds {found}, wanted one of {', '.join(SHAPES)}", geometry)
+    (shape,) = shapes
+    if shape.tag == "mesh":
+        points = _mesh_points(at, shape, folder)
+        return Cloud(points, np.zeros(len(points)))
+    if shape.tag == "box":
+        size = at.numbers(shape, "size", 3)
+        if min(size) <= 0:
+            raise at.error(f"<box> has an edge of {min(size):g} m, wanted lengths above 0", shape)
+        return Cloud(Box("box", np.array(size)).corners, np.zeros(8))
+    radius = at.number(shape, "radius")
+    length = 0.0 if shape.tag == "sphere" else at.number(shape, "length")
+    if radius <= 0 or length < 0:
+        raise at.error(f"<{shape.tag}> has radius {radius:g} m and length {length:g} m, wanted above 0", shape)
+    if shape.tag == "cylinder":
+        turns = np.arange(_SIDES) * (2 * math.pi / _SIDES)
+        rim = radius / math.cos(math.pi / _SIDES) * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        ends = [np.column_stack([rim, np.full(_SIDES, z)]) for z in (-length / 2, length / 2)]
+        return Cloud(np.concatenate(ends), np.zeros(2 * _SIDES))
+    points = np.array([[0, 0, -length / 2], [0, 0, length / 2]])
+    return Cloud(points, np.full(2, radius))
+
+
+def _mesh_points(at: _At, mesh: Element, folder: Path) -> Array:
+    """Return the vertices (k, 3) [m] of a <mesh>."""
+    name = at.text(mesh, "filename")
+    path = _mesh_path(at, mesh, name, folder)
+    scale = np.array(at.numbers(mesh, "scale", 3)) if "scale" in mesh.attributes else np.ones(3)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("stl", "obj"):
+        raise at.error(f"the mesh '{name}' is no .stl and no .obj file", mesh, "Convert it, for example with Blender")
+    points = _vertices(read_bytes(path, LARGEST_MESH), kind)
+    if points is None:
+        raise at.error(f"the mesh '{name}' cannot be read as {kind.upper()}", mesh, "Export it again")
+    return points * scale
+
+
+def _mesh_path(at: _At, mesh: Element, name: str, folder: Path) -> Path:
+    scheme, _, rest = name.rpartition("://")
+    if scheme not in ("", "package"):
+        raise at.error(f"the mesh '{name}' is named by {scheme}://, wanted package:// or a relative path", mesh)
+    rest = rest.replace("\\", "/")
+    if rest.startswith("$") or PurePosixPath(rest).is_absolute():
+        raise at.error(f"the mesh '{name}' is named by an absolute path", mesh, "Give it relative to the mesh folder")
+    tries = [rest, rest.partition("/")[2]] if scheme else [rest]
+    for text in filter(None, tries):
+        try:
+            path = data_path(text, folder)
+        except InputError as cause:
+            raise at.error(f"the mesh '{name}': {cause.problem}", mesh, cause.fix) from cause
+        if path.is_file():
+            return path
+    raise at.error(f"the mesh '{name}' is not in '{folder.name}'", mesh, "Give the folder that holds the meshes")
+
+
+def _vertices(data: bytes, kind: str) -> Array | None:
+    """Return the vertices (k, 3) of an STL or OBJ file, None when it has none or is no such file, or not whole."""
+    if kind == "stl" and len(data) >= 84 and len(data) >= 84 + 50 * (count := int.from_bytes(data[80:84], "little")):
+        facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+        points = np.frombuffer(data, facet, count, 84)["corners"].reshape(-1, 3).astype(np.float64)
+    else:
+        lines = [line.split() for line in data.splitlines() if line.strip()]
+        if kind == "stl" and (not lines or lines[0][0].lower() != b"solid" or lines[-1][0].lower() != b"endsolid"):
+            return None
+        mark = b"vertex" if kind == "stl" else b"v"
+        words = [line[1:4] for line in lines if line[0].lower() == mark]
+        try:
+            points = np.array([[float(w) for w in line] for line in words if len(line) == 3])
+        except ValueError:
+            return None
+        if len(points) != len(words):
+            return None
+    return points if len(points) and np.isfinite(points).all() else None

@@ -1,0 +1,113 @@
+"""A CAD program's mass-property report of one body: every number as it is printed, with its unit and its rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.table import Printed
+
+Products = Literal["tensor", "positive"]
+Six = tuple["Number", "Number", "Number", "Number", "Number", "Number"]
+Three = tuple["Number", "Number", "Number"]
+
+#: Names of the six entries of a tensor, in the order in which they are kept.
+ENTRIES = ("xx", "xy", "xz", "yy", "yz", "zz")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One printed number. `text`: as it stands in the file; `unit`: its short name, "" for a direction's component;
+    `factor`: the unit's SI value; `line`: where it stands (1-based); `overridden`: the report says a user set it.
+    """
+
+    text: str
+    unit: str
+    factor: Fraction
+    line: int
+    overridden: bool = False
+
+    @property
+    def printed(self) -> Printed:
+        """The number with a decimal point."""
+        return Printed(self.text.replace(",", "."))
+
+    @property
+    def value(self) -> Fraction:
+        """The number in SI, exact."""
+        return self.printed.value * self.factor
+
+    @property
+    def half(self) -> Fraction:
+        """Half a unit of the last printed digit, in SI: how far rounding can have moved the number."""
+        return Fraction(10) ** self.printed.last_digit / 2 * self.factor
+
+
+@dataclass(frozen=True, eq=False)
+class MassReport:
+    """What one report says.
+
+    program, language: of the layout. name: of the body; configuration, frame: as printed, None where they are not;
+    frame is the coordinate system of the output. mass; center: x, y, z; at_center, at_origin: tensors in the order of
+    ENTRIES about the centre of mass and about the output frame's origin, both along the output frame's axes, products
+    with the printed sign; moments: principal, about the centre; axes[k]: direction of moment k in the output frame.
+    At least one tensor is there. stated: the sign that the report's own notation text declares ("positive":
+    Ixy = +integral of x y dm) and stated_line. documented: the sign that the maker documents for this layout, and
+    documented_by. notes: lines that hold no number and were not understood, or say what is included.
+    """
+
+    program: str
+    language: str
+    mass: Number
+    center: Three
+    name: str = ""
+    configuration: str | None = None
+    frame: str | None = None
+    density: Number | None = None
+    volume: Number | None = None
+    area: Number | None = None
+    at_center: Six | None = None
+    at_origin: Six | None = None
+    moments: Three | None = None
+    axes: tuple[Three, Three, Three] | None = None
+    stated: Products | None = None
+    stated_line: int | None = None
+    documented: Products | None = None
+    documented_by: str = ""
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    sha256: str = ""
+
+    @property
+    def tensor(self) -> Six:
+        """The tensor that is converted: the one about the centre where it is given, it is rounded least."""
+        given = self.at_center or self.at_origin
+        assert given is not None  # a reader makes sure of it
+        return given
+
+    def numbers(self) -> tuple[Number, ...]:
+        """Return every number of the report, in the order of the lines."""
+        groups: list[Sequence[Number] | None] = [self.center, self.at_center, self.at_origin, self.moments]
+        groups += self.axes or ()
+        single = [n for n in (self.mass, self.density, self.volume, self.area) if n is not None]
+        return tuple(sorted([*single, *(n for g in groups if g for n in g)], key=lambda n: n.line))
+
+
+def values(numbers: Sequence[Number]) -> Array:
+    """Return the numbers (n,) in SI."""
+    return np.array([float(n.value) for n in numbers])
+
+
+def half_widths(numbers: Sequence[Number]) -> Array:
+    """Return how far rounding can have moved each number (n,) in SI."""
+    return np.array([float(n.half) for n in numbers])
+
+
+def symmetric(six: Sequence[float] | Array) -> Array:
+    """Return the matrix (3, 3) of entries in the order of ENTRIES."""
+    return np.asarray(six, dtype=np.float64)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]

@@ -104,8 +104,8 @@ class Trajectory:
     def _rows(self, rate_hz: float, end: float, without_end: bool) -> tuple[Array, Array, Array, Array]:
         rate = positive(rate_hz, "the sampling rate [Hz]")
         steps = end * rate
-        if steps > 1e8:
-            raise ExcitationError(f"{end:g} s at {rate:g} Hz are {steps:.3g} samples, wanted 1e8 at most")
+        if steps > 1e7:
+            raise ExcitationError(f"{end:g} s at {rate:g} Hz are {steps:.3g} samples, wanted 1e7 at most")
         last = int(np.ceil(steps * (1 - 1e-12)))  # a whole number of steps stays whole under rounding
         t = np.arange(last if without_end else last + 1) / rate
         return (t, *self.states(np.minimum(t, end)))

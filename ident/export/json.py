@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.compare.cad import decided_by
 from ident.estimate.estimate import Estimate
+from ident.export.identified import Identified, Written
 from ident.export.parameters import TERMS, Exported, exportable, require_same
 from ident.files import write_whole
 from ident.robot.robot import Robot
@@ -37,11 +39,21 @@ def export_json(estimate: Estimate, path: str | Path, *, robot: Robot | None = N
     theta = exportable(estimate)
     if robot is not None:
         require_same(estimate, robot)
+    return Exported(write_whole(path, _text(estimate, theta, robot, ())))
+
+
+def write_json(item: Identified) -> Written:
+    """Return the same as a file that also says where it comes from and how it was validated, under "about"."""
+    return Written(_text(item.estimate, item.theta, item.robot, item.head))
+
+
+def _text(estimate: Estimate, theta: Array, robot: Robot | None, about: tuple[str, ...]) -> str:
     decided = decided_by(estimate)
     errors = estimate.covariance.standard_errors
     names = estimate.base.standard
     document: dict[str, Any] = {
         "format": FORMAT,
+        **({"about": list(about)} if about else {}),
         "robot": estimate.robot,
         "estimator": estimate.estimator,
         "conventions": {**CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
@@ -65,8 +77,7 @@ def export_json(estimate: Estimate, path: str | Path, *, robot: Robot | None = N
         "warnings": list(estimate.warnings),
         "provenance": dict(estimate.provenance),
     }
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return Exported(write_whole(path, text))
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any]:

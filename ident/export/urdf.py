@@ -11,15 +11,22 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
+from ident.export.identified import Identified, Source, Written
+from ident.export.mjcf_edit import commented
 from ident.export.parameters import Exported, exportable, require_same
+from ident.export.text import xml_comment
 from ident.files import write_whole
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import write_urdf
-from ident.robot.xml import read_bytes
+from ident.robot.xml import exchanged, parse_xml, read_bytes
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, axis_angle
 
+CONVENTIONS = (
+    "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",
+    "link axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
+)
 _UNKNOWN = 1e9  # stands for a limit that is not known: URDF demands a number
 
 
@@ -33,16 +40,31 @@ def export_urdf(
     <dynamics>. Raises ModelError when neither is given or the robot is another one, what `exportable` raises, what
     `write_urdf` raises (links that cannot be written, negative friction), InputError when the file cannot be written.
     """
-    theta = exportable(estimate)
-    inertials = theta[: 10 * len(estimate.links)].reshape(-1, 10)
     if robot is not None:
         require_same(estimate, robot)
-    notes = _notes(estimate, robot)
-    if source_urdf is not None:
-        source = read_bytes(source_urdf)
+    source = None if source_urdf is None else Source(Path(source_urdf).name, read_bytes(source_urdf))
+    content = _content(estimate, exportable(estimate), robot, source)
+    return Exported(write_whole(path, content), _notes(estimate, robot))
+
+
+def write_identified_urdf(item: Identified) -> Written:
+    """Return the same with a comment before the root that says where the numbers come from.
+
+    MuJoCo drops the mass of a URDF's root link when it reads it; the root's mass is not identified and not changed.
+    """
+    content = _content(item.estimate, item.theta, item.robot, item.source)
+    notes = _notes(item.estimate, item.robot)
+    item.per_joint("drive_inertia")  # refused where negative, as for the other simulators
+    start, end, comment = commented(content, parse_xml(content), xml_comment((*item.head, *CONVENTIONS, *notes)))
+    return Written(exchanged(content, [(start, end, comment)]), notes)
+
+
+def _content(estimate: Estimate, theta: Array, robot: Robot | None, given: Source | None) -> bytes:
+    inertials = theta[: 10 * len(estimate.links)].reshape(-1, 10)
+    if given is not None:
         if robot is None:
-            robot = _identified_in(source, Path(source_urdf).name, estimate)
-        return Exported(write_whole(path, write_urdf(source, robot, inertials, _dynamics(estimate, theta))), notes)
+            robot = _identified_in(given.data, given.name, estimate)
+        return write_urdf(given.data, robot, inertials, _dynamics(estimate, theta))
     if robot is None:
         raise ModelError(
             "a URDF needs the geometry of the robot", fix="Give the URDF that the robot was read from, or the robot"
@@ -50,7 +72,7 @@ def export_urdf(
     source, moved = new_urdf(robot)
     bodies = np.array([transformed(body, pose) for body, pose in zip(inertials, moved, strict=True)])
     same = parse_urdf(source, gravity=robot.gravity)
-    return Exported(write_whole(path, write_urdf(source, same, bodies, _dynamics(estimate, theta))), notes)
+    return write_urdf(source, same, bodies, _dynamics(estimate, theta))
 
 
 def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:

@@ -1,0 +1,156 @@
+"""Every target that a result can be exported to: one registry, from which lists, errors and commands are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ident.errors import InputError, nearest
+from ident.estimate.estimate import Estimate
+from ident.export.abb import write_abb
+from ident.export.doosan import write_doosan
+from ident.export.fanuc import write_fanuc
+from ident.export.franka import write_franka
+from ident.export.identified import Identified, Source, Written, identified
+from ident.export.json import write_json
+from ident.export.kdl import write_kdl
+from ident.export.kuka import write_kuka
+from ident.export.mat import write_mat
+from ident.export.mecademic import write_mecademic
+from ident.export.mjcf import write_mjcf
+from ident.export.parameters import Exported
+from ident.export.payload import Payload
+from ident.export.pinocchio import write_pinocchio
+from ident.export.rigid_body_tree import write_rigid_body_tree, write_rigid_body_tree_mat
+from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
+from ident.export.ros2 import write_ros2
+from ident.export.sdf import write_sdf
+from ident.export.simscape import write_simscape
+from ident.export.spatial_v2 import write_spatial_v2
+from ident.export.table import write_base_csv, write_csv
+from ident.export.toshiba import write_toshiba
+from ident.export.universal_robots import write_ur_script
+from ident.export.urdf import write_identified_urdf
+from ident.export.yaskawa import write_yaskawa
+from ident.files import write_whole
+from ident.robot.robot import Robot
+from ident.robot.xml import read_bytes
+
+
+@dataclass(frozen=True)
+class Format:
+    """A target of a whole robot: its name, the ending of its files, what it is, and the function that writes it.
+
+    edits: whether an existing file of this format can be edited in place.
+    """
+
+    name: str
+    suffix: str
+    one_line: str
+    write: Callable[[Identified], Written]
+    edits: bool = False
+
+
+@dataclass(frozen=True)
+class PayloadFormat:
+    """A target of one load at the flange."""
+
+    name: str
+    suffix: str
+    one_line: str
+    write: Callable[[Payload], str]
+
+
+FORMATS = (
+    Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
+    Format("csv", ".csv", "standard parameters with units and who decided on them", write_csv),
+    Format("csv-base", ".csv", "base parameters with combinations and standard errors", write_base_csv),
+    Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat),
+    Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
+    Format("mjcf", ".xml", "MuJoCo: inertials, armature, damping, friction; edits the given file", write_mjcf, True),
+    Format("sdf", ".sdf", "SDFormat (Gazebo): inertials, damping, friction; edits the given file", write_sdf, True),
+    Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", write_pinocchio),
+    Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", write_spatial_v2),
+    Format("kdl", ".hpp", "C++ header: Orocos KDL tree", write_kdl),
+    Format("rigid-body-tree", ".m", "MATLAB script: rigidBodyTree", write_rigid_body_tree),
+    Format("rigid-body-tree-mat", ".mat", "MAT file: rigidBodyTree's numbers", write_rigid_body_tree_mat),
+    Format("rtb-python", ".py", "Python script: Robotics Toolbox DHRobot (DH, modified DH)", write_rtb_python),
+    Format("rtb-matlab", ".m", "MATLAB script: Robotics Toolbox SerialLink (DH, modified DH)", write_rtb_matlab),
+    Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", write_simscape),
+    Format("ros2", ".yaml", "ROS 2 parameter file", write_ros2),
+)
+
+PAYLOAD_FORMATS = (
+    PayloadFormat("ur", ".script", "Universal Robots: set_target_payload", write_ur_script),
+    PayloadFormat("franka", ".cpp", "Franka: libfranka setLoad", write_franka),
+    PayloadFormat("kuka", ".dat", "KUKA: LOAD_DATA (principal axes)", write_kuka),
+    PayloadFormat("abb", ".mod", "ABB: RAPID loaddata (principal axes)", write_abb),
+    PayloadFormat("fanuc", ".txt", "Fanuc: payload schedule (units to be checked)", write_fanuc),
+    PayloadFormat("yaskawa", ".txt", "Yaskawa: tool load information", write_yaskawa),
+    PayloadFormat("doosan", ".drl", "Doosan: set_workpiece_weight, no inertia (units to be checked)", write_doosan),
+    PayloadFormat("mecademic", ".txt", "Mecademic: SetPayload, no inertia", write_mecademic),
+    PayloadFormat("toshiba", ".txt", "Toshiba / Shibaura: PAYLOAD, absolute offsets, no inertia", write_toshiba),
+)
+
+
+def listing() -> tuple[tuple[str, str, str], ...]:
+    """Return name, ending and one line of every format, those of one load last."""
+    loads = tuple((f.name, f.suffix, f"load: {f.one_line}") for f in PAYLOAD_FORMATS)
+    return tuple((f.name, f.suffix, f.one_line) for f in FORMATS) + loads
+
+
+def format_named(name: str) -> Format:
+    """Return the format of a whole robot; raises InputError with the nearest name."""
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    if name in (f.name for f in PAYLOAD_FORMATS):
+        raise InputError(
+            f"'{name}' takes one load at the flange, not a robot", fix="Identify the load first: ident payload"
+        )
+    names = [row[0] for row in listing()]
+    raise InputError(f"there is no format '{name}'{nearest(name, names)}", fix="List them: ident export --list")
+
+
+def payload_format_named(name: str) -> PayloadFormat:
+    """Return the format of one load; raises InputError with the nearest name."""
+    for known in PAYLOAD_FORMATS:
+        if known.name == name:
+            return known
+    names = [f.name for f in PAYLOAD_FORMATS]
+    raise InputError(f"there is no payload format '{name}'{nearest(name, names)}", fix=f"Use one of {', '.join(names)}")
+
+
+def export_to(
+    name: str,
+    estimate: Estimate,
+    path: str | Path,
+    *,
+    robot: Robot | None = None,
+    source: str | Path | None = None,
+    when: str = "",
+    unvalidated: bool = False,
+) -> Exported:
+    """Write an estimate in a format of `FORMATS`, whole or not at all.
+
+    source: an existing URDF, MJCF or SDF to edit in place. when: a date for the file's head, which is otherwise the
+    same for the same result. unvalidated: write although no validation is recorded (`with_validation`) or it failed.
+    Raises InputError for an unknown format or an unreadable file, EstimationError, InfeasibleError, ModelError and
+    RobotError where the result must not or cannot be written so; each in one sentence.
+    """
+    form = format_named(name)
+    given = None
+    if source is not None:
+        if not form.edits:
+            places = ", ".join(f.name for f in FORMATS if f.edits)
+            raise InputError(f"a file cannot be edited in place as '{name}'", file=source, fix=f"That is for {places}")
+        given = Source(Path(source).name, read_bytes(source))
+    item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated)
+    written = form.write(item)
+    return Exported(write_whole(path, written.content), written.notes)
+
+
+def export_payload(name: str, load: Payload, path: str | Path) -> Exported:
+    """Write one load in a format of `PAYLOAD_FORMATS`; raises InputError for an unknown one."""
+    return Exported(write_whole(path, payload_format_named(name).write(load)))

@@ -1,0 +1,158 @@
+"""What every writer of a model gets: verified bodies and joint terms, the robot, and what the file says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import InfeasibleError, ModelError
+from ident.estimate.estimate import Estimate
+from ident.export.gate import admitted, fingerprint
+from ident.export.parameters import TERMS, exportable, require_same
+from ident.model.coupled_drive import coupled_drives
+from ident.robot.robot import Robot
+from ident.spatial.inertia import consistency, transformed
+from ident.spatial.pose import Pose
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file's content, and notes on what it cannot hold and what its user has to know."""
+
+    content: bytes | str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that is edited in place: its name in messages, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """Numbers that may be written.
+
+    bodies (n, 10): of the moving links, about their frames' origins, verified feasible as they are; terms: joint
+    parameters by name; head: lines that every file carries. robot and source are None where they were not given.
+    """
+
+    estimate: Estimate
+    theta: Array
+    head: tuple[str, ...]
+    robot: Robot | None = None
+    source: Source | None = None
+
+    @property
+    def bodies(self) -> Array:
+        """The links' ten parameters (n, 10)."""
+        return self.theta[: 10 * len(self.estimate.links)].reshape(-1, 10)
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """Joint parameters by name, such as joint3.viscous."""
+        first = 10 * len(self.estimate.links)
+        return dict(zip(self.estimate.base.standard[first:], self.theta[first:].tolist(), strict=True))
+
+    def geometry(self, target: str) -> Robot:
+        """Return the robot; raises ModelError for a target that cannot do without."""
+        if self.robot is None:
+            raise ModelError(f"{target} needs the geometry of the robot", fix="Give the robot that was identified")
+        return self.robot
+
+    def per_joint(self, kind: str) -> Mapping[str, float]:
+        """Return the joints' own parameters of one kind ('viscous' ...) by joint; coupled motors have none.
+
+        Raises ModelError for a negative drive inertia or friction, which no simulator takes.
+        """
+        coupled = set() if self.robot is None else {d.motor for d in coupled_drives(self.robot)}
+        found = {
+            joint: self.terms[f"{joint}.{kind}"]
+            for joint in self.estimate.joints
+            if f"{joint}.{kind}" in self.terms and joint not in coupled
+        }
+        for joint, value in found.items():
+            if value < 0 and kind in ("drive_inertia", "viscous", "coulomb"):
+                raise ModelError(
+                    f"{joint}.{kind} is {value:g}, wanted at least 0",
+                    fix="Fit with the constrained estimator, which keeps it there",
+                )
+        return found
+
+    def values(self, kind: str) -> Array:
+        """Return the joints' own parameters of one kind (n,), 0 where the model has none."""
+        own = self.per_joint(kind)
+        return np.array([own.get(joint, 0.0) for joint in self.estimate.joints])
+
+    def left_out(self, *kinds: str) -> tuple[str, ...]:
+        """Return a note on the joint terms that a target with a place for `kinds` only cannot hold."""
+        placed = {f"{joint}.{kind}" for kind in kinds for joint in self.per_joint(kind)}
+        left = [name for name in self.terms if name not in placed]
+        if not left:
+            return ()
+        told = sorted({name.rpartition(".")[2] for name in left} & TERMS.keys())
+        laws = "; ".join(f"{kind}: {TERMS[kind][0]}" for kind in told)
+        return (f"Not in this file, the controller has to add it: {', '.join(left)} ({laws}).",)
+
+
+def identified(
+    estimate: Estimate,
+    *,
+    robot: Robot | None = None,
+    source: Source | None = None,
+    when: str = "",
+    unvalidated: bool = False,
+) -> Identified:
+    """Return the numbers of an estimate for the writers.
+
+    when: a date for the files' heads, so that the same call writes the same bytes. Raises what `exportable` and
+    `admitted` raise, and ModelError for another robot or another order of its joints.
+    """
+    theta = exportable(estimate)
+    if robot is not None:
+        require_same(estimate, robot)
+    validation = admitted(estimate, unvalidated=unvalidated)
+    head = (
+        f"Identified parameters of '{estimate.robot}', written by ident{f' on {when}' if when else ''}.",
+        f"Result: estimator {estimate.estimator}, sha256 {fingerprint(estimate)}.",
+        validation,
+    )
+    return Identified(estimate, theta, head, robot, source)
+
+
+def moved(body: Array, pose: Pose) -> Array:
+    """Return the body (10,) in another frame, `pose` being its own seen from there, feasible as returned.
+
+    A body at the edge of what can exist may be left outside by rounding; its moments then grow by at most 1e-12.
+    """
+    out = transformed(body, pose)
+    size = float(np.abs(out[4:]).max())
+    for share in (0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12):
+        candidate = out.copy()
+        candidate[[4, 7, 9]] += share * size
+        if consistency(candidate).consistent:
+            return candidate
+    raise InfeasibleError("; ".join(consistency(out).failures()))
+
+
+def on_axis(item: Identified, target: str) -> tuple[Robot, tuple[Pose, ...], Array]:
+    """Return the robot, placements and bodies (n, 10) with each link's frame shifted onto its joint's line.
+
+    The axes of the frames stay; placement i is link i's shifted frame seen from its parent's at zero position.
+    """
+    robot = item.geometry(target)
+    shifts = [Pose(np.eye(3), joint.point) for joint in robot.joints]
+    placements = []
+    for joint, shift in zip(robot.joints, shifts, strict=True):
+        before = Pose.identity() if joint.parent < 0 else shifts[joint.parent].inverse()
+        placements.append(before @ joint.placement @ shift)
+    bodies = np.array([
+        body if not joint.point.any() else moved(body, shift.inverse())
+        for body, joint, shift in zip(item.bodies, robot.joints, shifts, strict=True)
+    ])  # fmt: skip
+    return robot, tuple(placements), bodies

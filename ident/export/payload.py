@@ -1,0 +1,164 @@
+"""A load at the flange as it is written for controllers: rounded by its error bars, and still a body that can exist."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import InfeasibleError, InputError
+from ident.robot.urdf_write import com_numbers
+from ident.spatial.inertia import is_positive_semidefinite
+from ident.spatial.principal_axes import principal_axes
+
+#: Places after the point [kg, m, kg m^2] where no standard error is known.
+PLACES = (4, 5, 6)
+_MOST = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """Mass [kg], centre (3,) [m] and tensor about the centre (3, 3) [kg m^2] of a load, all in the FLANGE's axes.
+
+    *_error: standard errors of mass, centre (3,) and tensor (3, 3), None where they are not known; origin: lines that
+    the file says of where this comes from. Raises InputError for wrong shapes, InfeasibleError for a body that cannot
+    exist (exact check).
+    """
+
+    mass: float
+    com: Array
+    inertia: Array
+    mass_error: float | None = None
+    com_error: Array | None = None
+    inertia_error: Array | None = None
+    origin: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", float(frozen(self.mass, (), "mass")))
+        object.__setattr__(self, "com", frozen(self.com, (3,), "centre of mass"))
+        object.__setattr__(self, "inertia", frozen(self.inertia, (3, 3), "inertia"))
+        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * np.abs(self.inertia).max():
+            raise InputError("the inertia is not symmetric", fix="Give all nine entries of the tensor")
+        if self.mass <= 0:
+            raise InfeasibleError(f"a load of {self.mass:g} kg cannot exist, so nothing was exported")
+        if not _possible(self.inertia):
+            a, b, c = np.linalg.eigvalsh(self.inertia)
+            raise InfeasibleError(
+                f"a load with principal moments {a:.4g}, {b:.4g}, {c:.4g} kg m^2 cannot exist, so nothing was exported"
+            )
+
+    def places(self) -> tuple[int, int, int]:
+        """Return how many places after the point mass [kg], centre [m] and inertia [kg m^2] deserve.
+
+        The last one is worth at most a tenth of the (smallest) standard error; PLACES where none is known.
+        """
+        errors = (self.mass_error, self.com_error, self.inertia_error)
+        return (_places(errors[0], PLACES[0]), _places(errors[1], PLACES[1]), _places(errors[2], PLACES[2]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """A load with the digits that are written: mass [kg], centre [m], tensor [kg m^2], and their places after the point."""
+
+    mass: float
+    com: Array
+    inertia: Array
+    places: tuple[int, int, int]
+
+
+def payload(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
+    """Return the load of ten parameters about the flange's origin (10,); raises InfeasibleError."""
+    mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
+    return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin=origin)
+
+
+def rounded(load: Payload) -> Rounded:
+    """Return the load with as many digits as it deserves and as many more as it needs to exist as written."""
+    at_mass, at_com, at_inertia = load.places()
+    mass, at_mass = _mass(load, at_mass)
+    com = np.round(load.com, at_com) + 0.0
+
+    def tried(places: int) -> Array | None:
+        found = np.round(load.inertia, places) + 0.0
+        return found if _possible(found) and (found.any() or not load.inertia.any()) else None
+
+    inertia, places = _until(tried, at_inertia)
+    return Rounded(mass, com, inertia, (at_mass, at_com, places))
+
+
+def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
+    """Return the load's rounded mass and centre, rounded principal moments (3,) and their axes (3, 3), det +1.
+
+    Products of inertia within their standard errors count as zero, see `principal_axes`.
+    """
+    tolerance = None if load.inertia_error is None else float(np.max(load.inertia_error))
+    moments, axes = principal_axes(load.inertia, tolerance=tolerance)
+    at_mass, at_com, at_inertia = load.places()
+
+    def tried(places: int) -> Array | None:
+        found = np.round(moments, places) + 0.0
+        return found if _possible(np.diag(found)) and (found.any() or not moments.any()) else None
+
+    written, places = _until(tried, at_inertia)
+    com = np.round(load.com, at_com) + 0.0
+    mass, at_mass = _mass(load, at_mass)
+    return Rounded(mass, com, np.diag(written), (at_mass, at_com, places)), written, axes
+
+
+def decimal(value: float, places: int) -> str:
+    """Return a number with so many places after the point, without exponent and without -0."""
+    return f"{round(float(value), places) + 0.0:.{max(places, 0)}f}"
+
+
+def decimals(values: ArrayLike, places: int, between: str = ", ") -> str:
+    """Return numbers with so many places after the point."""
+    return between.join(decimal(float(v), places) for v in np.ravel(np.asarray(values)))
+
+
+def _places(error: float | Array | None, otherwise: int) -> int:
+    if error is None:
+        return otherwise
+    sizes = np.ravel(np.asarray(error, dtype=np.float64))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return otherwise if not len(sizes) else min(_MOST, max(0, 1 + math.ceil(-math.log10(sizes.min()))))
+
+
+def _mass(load: Payload, places: int) -> tuple[float, int]:
+    """Return the rounded mass, with more places where it would become zero."""
+    while round(load.mass, places) <= 0:
+        places += 1
+    return round(load.mass, places), places
+
+
+def _until(tried: Callable[[int], Array | None], places: int) -> tuple[Array, int]:
+    """Return the first rounding, from `places` on, that leaves a body that can exist."""
+    for more in range(places, _MOST + 1):
+        if (found := tried(more)) is not None:
+            return found, more
+    raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
+
+
+def _possible(inertia: Array) -> bool:
+    """Decide exactly, on these very numbers, whether a tensor about the centre of mass can exist."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = [[Fraction(float(x)) for x in row] for row in inertia]
+    half = (xx + yy + zz) / 2
+    return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
+
+
+def about(load: Payload, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines at the head of a payload file: origin, conventions, error bars."""
+    bars = []
+    if load.mass_error is not None:
+        bars.append(f"mass {load.mass_error:.2g} kg")
+    if load.com_error is not None:
+        bars.append(f"centre {', '.join(f'{x:.2g}' for x in load.com_error)} m")
+    if load.inertia_error is not None:
+        six = np.asarray(load.inertia_error)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        bars.append(f"Ixx Ixy Ixz Iyy Iyz Izz {', '.join(f'{x:.2g}' for x in six)} kg m^2")
+    known = f"Standard errors: {'; '.join(bars)}." if bars else "Standard errors: not known."
+    return ("Load at the flange, written by ident.", *load.origin, known, *lines)

@@ -1,0 +1,116 @@
+"""Corke's Robotics Toolbox, Python and MATLAB, of a robot with a standard or modified DH table.
+
+Source: petercorke/robotics-toolbox-python, Link: m, r (centre in the link frame), I about the centre of mass as
+[Ixx Iyy Izz Ixy Iyz Ixz], Jm, B, Tc on the MOTOR side, G; `Link.friction`: tau = G^2 B qd + |G| Tc, "the friction
+parameters in the Link object are referred to the motor"; petercorke/robotics-toolbox-matlab, Link, likewise. With
+G = 1, as written here, motor and joint side are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ident.export.dh_table import Row, Table, dh_table
+from ident.export.identified import Identified, Written
+from ident.export.text import comment, matlab, number, numbers, rows
+from ident.robot.robot import Joint, Robot
+from ident.robot.urdf_write import com_numbers
+
+CONVENTIONS = (
+    "Units: SI, rad. Frame: the link's DH frame. r: centre of mass; I = [Ixx Iyy Izz Ixy Iyz Ixz] about the CENTRE of",
+    "mass, link axes, tensor signs (Ixy = -integral of x y dm). Jm, B, Tc belong to the MOTOR side in this toolbox;",
+    "here G = 1, so that they are the joint's drive inertia, viscous and Coulomb friction. Before you set the gear",
+    "ratio G, divide Jm and B by G^2 and Tc by |G|. A joint that counts against its axis has flip set.",
+)
+PLACES = ("drive_inertia", "viscous", "coulomb")
+
+
+def write_rtb_python(item: Identified) -> Written:
+    """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
+    robot, table = _known(item)
+    notes = item.left_out(*PLACES)
+    place = "SE3(numpy.array([" + ", ".join(f"[{numbers(r, ', ')}]" for r in table.base.matrix) + "]), check=False)"
+    lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "import numpy"]
+    lines += ["from roboticstoolbox import DHLink, DHRobot", "from spatialmath import SE3", "", "links = ["]
+    for joint, geometry, dynamics, limits in _links(item, robot, table):
+        values = ", ".join(f"{k}={_python(v)}" for k, v in {**geometry, **dynamics}.items())
+        qlim = "" if limits is None else f", qlim=[{numbers(limits, ', ')}]"
+        lines.append(f"    DHLink({values}, mdh={table.modified}{qlim}),  # {joint.name!r}")
+    lines += ["]", "# Corke's gravity points up: it is the acceleration of the base that weight amounts to"]
+    lines += [f"robot = DHRobot(links, name={robot.name!r}, base={place}, gravity=[{numbers(-robot.gravity, ', ')}])"]
+    return Written("\n".join(lines) + "\n", notes)
+
+
+def write_rtb_matlab(item: Identified) -> Written:
+    """Return a MATLAB script that makes `robot`, a SerialLink; raises ModelError without DH frames."""
+    robot, table = _known(item)
+    notes = item.left_out(*PLACES)
+    lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear links"]
+    convention = "modified" if table.modified else "standard"
+    for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
+        sigma, flip = geometry["sigma"], geometry["flip"]
+        dh = [geometry[k] for k in ("theta", "d", "a", "alpha")]
+        lines.append(
+            f"links({i}) = Link([{numbers(float(str(x)) for x in dh)} {sigma} {number(float(str(geometry['offset'])))}], "
+            f"'{convention}');"
+        )
+        if flip:
+            lines.append(f"links({i}).flip = true;")
+        if limits is not None:
+            lines.append(f"links({i}).qlim = [{numbers(limits)}];")
+        for key, value in dynamics.items():
+            text = number(value) if isinstance(value, float) else f"[{numbers(value)}]"
+            lines.append(f"links({i}).{key} = {text};")
+    lines += ["% Corke's gravity points up: it is the acceleration of the base that weight amounts to"]
+    lines += [
+        f"robot = SerialLink(links, 'name', {matlab(robot.name)}, 'base', {rows(table.base.matrix)}, "
+        f"'gravity', [{numbers(-robot.gravity)}]);"
+    ]
+    return Written("\n".join(lines) + "\n", notes)
+
+
+def _known(item: Identified) -> tuple[Robot, Table]:
+    robot = item.geometry("a Robotics Toolbox script")
+    return robot, dh_table(robot)
+
+
+def _links(
+    item: Identified, robot: Robot, table: Table
+) -> Iterator[tuple[Joint, dict[str, object], dict[str, float | list[float]], list[float] | None]]:
+    drive, viscous, coulomb = (item.values(kind) for kind in PLACES)
+    for i, (joint, row) in enumerate(zip(robot.joints, table.rows, strict=True)):
+        mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.bodies[i])
+        dynamics: dict[str, float | list[float]] = {
+            "m": mass,
+            "r": com,
+            "I": [xx, yy, zz, xy, yz, xz],
+            "Jm": float(drive[i]),
+            "G": 1.0,
+            "B": float(viscous[i]),
+            "Tc": [float(coulomb[i]), -float(coulomb[i])],
+        }
+        ends = joint.limits
+        limits = [ends.lower, ends.upper] if np.isfinite([ends.lower, ends.upper]).all() else None
+        yield joint, _geometry(joint, row), dynamics, limits
+
+
+def _geometry(joint: Joint, row: Row) -> dict[str, object]:
+    """Return the toolbox's geometry: what the joint moves is 0 there, and its value at zero is the offset."""
+    turns = joint.kind == "revolute"
+    return {
+        "d": row.d if turns else 0.0,
+        "alpha": row.alpha,
+        "theta": 0.0 if turns else row.theta,
+        "a": row.a,
+        "sigma": 0 if turns else 1,
+        "offset": row.theta if turns else row.d,
+        "flip": row.sign < 0,
+    }
+
+
+def _python(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{numbers(value, ', ')}]"
+    return number(value) if isinstance(value, float) else repr(value)

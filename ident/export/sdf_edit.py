@@ -1,0 +1,249 @@
+"""Numbers put into an existing SDF: mass, pose and inertia of the links, damping and friction of their joints.
+
+Read as untrusted data: one model without nested ones. Source: sdformat 1.7: pose (relative_to, by default the model's
+frame for links and frames, the child link's for joints), frame attached_to, axis xyz expressed_in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import RobotError, nearest
+from ident.export.identified import Source
+from ident.export.matching import FoundBody, FoundJoint, own_bodies
+from ident.export.mjcf_edit import commented
+from ident.export.text import number
+from ident.robot.robot import Robot
+from ident.robot.urdf_write import Edit
+from ident.robot.xml import Element, exchanged, parse_xml
+from ident.spatial.inertia import from_com, transformed
+from ident.spatial.pose import Pose, axis_angle, rpy
+
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_MODEL = "__model__"
+
+
+def edited(
+    source: Source,
+    robot: Robot,
+    bodies: Array,
+    damping: Mapping[str, float],
+    friction: Mapping[str, float],
+    comment: str,
+    inertial: Callable[[Array], str],
+) -> bytes:
+    """Return the bytes of the SDF with the robot's numbers, every other byte kept, and `comment` before the root.
+
+    A joint without damping or friction in the model keeps the file's. Raises RobotError for a file that is no SDF, has
+    parts that are not understood (nested models, include) or describes another robot; what `own_bodies` raises.
+    """
+    root = parse_xml(source.data, file=source.name)
+    if root.tag != "sdf":
+        raise RobotError(f"the root element is <{root.tag}>, wanted <sdf>", file=source.name, line=root.line)
+    models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
+    if len(models) != 1:
+        raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
+    reader = _Reader(source, models[0])
+    own = own_bodies(robot, bodies, reader.bodies, reader.joints, source.name)
+    edits: list[Edit] = [commented(source.data, root, comment)]
+    for link, body in zip(robot.links, own, strict=True):
+        edits += reader.inertial(link, inertial(body))
+    for joint in robot.joint_names:
+        edits += reader.dynamics(joint, {"damping": damping.get(joint), "friction": friction.get(joint)})
+    return exchanged(source.data, edits)
+
+
+class _Reader:
+    def __init__(self, source: Source, model: Element) -> None:
+        self.file, self.data = source.name, source.data
+        for element in model.children:
+            if element.tag in ("model", "include"):
+                raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
+        self._links = self._named(model, "link")
+        self._joints = self._named(model, "joint")
+        self._frames = self._named(model, "frame")
+        self._known: dict[str, Pose | None] = {_MODEL: Pose.identity()}
+        self.joints: dict[str, FoundJoint] = {}
+        above: dict[str, str | None] = {}
+        for name, joint in self._joints.items():
+            child, parent = (self._text(self._need(joint, tag)) for tag in ("child", "parent"))
+            if child not in self._links or (parent not in self._links and parent != "world"):
+                raise self.error(f"joint '{name}' connects links that the file does not have", joint)
+            if child in above:
+                raise self.error(f"link '{child}' is the child of two joints", joint)
+            above[child] = None if parent == "world" else parent
+            self.joints[name] = self._joint(name, joint, child)
+        self.bodies: dict[str, FoundBody] = {}
+        for name, link in self._links.items():
+            inertial, unclear = self._inertial(link)
+            self.bodies[name] = FoundBody(above.get(name), self._pose_of(name, link), inertial, unclear)
+        self._no_loop(model)
+
+    def error(self, problem: str, element: Element, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=self.file, line=element.line, fix=fix)
+
+    def _no_loop(self, model: Element) -> None:
+        for name in self.bodies:
+            above, steps = self.bodies[name].parent, 0
+            while above is not None:
+                above, steps = self.bodies[above].parent, steps + 1
+                if steps > len(self.bodies):
+                    raise self.error(f"the joints above link '{name}' form a loop", model)
+
+    def _named(self, model: Element, tag: str) -> dict[str, Element]:
+        found: dict[str, Element] = {}
+        for element in model.all(tag):
+            name = element.attributes["name"].value if "name" in element.attributes else ""
+            if not name or name in found:
+                raise self.error(f"<{tag}> has no name of its own", element)
+            found[name] = element
+        return found
+
+    def _need(self, element: Element, tag: str) -> Element:
+        found = element.all(tag)
+        if len(found) != 1:
+            raise self.error(f"<{element.tag}> has {len(found)} <{tag}>, wanted one", element)
+        return found[0]
+
+    def _text(self, element: Element) -> str:
+        if element.empty:
+            return ""
+        inside = self.data[element.start_end : self.data.rindex(b"</", 0, element.end)]
+        return unescape(_COMMENT.sub(b"", inside).decode()).strip()
+
+    def _numbers(self, element: Element, n: int) -> list[float]:
+        text = self._text(element)
+        try:
+            found = [float(word) for word in text.split()]
+        except ValueError:
+            found = []
+        if len(found) != n or not np.isfinite(found).all():
+            raise self.error(f"<{element.tag}> is '{text[:40]}', wanted {n} numbers", element)
+        return found
+
+    def _pose(self, element: Element) -> tuple[Pose, str]:
+        """Return what the element's own <pose> says, and relative to what."""
+        if not (found := element.all("pose")):
+            return Pose.identity(), ""
+        pose = found[0]
+        values = {k: a.value for k, a in pose.attributes.items()}
+        to = values.get("relative_to", "")
+        if values.get("rotation_format", "euler_rpy") == "quat_xyzw":
+            *xyz, x, y, z, w = self._numbers(pose, 7)
+            length = math.hypot(x, y, z, w)
+            if length == 0:
+                raise self.error("the quaternion is zero", pose)
+            v = np.array([x, y, z])
+            size = float(np.linalg.norm(v))
+            turn = axis_angle(v / size, 2 * math.atan2(size, w)) if size > 0 else np.eye(3)
+            return Pose(turn, np.array(xyz)), to
+        if not self._text(pose):
+            return Pose.identity(), to
+        numbers = self._numbers(pose, 6)
+        scale = math.pi / 180 if values.get("degrees", "false").strip() in ("true", "1") else 1.0
+        return Pose(rpy(*(scale * a for a in numbers[3:])), np.array(numbers[:3])), to
+
+    def _pose_of(self, name: str, at: Element) -> Pose:
+        """Return the pose of a link, joint or frame in the model's frame."""
+        if name in self._known:
+            if (found := self._known[name]) is None:
+                raise self.error(f"the poses around '{name}' refer to each other in a circle", at)
+            return found
+        self._known[name] = None
+        for group, default in (
+            (self._links, lambda _: _MODEL),
+            (self._frames, lambda e: e.attributes["attached_to"].value if "attached_to" in e.attributes else _MODEL),
+            (self._joints, lambda e: self._text(self._need(e, "child"))),
+        ):
+            if name in group:
+                own, to = self._pose(group[name])
+                self._known[name] = result = self._pose_of(to or default(group[name]), group[name]) @ own
+                return result
+        known = [*self._links, *self._joints, *self._frames]
+        raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
+
+    def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
+        kind = joint.attributes["type"].value if "type" in joint.attributes else ""
+        kind = {"continuous": "revolute"}.get(kind, kind)
+        pose = self._pose_of(name, joint)
+        axis = np.array([0.0, 0.0, 1.0])
+        turn = pose.rotation
+        for element in (xyz for a in joint.all("axis") for xyz in a.all("xyz")):
+            axis = np.array(self._numbers(element, 3))
+            if "expressed_in" in element.attributes and (to := element.attributes["expressed_in"].value):
+                turn = self._pose_of(to, element).rotation
+        for element in (old for a in joint.all("axis") for old in a.all("use_parent_model_frame")):
+            if self._text(element) in ("true", "1"):
+                turn = np.eye(3)
+        length = float(np.linalg.norm(axis))
+        if length == 0:
+            raise self.error(f"the axis of joint '{name}' is zero", joint)
+        return FoundJoint(child, kind, pose.position, turn @ axis / length)
+
+    def _inertial(self, link: Element) -> tuple[Array | None, str | None]:
+        if not (found := link.all("inertial")):
+            return None, "SDF gives a link without <inertial> 1 kg"
+        if "auto" in found[0].attributes and found[0].attributes["auto"].value.strip() in ("true", "1"):
+            return None, "its inertia is made of its collision shapes"
+        own, to = self._pose(found[0])
+        if to:
+            raise self.error("the pose of an <inertial> is relative to another frame than its link's", found[0])
+        mass = 1.0
+        for element in found[0].all("mass"):
+            mass = self._numbers(element, 1)[0]
+        xx, xy, xz, yy, yz, zz = 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
+        for inertia in found[0].all("inertia"):
+            given = {e.tag: self._numbers(e, 1)[0] for e in inertia.children}
+            xx, xy, xz, yy, yz, zz = (given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in _TENSOR)
+        about = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        return transformed(from_com(mass, np.zeros(3), about), own), None
+
+    def inertial(self, link: str, text: str) -> list[Edit]:
+        """Exchange pose, mass and inertia of the link's <inertial>, keeping what else it holds, or insert it."""
+        element = self._links[link]
+        found = element.all("inertial")
+        if not found:
+            return self._inserted(element, text)
+        if "auto" in found[0].attributes:
+            raise self.error(f"the inertia of link '{link}' is automatic", found[0], "Remove the attribute auto")
+        parts = re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)
+        edits, missing = [], ""
+        for tag, value in parts:
+            whole = f"<{tag}>{value}</{tag}>"
+            if old := found[0].all(tag):
+                edits.append((old[0].start, old[0].end, whole.encode()))
+            else:
+                missing += whole
+        return [*edits, *(self._inserted(found[0], missing) if missing else [])]
+
+    def dynamics(self, joint: str, values: Mapping[str, float | None]) -> list[Edit]:
+        """Set damping and friction of the joint's axis where the model has them."""
+        known = {k: number(v) for k, v in values.items() if v is not None}
+        if not known:
+            return []
+        axis = self._need(self._joints[joint], "axis")
+        found = axis.all("dynamics")
+        if not found:
+            return self._inserted(
+                axis, "<dynamics>" + "".join(f"<{k}>{v}</{k}>" for k, v in known.items()) + "</dynamics>"
+            )
+        edits, missing = [], ""
+        for tag, text in known.items():
+            whole = f"<{tag}>{text}</{tag}>"
+            if old := found[0].all(tag):
+                edits.append((old[0].start, old[0].end, whole.encode()))
+            else:
+                missing += whole
+        return [*edits, *(self._inserted(found[0], missing) if missing else [])]
+
+    def _inserted(self, parent: Element, text: str) -> list[Edit]:
+        if parent.empty:
+            return [(parent.end - 2, parent.end, f">{text}</{parent.tag}>".encode())]
+        return [(parent.start_end, parent.start_end, text.encode())]

@@ -1,0 +1,58 @@
+"""Parameters as CSV: every standard parameter, or the base parameters with their error bars. Lines with # explain."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ident.compare.cad import decided_by
+from ident.export.identified import Identified, Written
+from ident.export.parameters import TERMS
+from ident.export.text import comment, number, plain
+from ident.spatial.inertia import INERTIAL
+
+CONVENTIONS = (
+    "Units: SI, rad, beside each number. h = m * centre of mass; tensor about the link frame's ORIGIN, link axes,",
+    "tensor signs (Ixy = -integral of x y dm).",
+)
+_UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
+
+
+def write_csv(item: Identified) -> Written:
+    """Return one row a standard parameter: name, value, unit, and whether data or the prior decided on it."""
+    e, decided = item.estimate, decided_by(item.estimate)
+    kinds = {} if item.robot is None else {j.name: j.kind for j in item.robot.joints}
+    found = []
+    for k, (name, value) in enumerate(zip(e.base.standard, item.theta, strict=True)):
+        owner, _, part = name.rpartition(".")
+        if k < 10 * len(e.links):
+            unit = _UNITS[INERTIAL.index(part)]
+        else:
+            _, revolute, prismatic = TERMS.get(part, (part, "SI", "SI"))
+            both = f"{revolute} (prismatic: {prismatic})"
+            unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(owner, ""), both)
+        found.append((plain(name), number(value), unit, decided[name]))
+    return Written(_csv((*item.head, *CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
+
+
+def write_base_csv(item: Identified) -> Written:
+    """Return one row a base parameter: name, the combination that it is, value, standard error (empty: not known)."""
+    e = item.estimate
+    errors = e.covariance.standard_errors
+    found = [
+        (plain(name), e.base.expression(k), number(value), number(error) if np.isfinite(error) else "")
+        for k, (name, value, error) in enumerate(zip(e.base.names, e.phi, errors, strict=True))
+    ]
+    about = (*item.head, *CONVENTIONS, f"Standard errors: {e.covariance.kind}.")
+    return Written(_csv(about, ("base_parameter", "combination", "value", "standard_error"), found))
+
+
+def _csv(about: Iterable[str], columns: Sequence[str], found: Iterable[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    table = csv.writer(stream, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(found)
+    return "\n".join(comment(about, "#")) + "\n" + stream.getvalue()

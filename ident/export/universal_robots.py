@@ -1,0 +1,27 @@
+"""Universal Robots: URScript `set_target_payload`.
+
+Source: URScript manual, SW 5.20: set_target_payload(m, cog, inertia=[0]*6, transition_time=0), inertia [Ixx, Iyy, Izz,
+Ixy, Ixz, Iyz] at the centre of gravity, axes of the tool flange; set_payload is deprecated and resets the inertia.
+The same six names in ur_msgs/srv/SetPayload (docs.ros.org). The sign of Ixy is not stated: taken as tensor entries.
+"""
+
+from __future__ import annotations
+
+from ident.export.payload import Payload, about, decimal, decimals, rounded
+from ident.export.text import comment
+
+CONVENTIONS = (
+    "Units: kg, m, kg m^2. cog: from the tool flange, in its axes. inertia = [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] about the",
+    "centre of gravity, flange axes, tensor signs (Ixy = -integral of x y dm; the manual does not state the sign).",
+    "Give everything beyond the flange at once: gripper and workpiece.",
+)
+
+
+def write_ur_script(load: Payload) -> str:
+    """Return one call of set_target_payload."""
+    r = rounded(load)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = r.inertia
+    inertia = decimals([xx, yy, zz, xy, xz, yz], r.places[2])
+    cog = decimals(r.com, r.places[1])
+    call = f"set_target_payload({decimal(r.mass, r.places[0])}, [{cog}], [{inertia}])"
+    return "\n".join([*comment(about(load, CONVENTIONS), "#"), call]) + "\n"

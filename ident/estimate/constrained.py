@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
+from ident.estimate.cones import feasible, least_norm
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures
 from ident.estimate.least_squares import joint_noise, solve
@@ -65,7 +66,7 @@ def closest_to_prior(
 ) -> Estimate:
     """Return the point closest to the prior among those of least weighted residual (within 1e-6 of its square).
 
-    The least is that of the plain LMI fit. Arguments and errors as in `constrained`.
+    Arguments and errors as in `constrained`.
     """
     sigma = noise(regression, sigma)
     factor, count = regression.factor(sigma), samples(regression)
@@ -73,10 +74,15 @@ def closest_to_prior(
     def squared(solution: Solution) -> float:
         return float(np.sum((factor @ np.append(regression.base.K @ solution.theta, -1.0)) ** 2))
 
-    plain = build(model, regression, prior, bounds, sigma, with_prior=False).solve(factor, count, 0.0)
+    # of links that can exist: the least residual of all plus |W (phi - phi_hat)|^2
+    W, centre = factor[:-1, :-1], solve(regression, sigma)
+    coordinates = Coordinates.of(model, prior, factor, regression.base)
+    blocks = feasible(model, bounds or Bounds(), coordinates)
+    _, distance, _ = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks)
+    least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
     found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
     for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):
-        if solution.accurate and squared(solution) <= squared(plain) * (1.0 + VANISHING):
+        if solution.accurate and squared(solution) <= least * (1.0 + VANISHING):
             return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
     raise EstimationError("no weight of the prior is small enough to reach the least residual within 1e-6")
 

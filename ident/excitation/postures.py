@@ -55,7 +55,10 @@ def static_postures(
     lower, upper = position_range(robot, margin)
     q = np.random.default_rng(seed).uniform(lower, upper, (candidates, robot.n))
     if allowed is not None:
-        q = q[np.asarray(allowed(q), dtype=bool)]
+        free = np.asarray(allowed(q), dtype=bool)
+        if free.shape != (len(q),):
+            raise ExcitationError(f"`allowed` must give one answer for each of {len(q)} postures, gave {free.shape}")
+        q = q[free]
         if len(q) < number:
             raise ExcitationError(
                 f"only {len(q)} of {candidates} random postures are allowed, wanted {number}",

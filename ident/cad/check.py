@@ -14,6 +14,9 @@ from ident.cad.table import Cad, Exact, Table, steiner
 from ident.errors import CadError
 from ident.spatial.inertia import is_positive_semidefinite
 
+#: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
+GYRATION = (1e-4, 2.0)
+
 
 @dataclass(frozen=True)
 class LinkVerdict:
@@ -22,7 +25,8 @@ class LinkVerdict:
     status: "possible"; "rounded" when a condition fails by less than the rounding of the printed digits, as a thin
     plate's may; "impossible". `failures`: one phrase per condition that fails, with the amount in the table's units and
     in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2]; triangle_gap = smallest + middle
-    - largest [kg m^2], both None without a mass. file and line: where the link stands.
+    - largest [kg m^2], both None without a mass. file and line: where the link stands. doubts: what is possible but
+    odd, such as a radius of gyration that is no link's and tells of a wrong unit.
     """
 
     link: str
@@ -33,6 +37,7 @@ class LinkVerdict:
     triangle_gap: float | None
     file: str | None = None
     line: int | None = None
+    doubts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return one sentence."""
@@ -82,7 +87,7 @@ def _verdict(cad: Cad, i: int, exact: Exact, allowed: float) -> LinkVerdict:
     a, b, c = (float(x) for x in np.linalg.eigvalsh(_floats([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])))
     gap = float(a + b - c)
     if is_positive_semidefinite(sigma):
-        return LinkVerdict(link, "possible", (), float(mass), (a, b, c), gap, file, line)
+        return LinkVerdict(link, "possible", (), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
     failures = []
     if a < 0:
         failures.append(f"I_c > 0 fails: the smallest principal moment is {_in_units(a, unit, 'inertia')}")
@@ -92,7 +97,16 @@ def _verdict(cad: Cad, i: int, exact: Exact, allowed: float) -> LinkVerdict:
     )
     lacking = -float(np.linalg.eigvalsh(_floats(sigma))[0])
     status: Literal["rounded", "impossible"] = "rounded" if lacking <= allowed else "impossible"
-    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line)
+    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
+
+
+def _doubts(mass: float, largest: float) -> tuple[str, ...]:
+    """Return a doubt when the largest radius of gyration sqrt(I / m) is no link's; a unit wrong by 1e6 makes it so."""
+    radius = max(largest / mass, 0.0) ** 0.5
+    if GYRATION[0] <= radius <= GYRATION[1]:
+        return ()
+    limits = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
+    return (f"the radius of gyration is {radius:.3g} m, and {limits}: ask for the unit of the moments of inertia",)
 
 
 def _rounding(cad: Cad) -> list[float]:

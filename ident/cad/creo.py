@@ -3,8 +3,8 @@
 Confirmed on public reports: VOLUME, SURFACE AREA, DENSITY, MASS with exponents, the heading "INERTIA at CENTER OF
 GRAVITY with respect to NAME coordinate frame:  (KILOGRAM * MM^2)", "INERTIA TENSOR:" and its rows
 `Ixx Ixy Ixz  4.1e+04 ...`. PTC documents the inertia TENSOR as trace times the unit matrix minus the integrals of
-x_i x_j, hence with tensor signs. Not seen in a public sample, general knowledge: the line of the centre of gravity, the tensor at the coordinate frame,
-the three principal moments in one line. Axes and radii of gyration are not read.
+x_i x_j, hence with tensor signs. Not seen in a public sample, general knowledge: the line of the centre of gravity, the
+tensor at the coordinate frame, the three principal moments in one line. Axes and radii of gyration are not read.
 """
 
 from __future__ import annotations

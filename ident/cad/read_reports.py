@@ -31,11 +31,14 @@ ENDINGS = re.compile(r"\.(?:txt|text|m_p(?:\.\d+)?)$", re.IGNORECASE)
 def find_reports(folder: str | Path) -> dict[str, Path]:
     """Return the report file of each link, by the link's name: the file's name without its ending, link2 before link10.
 
-    Raises CadError for a folder without reports, with other files, or with two files for one link.
+    A single file stands for itself, whatever its ending. Raises CadError for a folder without reports, with other
+    files, or with two files for one link.
     """
     folder = Path(folder)
+    if folder.is_file():
+        return {ENDINGS.sub("", folder.name): folder}
     if not folder.is_dir():
-        raise CadError("there is no such folder", file=folder)
+        raise CadError("there is no such file or folder", file=folder)
     found: dict[str, Path] = {}
     files = [p for p in folder.iterdir() if p.is_file() and not p.name.startswith(".")]
     for path in sorted(files, key=lambda p: [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", p.name)]):
@@ -60,7 +63,7 @@ def read_reports(
     frames: Mapping[str, Pose] | None = None,
     products: Products | None = None,
 ) -> Cad:
-    """Read a folder of reports, one for each link with the link's name as the file's, as one CAD table.
+    """Read a folder of reports (or one report), one for each link with the link's name as the file's, as one CAD table.
 
     frames: for each link whose output frame is not its link frame, the output frame seen from the link frame.
     products: the sign of the printed products in all reports, where the user knows it; without it, what each report

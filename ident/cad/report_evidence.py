@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array, frozen
+from ident.cad.check import GYRATION
 from ident.cad.mass_report import ENTRIES, MassReport, Number, Products, Six, half_widths, symmetric, values
 from ident.errors import CadError
 from ident.spatial.inertia import from_com, transformed
@@ -32,8 +33,8 @@ Verdict = Literal["decided", "agrees", "problem", "undecided", "note"]
 #: Outside of these, a printed mass, volume or unit is doubted: from foams to tungsten [kg/m^3].
 DENSITIES = (100.0, 20000.0)
 
-#: Outside of these, the unit of a link's inertia is doubted [m].
-GYRATION = (1e-4, 2.0)
+#: What the CAD program's own arithmetic may add to the rounding, of the largest entry: some bits of a double.
+_ARITHMETIC = Fraction(1, 10**12)
 
 _SIGNS: tuple[Products, Products] = ("tensor", "positive")
 
@@ -145,8 +146,9 @@ def _against(
     unit, factor = report.tensor[0].unit, report.tensor[0].factor
     sign = -1 if products == "positive" else 1
     found: list[tuple[str, float, str]] = []
-    c = None if center is None else _ranges(center, sign)
-    o = None if origin is None else _ranges(origin, sign)
+    extra = _ARITHMETIC * max(abs(n.value) for six in (center, origin) if six for n in six)
+    c = None if center is None else _ranges(center, sign, extra)
+    o = None if origin is None else _ranges(origin, sign, extra)
     if c is not None and o is not None:
         for entry in ENTRIES:
             difference = o[entry] - c[entry]
@@ -163,9 +165,10 @@ def _against(
     return found
 
 
-def _ranges(six: Six, sign: int) -> dict[str, _Range]:
+def _ranges(six: Six, sign: int, extra: Fraction) -> dict[str, _Range]:
     """Return the intervals of the entries of a tensor printed with this sign of its products."""
-    found = dict(zip(ENTRIES, map(_range, six), strict=True))
+    blur = _Range(-extra, extra)
+    found = {e: _range(n) + blur for e, n in zip(ENTRIES, six, strict=True)}
     return {e: r if sign > 0 or e[0] == e[1] else -r for e, r in found.items()}
 
 

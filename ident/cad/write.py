@@ -1,4 +1,4 @@
-"""Writes a CAD table as CSV in any convention."""
+"""Writes a CAD table as CSV or TOML in any convention."""
 
 from __future__ import annotations
 
@@ -29,6 +29,23 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     for link, exact in zip(cad.links, cad.exact(), strict=True):
         writer.writerow((link, *(repr(float(x)) for x in _printed(link, exact, convention))))
     write_whole(path, text.getvalue())
+
+
+def write_cad_toml(cad: Cad, convention: Convention, path: str | Path) -> None:
+    """Write the links of `cad` and its joint values to a TOML file, as `write_cad` does; raises as it does."""
+    text = ["[convention]", *(f'{key} = "{value}"' for key, value in asdict(convention).items())]
+    for link, exact in zip(cad.links, cad.exact(), strict=True):
+        text += ["", "[[link]]", f"name = {_quoted(link)}"]
+        text += [f"{c} = {float(x)!r}" for c, x in zip(COLUMNS, _printed(link, exact, convention), strict=True)]
+    for name, value in cad.joint_values.items():
+        joint, _, key = name.rpartition(".")
+        text += ["", f"[joint.{_quoted(joint)}]", f"{key} = {value!r}"]
+    write_whole(path, "\n".join(text) + "\n")
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _printed(link: str, exact: Exact, convention: Convention) -> Exact:

@@ -122,7 +122,8 @@ def _vertices(data: bytes, kind: str) -> Array | None:
     """Return the vertices (k, 3) of an STL or OBJ file, None when it has none or is no such file, or not whole."""
     if kind == "stl" and len(data) >= 84 and len(data) >= 84 + 50 * (count := int.from_bytes(data[80:84], "little")):
         facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-        points = np.frombuffer(data, facet, count, 84)["corners"].reshape(-1, 3).astype(np.float64)
+        corners = np.frombuffer(data, facet, count, 84)["corners"].reshape(-1, 3)
+        points = np.where(np.isfinite(corners), corners, np.inf).astype(np.float64)
     else:
         lines = [line.split() for line in data.splitlines() if line.strip()]
         if kind == "stl" and (not lines or lines[0][0].lower() != b"solid" or lines[-1][0].lower() != b"endsolid"):

@@ -54,7 +54,7 @@ def topics(path: Path, name: str) -> tuple[Topic, ...]:
     if path.suffix.lower() == ".bag" and not path.is_dir():
         found, counts = _opened1(path, name)
         return _merged((c.topic, c.type.replace("/", "/msg/", 1), counts.get(c.number, 0)) for c in found)
-    with _faults(name), _opened2(path) as reader:
+    with _faults(name), _opened2(path, name) as reader:
         return _merged((c.topic, c.msgtype, c.msgcount) for c in reader.connections)
 
 
@@ -95,7 +95,7 @@ def batches(path: Path, name: str, topic: str) -> Iterator[list[Alike]]:
 
 
 def _messages2(path: Path, name: str, topic: str) -> Iterator[tuple[int, bytes]]:
-    with _faults(name), _opened2(path) as reader:
+    with _faults(name), _opened2(path, name) as reader:
         wanted = [c for c in reader.connections if c.topic == topic and c.msgtype == JOINT_STATE]
         for _, received, raw in reader.messages(wanted) if wanted else ():
             yield received, bytes(raw)
@@ -278,10 +278,28 @@ def _opened1(path: Path, name: str) -> tuple[tuple[bag1.Connection1, ...], dict[
     return found, counts
 
 
-def _opened2(path: Path) -> Any:
+def _opened2(path: Path, name: str) -> Any:
     from rosbags.rosbag2 import Reader
 
+    for file in path.iterdir() if path.is_dir() else [path]:
+        if file.suffix.lower() == ".db3":
+            _require_whole(file, name)
     return Reader(path)
+
+
+def _require_whole(path: Path, name: str) -> None:
+    """Raise LogError when an SQLite file is shorter than its header says: SQLite would read zeros for the rest.
+
+    The header (sqlite.org/fileformat.html, 1.3) holds the size of a page at byte 16 (1: 65536) and the number of pages
+    at 28, which counts when the change counter at 24 and the one for which it is valid at 92 agree.
+    """
+    with path.open("rb") as stream:
+        header = stream.read(100)
+    if len(header) == 100 and header[24:28] == header[92:96]:
+        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        whole, size = (65536 if page == 1 else page) * pages, path.stat().st_size
+        if size < whole:
+            raise LogError(f"is cut off: {size} bytes of {whole} are there", file=name, fix=DAMAGED)
 
 
 @contextlib.contextmanager
@@ -300,6 +318,6 @@ def _faults(name: str) -> Iterator[None]:
     except LogError:
         raise
     except damaged as cause:
-        said = " ".join(str(cause).replace("\n", " ").split())
-        said = said if isinstance(cause, ReaderError) and "/" not in said and said else type(cause).__name__
-        raise LogError(f"cannot be read as a ROS 2 bag ({said[:120].rstrip('.')})", file=name, fix=DAMAGED) from None
+        said = " ".join(str(cause).split()).rpartition(": ")[2]
+        said = f" ({said[:120].rstrip('.')})" if isinstance(cause, ReaderError) and said and "/" not in said else ""
+        raise LogError(f"cannot be read as a ROS 2 bag{said}", file=name, fix=DAMAGED) from None

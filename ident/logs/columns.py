@@ -54,6 +54,8 @@ def read_chunks(
     widths = [len(references) for references in wanted.values()]
     if suffix in (*TEXT, ".parquet", ".npz", ".mat", *bag.ENDINGS) and path.is_file() and path.stat().st_size == 0:
         raise LogError("is empty, not one byte long", file=name, fix="Record it again, or name another file")
+    if topic and not bag.is_bag(path):
+        raise LogError(f"is no bag and has no topic '{topic}'", file=name, fix="Remove topic")
     if bag.is_bag(path):
         parts = _rebatched(bag.read_columns(path, name, flat, topic), window)
     elif suffix in TEXT:

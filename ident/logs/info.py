@@ -87,6 +87,9 @@ class LogInfo:
         """What a user should know before using the recording."""
         r, said = self.recorded, []
         row = "message" if r.topic else "row"
+        announced = next((t.messages for t in self.topics if t.name == r.topic), self.messages)
+        if announced != self.messages:
+            said.append(f"the bag's index lists {plural(announced, 'message')}, {self.messages} are there")
         if r.clock == "received":
             said.append("every header stamp is 0: time is the bag's time of arrival, which jitters")
         if self.partial:

@@ -205,7 +205,8 @@ def _chunks(manifest: Manifest, record: Recording, rows: int, joints: tuple[str,
             for s in record.signals
             if s.file == file and s.rate_hz is None
         }
-        readers.append(read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=record.topic))
+        topic = record.topic if file == record.file else ""
+        readers.append(read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=topic))
     for parts in itertools.zip_longest(*readers):
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ident.errors import LogError, nearest
+from ident.errors import LogError
 from ident.logs.manifest import TextFormat
 from ident.logs.units import Quantity
 
@@ -66,7 +66,7 @@ def find_channels(
         there = [c for c in columns if c in header]
         for column in columns:
             if there and header.count(column) != 1:
-                what = "twice" if column in there else f"not there{nearest(column, header)}"
+                what = "twice" if column in there else "not there"
                 raise LogError(f"column '{column}' is {what}", file=name, line=1, fix=f"It has: {', '.join(there)}")
         if there:
             channels.append(Channel(label, quantity, unit, columns))

@@ -22,9 +22,10 @@ def mat_file(content: Mapping[str, Any]) -> bytes:
     """Return the bytes of a MAT file; its head has no date and no machine, so that equal content gives equal bytes."""
     from scipy.io import savemat
 
-    stream = io.BytesIO()
+    stream: Any = io.BytesIO()
     savemat(stream, dict(content), oned_as="column")
-    return _HEADER.ljust(116) + stream.getvalue()[116:]
+    written = bytes(stream.getvalue())
+    return _HEADER.ljust(116) + written[116:]
 
 
 def write_mat(item: Identified) -> Written:

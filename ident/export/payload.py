@@ -63,7 +63,7 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """A load with the digits that are written: mass [kg], centre [m], tensor [kg m^2], and their places after the point."""
+    """A load with the digits that are written: mass [kg], centre [m], tensor [kg m^2], and their decimal places."""
 
     mass: float
     com: Array

@@ -50,13 +50,9 @@ def write_rtb_matlab(item: Identified) -> Written:
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
-        sigma, flip = geometry["sigma"], geometry["flip"]
-        dh = [geometry[k] for k in ("theta", "d", "a", "alpha")]
-        lines.append(
-            f"links({i}) = Link([{numbers(float(str(x)) for x in dh)} {sigma} {number(float(str(geometry['offset'])))}], "
-            f"'{convention}');"
-        )
-        if flip:
+        dh = numbers(geometry[k] for k in ("theta", "d", "a", "alpha"))
+        lines.append(f"links({i}) = Link([{dh} {geometry['sigma']} {number(geometry['offset'])}], '{convention}');")
+        if geometry["flip"]:
             lines.append(f"links({i}).flip = true;")
         if limits is not None:
             lines.append(f"links({i}).qlim = [{numbers(limits)}];")
@@ -78,7 +74,7 @@ def _known(item: Identified) -> tuple[Robot, Table]:
 
 def _links(
     item: Identified, robot: Robot, table: Table
-) -> Iterator[tuple[Joint, dict[str, object], dict[str, float | list[float]], list[float] | None]]:
+) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], list[float] | None]]:
     drive, viscous, coulomb = (item.values(kind) for kind in PLACES)
     for i, (joint, row) in enumerate(zip(robot.joints, table.rows, strict=True)):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.bodies[i])
@@ -96,7 +92,7 @@ def _links(
         yield joint, _geometry(joint, row), dynamics, limits
 
 
-def _geometry(joint: Joint, row: Row) -> dict[str, object]:
+def _geometry(joint: Joint, row: Row) -> dict[str, float]:
     """Return the toolbox's geometry: what the joint moves is 0 there, and its value at zero is the offset."""
     turns = joint.kind == "revolute"
     return {
@@ -110,7 +106,7 @@ def _geometry(joint: Joint, row: Row) -> dict[str, object]:
     }
 
 
-def _python(value: object) -> str:
+def _python(value: float | list[float]) -> str:
     if isinstance(value, list):
         return f"[{numbers(value, ', ')}]"
     return number(value) if isinstance(value, float) else repr(value)

@@ -11,6 +11,7 @@ import math
 from xml.sax.saxutils import escape, quoteattr
 
 from ident.arrays import Array
+from ident.errors import InfeasibleError
 from ident.export.identified import Identified, Written, on_axis
 from ident.export.sdf_edit import edited
 from ident.export.text import number, numbers, xml_comment
@@ -21,8 +22,9 @@ from ident.spatial.pose import Pose
 
 TARGET = "an SDF"
 CONVENTIONS = (
-    "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link axes,",
-    "entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
+    "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
+    "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
+    "The base's mass is not identified: readers give a link without <inertial> 1 kg.",
 )
 
 
@@ -77,6 +79,8 @@ def write_sdf(item: Identified) -> Written:
 def inertial(body: Array) -> str:
     """Return <inertial> of a body (10,), on one line."""
     mass, com, tensor = com_numbers(body)
+    if mass <= 0:
+        raise InfeasibleError("a link has no mass, and SDF knows no such link. Choose another target, such as urdf.")
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     entries = "".join(f"<{k}>{number(v)}</{k}>" for k, v in zip(names, tensor, strict=True))
     return (

@@ -157,17 +157,20 @@ class _Reader:
                 raise self.error(f"the poses around '{name}' refer to each other in a circle", at)
             return found
         self._known[name] = None
-        for group, default in (
-            (self._links, lambda _: _MODEL),
-            (self._frames, lambda e: e.attributes["attached_to"].value if "attached_to" in e.attributes else _MODEL),
-            (self._joints, lambda e: self._text(self._need(e, "child"))),
-        ):
+        for group in (self._links, self._frames, self._joints):
             if name in group:
                 own, to = self._pose(group[name])
-                self._known[name] = result = self._pose_of(to or default(group[name]), group[name]) @ own
+                self._known[name] = result = self._pose_of(to or self._default(group[name]), group[name]) @ own
                 return result
         known = [*self._links, *self._joints, *self._frames]
         raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
+
+    def _default(self, element: Element) -> str:
+        """Return what the pose of a link, joint or frame is relative to where it does not say."""
+        if element.tag == "joint":
+            return self._text(self._need(element, "child"))
+        attached = element.attributes.get("attached_to")
+        return _MODEL if attached is None or not attached.value else attached.value
 
     def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
         kind = joint.attributes["type"].value if "type" in joint.attributes else ""

@@ -45,6 +45,7 @@ def write_spatial_v2(item: Identified) -> Written:
         tree = before @ place @ turns[i]
         turned = moved(bodies[i], turns[i].inverse())
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(turned)
+        about_com = rows([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         k = i + 1
         lines += [
             *comment([f"joint {k}: {joint.name}"], "%"),
@@ -54,7 +55,7 @@ def write_spatial_v2(item: Identified) -> Written:
             # rot wants the coordinate transform from parent to child, the transpose of the child seen from the parent
             f"model.Xtree{{{k}}} = blkdiag({rows(tree.rotation.T)}, {rows(tree.rotation.T)}) * "
             f"xlt([{numbers(tree.position)}]);",
-            f"model.I{{{k}}} = mcI({number(mass)}, [{numbers(com)}], {rows([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])});",
+            f"model.I{{{k}}} = mcI({number(mass)}, [{numbers(com)}], {about_com});",
             f"model.a{{{k}}} = [{numbers(turned[list(_EXTENDED)])}]';",
         ]
     return Written("\n".join(lines) + "\n", notes)

@@ -11,8 +11,8 @@ from ident.export.payload import Payload, about, decimal, decimals, rounded
 from ident.export.text import comment
 
 CONVENTIONS = (
-    "Units: kg, mm. ABSOLUTE values of the centre's offsets from the flange: the signs are lost, and so is the inertia,",
-    "for which PAYLOAD has no place.",
+    "Units: kg, mm. ABSOLUTE values of the centre's offsets from the flange: the signs are lost, and so is the",
+    "inertia, for which PAYLOAD has no place.",
 )
 
 

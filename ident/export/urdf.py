@@ -25,7 +25,8 @@ from ident.spatial.pose import Pose, axis_angle
 
 CONVENTIONS = (
     "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",
-    "link axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
+    "link axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous friction,",
+    "friction = Coulomb friction.",
 )
 _UNKNOWN = 1e9  # stands for a limit that is not known: URDF demands a number
 
@@ -70,8 +71,9 @@ def _content(estimate: Estimate, theta: Array, robot: Robot | None, given: Sourc
             "a URDF needs the geometry of the robot", fix="Give the URDF that the robot was read from, or the robot"
         )
     source, moved = new_urdf(robot)
-    bodies = np.array([transformed(body, pose) for body, pose in zip(inertials, moved, strict=True)])
-    same = parse_urdf(source, gravity=robot.gravity)
+    same = parse_urdf(source, gravity=robot.gravity)  # depth first, which a robot of another origin need not be
+    order = [robot.links.index(link) for link in same.links]
+    bodies = np.array([transformed(inertials[i], moved[i]) for i in order])
     return write_urdf(source, same, bodies, _dynamics(estimate, theta))
 
 

@@ -1,0 +1,256 @@
+"""Every exported model, read by its consumer or by a reader of its language, predicts the same torques."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import export_readers as readers
+import numpy as np
+import pinocchio as pin
+import pytest
+import scipy.io
+import yaml
+from export_readers import Read, estimate_of, mujoco_torque, torque_of
+from oracles import pin_torque, pin_tree, random_bodies, random_tree
+from random_robots import pinocchio_model, random_pair
+
+from ident.export.formats import FORMATS, export_to
+from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
+from ident.robot import DHJoint, Limits, MDHJoint, from_dh, from_mdh
+from ident.spatial.pose import Pose, rpy
+
+SEEDS = range(20)
+TOLERANCE = 1e-9
+
+
+class Example:
+    """A random robot with numbers, and the torque of Pinocchio's model of it, without Coulomb friction and offset."""
+
+    def __init__(self, robot, seed: int) -> None:
+        rng = np.random.default_rng(1000 + seed)
+        self.robot = robot
+        self.model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+        n = robot.n
+        self.terms = rng.uniform(0.05, 2.0, (4, n))
+        bodies = robot.inertials if robot.inertials is not None else random_bodies(rng, n)
+        self.estimate = estimate_of(robot, self.model, np.concatenate([bodies.ravel(), self.terms.ravel()]))
+        self.bodies = np.array([float(f"{x:.11e}") for x in bodies.ravel()]).reshape(n, 10)
+        self.q, self.qd, self.qdd = rng.uniform(-2, 2, (3, 10, n))
+        self.rigid = pin_torque(pin_tree(robot, self.bodies), self.q, self.qd, self.qdd)
+        self.drive, self.viscous, self.coulomb, _ = np.array([float(f"{x:.11e}") for x in self.terms.ravel()]).reshape(
+            4, n
+        )
+
+    def close(self, found, *, drive: bool = False, viscous: bool = False) -> None:
+        expected = self.rigid + drive * self.drive * self.qdd + viscous * self.viscous * self.qd
+        scale = np.abs(expected).max()
+        assert np.abs(found - expected).max() < TOLERANCE * scale
+
+    def text(self, name: str, tmp_path, **more) -> str:
+        return export_to(name, self.estimate, tmp_path / "out", robot=self.robot, **more).path.read_text()
+
+    def torque(self, reads: list[Read], gravity) -> np.ndarray:
+        return torque_of(reads, gravity, self.robot.joint_names, self.q, self.qd, self.qdd)
+
+
+def tree(seed: int) -> Example:
+    """Return trees with joints beside the frames, or robots of a URDF with fixed bodies."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    robot = random_tree(rng, n, points=True) if seed % 2 else random_pair(rng, n)[1]
+    return Example(robot, seed)
+
+
+def chain(seed: int) -> Example:
+    """Return a robot of a standard (even) or modified (odd) DH table."""
+    rng = np.random.default_rng(seed)
+    one, make = (MDHJoint, from_mdh) if seed % 2 else (DHJoint, from_dh)
+    table = [
+        one(
+            *rng.uniform(-2, 2, 4), offset=float(rng.uniform(-1, 1)), sign=int(rng.choice([-1, 1])),
+            kind=str(rng.choice(["revolute", "prismatic"])), limits=Limits(-3.0, 3.0, 1.0, 5.0), name=f"j{i}",
+        )
+        for i in range(5)
+    ]  # fmt: skip
+    base = Pose(rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-1, 1, 3)) if seed % 3 else None
+    return Example(make("arm", table, gravity=rng.normal(0, 6, 3), base=base), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_urdf_is_read_by_pinocchio(tmp_path, seed):
+    x = tree(seed)
+    text = x.text("urdf", tmp_path)
+    model, order = pinocchio_model(text, x.robot)
+    if model.nq != model.nv:  # without limits a revolute joint is continuous: cos and sin
+        q = np.zeros((len(x.q), model.nq))
+        for name, column in zip(x.robot.joint_names, x.q.T, strict=True):
+            k = model.getJointId(name)
+            at = model.joints[k].idx_q
+            both = np.stack([np.cos(column), np.sin(column)], axis=1)
+            q[:, at : at + model.joints[k].nq] = both if model.joints[k].nq == 2 else column[:, None]
+    else:
+        q = x.q[:, np.argsort(order)]
+    data, back = model.createData(), np.argsort(order)
+    rows = zip(q, x.qd[:, back], x.qdd[:, back], strict=True)
+    x.close(np.array([pin.rnea(model, data, *s)[order] for s in rows]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_urdf_is_read_by_mujoco(tmp_path, seed):
+    """MuJoCo drops the mass of a URDF's root link; nothing of what is identified hangs on it."""
+    x = tree(seed)
+    text = x.text("urdf", tmp_path)
+    compiler = '<mujoco><compiler fusestatic="true" discardvisual="true"/></mujoco></robot>'
+    found, model = mujoco_torque(text.replace("</robot>", compiler), x.robot.joint_names, x.q, x.qd, x.qdd)
+    assert abs(model.body_mass.sum() - x.bodies[:, 0].sum()) < 1e-9
+    # MuJoCo gives a URDF no gravity but its own: add what the robot's is more
+    standard = pin_torque(pin_tree(x.robot.with_gravity([0, 0, -9.81]), x.bodies), x.q, x.qd, x.qdd)
+    x.close(found - standard + x.rigid, viscous=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mjcf_is_read_by_mujoco(tmp_path, seed):
+    x = tree(seed)
+    found, model = mujoco_torque(x.text("mjcf", tmp_path), x.robot.joint_names, x.q, x.qd, x.qdd)
+    x.close(found, drive=True, viscous=True)
+    order = [int(model.jnt_dofadr[model.joint(name).id]) for name in x.robot.joint_names]
+    assert np.allclose(model.dof_frictionloss[order], x.coulomb, rtol=1e-12)
+    assert abs(model.body_mass.sum() - x.bodies[:, 0].sum()) < 1e-9
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sdf(tmp_path, seed):
+    x = tree(seed)
+    reads, gravity = readers.sdf_read(x.text("sdf", tmp_path), x.robot.gravity)
+    x.close(x.torque(reads, gravity), viscous=True)
+    assert [r.coulomb for r in reads] == x.coulomb.tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pinocchio_script(tmp_path, seed):
+    x = tree(seed)
+    space: dict = {}
+    exec(compile(x.text("pinocchio", tmp_path), "model.py", "exec"), space)
+    model = space["build_model"]()
+    assert list(model.names)[1:] == list(x.robot.joint_names)
+    x.close(pin_torque(model, x.q, x.qd, x.qdd), drive=True)
+    assert np.allclose(model.damping, x.viscous)
+    assert list(space["FRICTION"].values()) == x.coulomb.tolist()
+    with pytest.raises(ValueError, match="no joint"):
+        space["apply_to"](pin.Model())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["spatial-v2", "rigid-body-tree", "kdl"])
+def test_scripts_of_trees(tmp_path, name, seed):
+    x = tree(seed)
+    read = {"spatial-v2": readers.spatial_v2, "rigid-body-tree": readers.rigid_body_tree, "kdl": readers.kdl}[name]
+    reads, gravity = read(x.text(name, tmp_path))
+    assert [r.joint for r in reads] == list(x.robot.joint_names)
+    x.close(x.torque(reads, gravity), drive=name == "kdl", viscous=name == "kdl")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["rtb-python", "rtb-matlab"])
+def test_robotics_toolbox(tmp_path, name, seed):
+    x = chain(seed)
+    read = {"rtb-python": readers.rtb_python, "rtb-matlab": readers.rtb_matlab}[name]
+    reads, gravity = read(x.text(name, tmp_path), x.robot.joint_names)
+    x.close(x.torque(reads, gravity), drive=True, viscous=True)
+    assert [r.coulomb for r in reads] == x.coulomb.tolist()
+
+
+def with_geometry(x: Example, bodies) -> list[Read]:
+    """Return the robot's own geometry with bodies given as mass, centre and tensor about it."""
+    return [
+        Read(
+            j.name, j.kind, j.parent, j.placement.rotation, j.placement.position, j.axis, *body, point=j.point
+        )
+        for j, body in zip(x.robot.joints, bodies, strict=True)
+    ]  # fmt: skip
+
+
+def from_origin(m, h, inertia):
+    com = np.asarray(h) / m
+    return m, com, readers.about_com(m, com, inertia)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_data_files(tmp_path, seed):
+    """JSON, YAML, CSV, MAT and Simscape state bodies in the links' own frames."""
+    x = tree(seed)
+    found = {}
+    data = json.loads(x.text("json", tmp_path))
+    found["json"] = [
+        (b["mass_kg"], b["com_m"], readers.six(*b["about_com"].values())) for b in data["links"]
+    ]  # fmt: skip
+    ros = yaml.safe_load(x.text("ros2", tmp_path))["/**"]["ros__parameters"]["identified"]
+    assert ros["joint_names"] == list(x.robot.joint_names)
+    found["ros2"] = [
+        from_origin(b["mass"], b["first_moment"], readers.six(*b["inertia"])) for b in ros["links"].values()
+    ]
+    assert [j["coulomb"] for j in ros["joints"].values()] == x.coulomb.tolist()
+    rows = [r for r in x.text("csv", tmp_path).splitlines() if not r.startswith("#")]
+    values = {r["parameter"]: float(r["value"]) for r in csv.DictReader(rows)}
+    assert values[f"{x.robot.joint_names[0]}.drive_inertia"] == x.drive[0]
+    found["csv"] = [
+        from_origin(v[0], v[1:4], readers.six(*v[4:]))
+        for v in np.array(list(values.values())[: 10 * x.robot.n]).reshape(-1, 10)
+    ]
+    path = export_to("mat", x.estimate, tmp_path / "o.mat", robot=x.robot).path
+    mat = scipy.io.loadmat(path)
+    found["mat"] = [from_origin(v[0], v[1:4], readers.six(*v[4:])) for v in mat["links"]]
+    assert [str(s[0]) for s in mat["names"].ravel()] == list(x.model.names)
+    text = x.text("simscape", tmp_path)
+    links = dict(re_findall(text))
+    found["simscape"] = []
+    for k in range(1, x.robot.n + 1):
+        mass, com, (xx, yy, zz), (yz, zx, xy) = (
+            readers.matlab_value(links[f"link({k}).{part}"])
+            for part in ("Mass", "CenterOfMass", "MomentsOfInertia", "ProductsOfInertia")
+        )
+        found["simscape"].append((mass, com, readers.six(xx, xy, zx, yy, yz, zz)))
+    for bodies in found.values():
+        x.close(x.torque(with_geometry(x, bodies), x.robot.gravity))
+
+
+def re_findall(text: str) -> list[tuple[str, str]]:
+    import re
+
+    return re.findall(r"^(\S+) = (.*);$", text, re.M)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mat_of_a_rigid_body_tree(tmp_path, seed):
+    x = tree(seed)
+    mat = scipy.io.loadmat(export_to("rigid-body-tree-mat", x.estimate, tmp_path / "o.mat", robot=x.robot).path)
+    names = [str(s[0]) for s in mat["body"].ravel()]
+    reads = []
+    for i in range(x.robot.n):
+        parent = str(mat["parent"].ravel()[i][0])
+        xx, yy, zz, yz, xz, xy = mat["Inertia"][i]
+        m, c, t = float(mat["Mass"][i, 0]), mat["CenterOfMass"][i], mat["fixedTransform"][:, :, i]
+        reads.append(
+            Read(
+                str(mat["joint"].ravel()[i][0]), str(mat["jointType"].ravel()[i][0]),
+                names.index(parent) if parent in names else -1, t[:3, :3], t[:3, 3], mat["jointAxis"][i],
+                m, c, readers.about_com(m, c, readers.six(xx, xy, xz, yy, yz, zz)),
+            )
+        )  # fmt: skip
+    x.close(x.torque(reads, mat["Gravity"].ravel()))
+
+
+def test_base_parameters_with_error_bars(tmp_path):
+    x = tree(0)
+    rows = [r for r in x.text("csv-base", tmp_path).splitlines() if not r.startswith("#")]
+    read = list(csv.DictReader(rows))
+    assert [r["base_parameter"] for r in read] == list(x.estimate.base.names)
+    assert [float(r["value"]) for r in read] == x.estimate.phi.tolist()
+    assert {float(r["standard_error"]) for r in read} == {1.0}
+
+
+def test_every_format_is_tested_here():
+    tested = {"urdf", "mjcf", "sdf", "pinocchio", "spatial-v2", "rigid-body-tree", "kdl", "rtb-python", "rtb-matlab"}
+    tested |= {"json", "ros2", "csv", "mat", "simscape", "rigid-body-tree-mat", "csv-base"}
+    assert tested == {f.name for f in FORMATS}

@@ -1,0 +1,158 @@
+"""What a designed motion will be worth and what is proven of it: tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.excitation.guarantee import Guarantee
+from ident.excitation.worth import Worth
+from ident.report.text import MISSING, Table, Tone, number, percent, table, unit
+
+Promise = Literal["well", "roughly", "weakly", "shown", "not shown"]
+WELL = 0.1  # of the CAD value: up to this error a parameter counts as well determined
+_NO_SIZE = 1e-9  # a CAD value below this share of the error is a zero, and nothing to compare with
+
+#: Verdict on a base parameter: its predicted error against its CAD value.
+PROMISES: dict[Promise, str] = {
+    "well": "error up to 10 % of the CAD value",
+    "roughly": "error up to the CAD value",
+    "weakly": "error above the CAD value",
+    "shown": "no CAD value to compare with",
+    "not shown": "hidden by this motion",
+}
+_TONES: dict[Promise, Tone] = {"well": "good", "roughly": "", "weakly": "unknown", "shown": "", "not shown": "bad"}
+_KINDS = ("position", "velocity", "acceleration", "jerk", "torque", "total power", "clearance")
+_LONGEST = 12  # names in a sentence
+
+
+def relative_errors(worth: Worth) -> Array:
+    """Return predicted error / |CAD value| (b,); NaN where CAD gives none, or zero; infinite where nothing is shown."""
+    if worth.values is None:
+        return np.where(np.isinf(worth.errors), np.inf, np.nan)
+    size = np.abs(worth.values)
+    size = np.where(size > _NO_SIZE * np.where(np.isinf(worth.errors), 0.0, worth.errors), size, np.nan)
+    return np.where(np.isinf(worth.errors), np.inf, worth.errors / size)
+
+
+def promises(worth: Worth) -> tuple[Promise, ...]:
+    """Return the verdict on each base parameter, as PROMISES explains them."""
+
+    def promise(relative: float) -> Promise:
+        if math.isnan(relative):
+            return "shown"
+        if math.isinf(relative):
+            return "not shown"
+        return "well" if relative <= WELL else "roughly" if relative <= 1.0 else "weakly"
+
+    return tuple(promise(r) for r in relative_errors(worth).tolist())
+
+
+def worth_table(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Table:
+    """Return one row per base parameter: CAD value, predicted standard error, verdict, combination.
+
+    prismatic: names of the joints that slide, for the units.
+    """
+    found = promises(worth)
+    rows = [
+        (
+            name,
+            unit(name, prismatic),
+            MISSING if worth.values is None else number(float(worth.values[k])),
+            "not shown" if found[k] == "not shown" else number(float(worth.errors[k]), 3),
+            percent(float(relative)),
+            found[k],
+            worth.base.expression(k),
+        )
+        for k, (name, relative) in enumerate(zip(worth.base.names, relative_errors(worth), strict=True))
+    ]
+    columns = ("base parameter", "unit", "CAD", "predicted standard error", "of the CAD value", "shown", "combination")
+    return table("What the motion will be worth", columns, rows, [_TONES[p] for p in found])
+
+
+def guarantees_table(guarantees: Sequence[Guarantee]) -> Table:
+    """Return one row per guarantee: what, reached, limit, spare, method; each kind's nearest to its limit first.
+
+    Spare is a share of the limit; for positions, of the joint's range; for clearances, a length beyond what is wanted.
+    """
+    spares = [_spare(g, guarantees) for g in guarantees]
+    order = sorted(range(len(guarantees)), key=lambda k: (_kind(guarantees[k]), spares[k][0]))
+    rows = []
+    for k in order:
+        g, (_, spare) = guarantees[k], spares[k]
+        shown = g.unit.replace("^2", "²").replace("^3", "³")
+        wanted = "at least" if g.at_least else "at most"
+        rows.append((g.what, f"{g.reached:.4g} {shown}", f"{wanted} {g.limit:.4g} {shown}", spare, g.method))
+    tones: list[Tone] = ["" if guarantees[k].holds else "bad" for k in order]
+    return table("Proven at every instant", ("what", "reached", "limit", "spare", "method"), rows, tones)
+
+
+def worth_sentences(worth: Worth) -> list[str]:
+    """Return what the motion will show, and what it will not and why: structure, or limits and too short a motion."""
+    found = promises(worth)
+    total = len(found)
+    told = []
+    if worth.values is None:
+        told.append(f"The motion shows {total - found.count('not shown')} of {total} base parameters.")
+    else:
+        told.append(
+            f"Of {total} base parameters the motion determines {found.count('well')} to 10 % of their CAD values or "
+            f"better, and {found.count('roughly')} to better than the values themselves."
+        )
+        named = [name for name, p in zip(worth.base.names, found, strict=True) if p == "weakly"]
+        if named:
+            told.append(
+                f"{len(named)} weakly, with errors larger than their CAD values: {_some(named)}. Larger or longer "
+                "motion, more periods, less noise or a payload would help, where the limits allow it."
+            )
+        if "shown" in found:
+            told.append(f"{found.count('shown')} have a CAD value of zero, with which no error can be compared.")
+    if worth.hidden:
+        told.append(
+            f"{len(worth.hidden)} stay hidden in this motion, though another could show them (limits that keep joints "
+            f"from moving enough, or too few harmonics): {_some(worth.hidden)}."
+        )
+    if worth.structural:
+        told.append(
+            f"No motion ever shows {len(worth.structural)} standard parameters, because no torque of this robot depends "
+            f"on them: {_some(worth.structural)}."
+        )
+    if worth.combined:
+        told.append(
+            f"{len(worth.combined)} standard parameters show only in combinations with others, because of how the "
+            "joints are arranged; the column 'combination' of the table has them."
+        )
+    told.append(
+        "Predicted errors hold for torque noise that is independent from sample to sample, and for a model that is "
+        "right: they are the least that can be expected."
+    )
+    return told
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f" and {len(names) - _LONGEST} more" if len(names) > _LONGEST else ""
+    return ", ".join(names[:_LONGEST]) + more
+
+
+def _kind(g: Guarantee) -> int:
+    what = g.what.removeprefix("least ").removeprefix("greatest ")
+    return next((k for k, kind in enumerate(_KINDS) if what.startswith(kind)), len(_KINDS))
+
+
+def _spare(g: Guarantee, guarantees: Sequence[Guarantee]) -> tuple[float, str]:
+    """Return what is left up to the limit, as a number to sort by and in words."""
+    left = g.reached - g.limit if g.at_least else g.limit - g.reached
+    bare = g.what.removeprefix("least ").removeprefix("greatest ")
+    if bare != g.what:  # one end of a range
+        other = next((x for x in guarantees if x is not g and x.what.endswith(bare)), None)
+        if other is not None:
+            share = left / abs(g.limit - other.limit)
+            return share, f"{100 * share:.3g} % of the range"
+    elif g.limit != 0 and not g.at_least:
+        return left / abs(g.limit), f"{100 * left / abs(g.limit):.3g} %"
+    return left, f"{1e3 * left:.3g} mm" if g.unit == "m" else f"{left:.3g} {g.unit}"

@@ -7,13 +7,14 @@ import ctypes
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from rosbags.typesys import Stores, get_typestore
 
 from ident.errors import ExcitationError, InputError
 from ident.excitation import (
@@ -238,6 +239,10 @@ def test_files_say_when_a_motion_does_not_rest(tmp_path: Path) -> None:
     assert "at rest: NO" in write_ros2(tmp_path / "a.yaml", ROBOT, *rows).read_text(encoding="utf-8")
 
 
+def fields_of(message: Any) -> list[str]:
+    return [field.name for field in fields(message) if not field.name.startswith("_")]
+
+
 @pytest.mark.parametrize("name", ["crane", "two\nlines: [", "#*/ ??/", "\ud800"])
 def test_ros2(tmp_path: Path, name: str) -> None:
     t, q, qd, qdd = drawn(BASES[1]).playback(30)
@@ -257,6 +262,11 @@ def test_ros2(tmp_path: Path, name: str) -> None:
     assert all(0 <= x["nanosec"] < 10**9 for x in times)
     np.testing.assert_allclose([x["sec"] + 1e-9 * x["nanosec"] for x in times], t, rtol=0, atol=0.6e-9)
     assert f"fingerprint {ROBOT.fingerprint()}" in text.split("header")[0]
+
+    types = get_typestore(Stores.ROS2_HUMBLE).types  # the message's definition, as ROS 2 has it
+    assert set(message) == set(fields_of(types["trajectory_msgs/msg/JointTrajectory"]))
+    assert set(points[0]) == set(fields_of(types["trajectory_msgs/msg/JointTrajectoryPoint"])) - {"effort"}
+    assert set(times[0]) == set(fields_of(types["builtin_interfaces/msg/Duration"]))
 
 
 def evaluated(header: Path, name: str, t: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +12,28 @@ from ident.arrays import Array
 _SLACK = 1e-13  # of the magnitude: where rounding begins
 _NOTHING = 1e-280  # where underflow begins
 _NEWTON = 6  # steps; three suffice from where the function is known to be concave
+
+
+class Bounded(Protocol):
+    """A basis of functions on 0..duration whose derivatives of any order are known and bounded."""
+
+    @property
+    def duration(self) -> float:
+        """Length of the interval [s]."""
+
+    def values(self, t: Array, order: int) -> Array:
+        """Return the derivatives at t (N,), (N, size)."""
+
+    def magnitude(self, coefficients: Array, order: int) -> Array:
+        """Return bounds (n,) on the magnitude of the derivative of sum_k c_jk b_k; coefficients c (n, size)."""
+
+
+def extremes(basis: Bounded, coefficients: Array, order: int, intervals: int) -> tuple[Array, Array]:
+    """Return least and greatest value (n,) of each sum_k c_jk b_k^(order), starting from that many intervals."""
+    n, both = len(coefficients), np.concatenate([-coefficients, coefficients])
+    grid = np.linspace(0.0, basis.duration, intervals + 1)
+    best = greatest(basis.values, both, lambda r: basis.magnitude(both, r), order, grid)
+    return -best[:n], best[n:]
 
 
 def greatest(

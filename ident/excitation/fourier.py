@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.excitation.basis import count, positive, resting
-from ident.excitation.extrema import greatest
+from ident.excitation.extrema import extremes
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,4 @@ class Fourier:
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order over the period."""
-        grid = np.linspace(0.0, self.duration, 32 * self.harmonics + 1)
-
-        def magnitude(r: int) -> Array:
-            return self.magnitude(coefficients, r)
-
-        low = -greatest(self.values, -coefficients, magnitude, order, grid)
-        return low, greatest(self.values, coefficients, magnitude, order, grid)
+        return extremes(self, coefficients, order, 32 * self.harmonics)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.excitation.basis import resting
-from ident.excitation.extrema import greatest
+from ident.excitation.extrema import extremes
 from ident.excitation.fourier import Fourier
 
 DEGREE = 5  # position, velocity and acceleration at two ends
@@ -77,10 +77,4 @@ class FourierAndPolynomial:
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order for t in [0, T]."""
-        grid = np.linspace(0.0, self.duration, 32 * self.harmonics + 1)
-
-        def magnitude(r: int) -> Array:
-            return self.magnitude(coefficients, r)
-
-        low = -greatest(self.values, -coefficients, magnitude, order, grid)
-        return low, greatest(self.values, coefficients, magnitude, order, grid)
+        return extremes(self, coefficients, order, 32 * self.harmonics)

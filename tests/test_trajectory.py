@@ -13,6 +13,7 @@ from scipy.interpolate import BSpline
 
 from ident.errors import ExcitationError
 from ident.excitation import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, Trajectory, through
+from ident.excitation.extrema import extremes
 
 BASES = [
     Fourier(0.15 * np.pi, 5),
@@ -196,6 +197,23 @@ def test_extremes_of_a_series_are_at_roots_of_its_derivative(harmonics: int, ord
     v = basis.values(np.angle(z) / 1.7, order) @ row
     (least,), (most,) = basis.extremes(row[None], order)
     np.testing.assert_allclose([least, most], [v.min(), v.max()], rtol=0, atol=1e-11 * scale(basis, row, order))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(BASES[:3]), st.integers(0, 3), st.integers(0, 2**31))
+def test_the_bounds_alone_miss_nothing(basis: Fourier | FourierAndPolynomial, order: int, seed: int) -> None:
+    """From a single interval, no grid helps to find the peak."""
+    rows = np.random.default_rng(seed).normal(size=(3, basis.size))
+    t = np.linspace(0, basis.duration, 20_001)
+    v = basis.values(t, order) @ rows.T
+    assert (np.abs(v).max(axis=0) <= basis.magnitude(rows, order) * (1 + 1e-12)).all()
+    least, most = extremes(basis, rows, order, 1)
+    far = np.abs(basis.values(t, order + 2) @ rows.T).max(axis=0) * t[1] ** 2
+    tiny = 1e-12 * basis.magnitude(rows, order)
+    assert (v.max(axis=0) - tiny <= most).all()
+    assert (most <= v.max(axis=0) + far).all()
+    assert (v.min(axis=0) + tiny >= least).all()
+    assert (least >= v.min(axis=0) - far).all()
 
 
 def test_extremes_where_the_maximum_is_flat() -> None:

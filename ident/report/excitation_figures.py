@@ -98,7 +98,7 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
         -(-panels // columns),
         columns,
         _verdict(np.array(shares), names, f" at {len(t)} instants"),
-        "Blue: torque, with the band that Coulomb friction may add. Orange: the limits. At the right: greatest share used",
+        "Blue: torque, in the band that Coulomb friction may add. Orange: limits. At the right: greatest share used",
         height=0.95,
     )
     flat = [axes for row in grid for axes in row]
@@ -135,6 +135,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     columns = _columns(_groups(worth.base.names, np.nan_to_num(shown, nan=0.0, posinf=np.inf)))
     longest = max(len(column) for column in columns)
     counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
+    counts += [f"{found.count('shown')} without a CAD value"] if compared and "shown" in found else []
     title = (
         f"{found.count('well')} of {len(found)} base parameters will be known to 10 % or better"
         if compared
@@ -172,16 +173,16 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
             axes.set_xlabel("standard error / CAD value")
         else:
             axes.set_xlabel("standard error [unit of each parameter]")
-    _promised(figure, found)
+    _promised(figure, found, compared)
     return figure
 
 
 def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, poses: int = 8) -> Figure:
     """Return `poses` postures at equal steps of the motion, seen from the same point and at the same scale.
 
-    Links are lines between their frames' origins; with them capsules of the scene as they are seen, planes and boxes, the path of
-    the last frame, and the links' shadow on the first plane. Raises ExcitationError when the joints differ or poses
-    is not positive.
+    Links are lines between their frames' origins. With them: capsules, planes and boxes of the scene, the links' shadow
+    on the first plane, and the path of the last frame. Raises ExcitationError when the joints differ or poses is not
+    positive, RobotError when the scene names an unknown link.
     """
     _same(trajectory.joints, robot.joint_names)
     if poses < 1:
@@ -200,10 +201,13 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         end + sign * r * np.ones(3) for found in bodies for *ends, r in found for end in ends for sign in (-1, 1)
     ]
     cloud = np.vstack([np.atleast_2d(x) for x in around])
-    corners = [_square(plane, cloud) for plane in scene.planes]
-    seen = _seen(np.vstack([cloud, *corners]))[:, :2]
-    middle, reach = (seen.max(axis=0) + seen.min(axis=0)) / 2.0, np.ptp(seen, axis=0)
-    half = 0.53 * np.maximum(reach, 0.25 * reach.max() or 0.1)
+    middle, reach = (cloud.min(axis=0) + cloud.max(axis=0)) / 2.0, 0.5 * float(np.ptp(cloud, axis=0).max()) or 0.1
+    corners = [_square(plane, middle, reach) for plane in scene.planes]
+    near = [middle + np.clip(box.corners - middle, -1.3 * reach, 1.3 * reach) for box in scene.boxes]
+    seen = _seen(np.vstack([cloud, *corners, *near]))[:, :2]
+    centre, wide = (seen.max(axis=0) + seen.min(axis=0)) / 2.0, np.ptp(seen, axis=0)
+    half = 0.53 * np.maximum(wide, 0.25 * wide.max() or 0.1)
+    turned = 0.15 * float(half.min()) * _across(robot.joints[-1].axis)
 
     columns = min(poses, 4)
     rows = -(-poses // columns)
@@ -212,8 +216,8 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         rows,
         columns,
         f"The motion in {poses} poses, {trajectory.duration:.3g} s",
-        f"Same scale and view in each. Blue: links. Orange: path of {plain(last)}, thick since the pose before"
-        + (". Outlines: collision capsules" if scene.capsules else ""),
+        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before; its direction: a "
+        "short line" + (". Outlines: collision capsules" if scene.capsules else ""),
         height,
     )
     flat = [axes for row in grid for axes in row]
@@ -236,14 +240,16 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         done = _seen(np.vstack([placed[max(k - 1, 0)][last].position, recent, placed[k][last].position]))
         axes.plot(done[:, 0], done[:, 1], color=RED, linewidth=1.8, zorder=3.6)
         axes.plot(*done[-1, :2], "o", color=RED, markersize=4, zorder=4)
+        hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
+        axes.plot(hand[:, 0], hand[:, 1], color=RED, linewidth=2.4, zorder=4)
         axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
     for axes in flat:
-        axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
-        axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+        axes.set_xlim(centre[0] - half[0], centre[0] + half[0])
+        axes.set_ylim(centre[1] - half[1], centre[1] + half[1])
         axes.set_aspect("equal")
         axes.axis("off")
-    _axes_of_base(flat[0], middle - half, 0.25 * float(half.min()))
-    _scale(flat[poses - 1], middle + half * (1.0, -1.0), 0.6 * float(half[0]))
+    _axes_of_base(flat[0], centre - half, 0.25 * float(half.min()))
+    _scale(flat[poses - 1], centre + half * (1.0, -1.0), 0.6 * float(half[0]))
     return figure
 
 
@@ -310,12 +316,12 @@ def _curve(axes: Axes, t: Array, y: Array, ends: tuple[float, float], used: floa
             axes.axhspan(min(x, far), max(x, far), color=BAND, linewidth=0, zorder=0)
             axes.axhline(x, color=RED, linewidth=1.1, zorder=1)
     if len(finite) == 2:
-        axes.set_yticks(
-            sorted({*finite, sum(finite) / 2.0}), [f"{x:.3g}" for x in sorted({*finite, sum(finite) / 2.0})]
-        )
+        near = finite[1] - finite[0] < 0.5 * (high - low)  # then there is no room for the middle's number
+        ticks = finite if near else [finite[0], sum(finite) / 2.0, finite[1]]
+        axes.set_yticks(ticks, [f"{x:.3g}".replace("-", "−") for x in ticks])
     said = "no\nlimit" if np.isnan(used) else "beyond" if np.isinf(used) else "kept" if used == 0.0 else _share(used)
-    axes.text(1.015, 0.5, said, transform=axes.transAxes, va="center", fontsize=8,
-              fontweight="bold" if used > 0.9 else "normal", color=RED if beyond else MUTED if np.isnan(used) else INK)  # fmt: skip
+    told = axes.text(1.015, 0.5, said, transform=axes.transAxes, va="center", fontsize=8)
+    told.set(color=RED if beyond else MUTED if np.isnan(used) else INK, fontweight="bold" if used > 0.9 else "normal")
 
 
 def _named(axes: Axes, name: str) -> None:
@@ -331,10 +337,10 @@ def _sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72)
     figure = Figure(figsize=(WIDTH, total), layout="constrained")
     FigureCanvasAgg(figure)
     made: Any = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    for place, text, style in ((0.06, title, {"fontsize": 11, "fontweight": "bold", "color": INK}),
-                               (0.29, note, {"fontsize": 8.5, "color": MUTED})):  # fmt: skip
-        told = figure.text(0.008, 1.0 - place / total, text, ha="left", va="top", **style)
-        told.set_in_layout(False)
+    figure.text(0.008, 1.0 - 0.06 / total, title, va="top", fontsize=11, fontweight="bold", color=INK).set_in_layout(
+        False
+    )
+    figure.text(0.008, 1.0 - 0.29 / total, note, va="top", fontsize=8.5, color=MUTED).set_in_layout(False)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.set(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 / total))  # type: ignore[call-arg]
@@ -380,11 +386,11 @@ def _label(entry: str | int, worth: Worth, prismatic: frozenset[str], compared: 
     return short if compared else f"{short} [{unit(name, prismatic) or '-'}]"
 
 
-def _promised(figure: Figure, found: Sequence[Promise]) -> None:
+def _promised(figure: Figure, found: Sequence[Promise], compared: bool) -> None:
     """Put the legend below the axes."""
     from matplotlib.lines import Line2D
 
-    seen = [p for p in PROMISES if p in found]
+    seen = [p for p in PROMISES if p in found and not (p == "shown" and compared)]  # those have words instead of a mark
     handles = [
         Line2D([], [], color=_SHADES[p][0], marker=_SHADES[p][1], markersize=4.5, linewidth=1.6,
                label=f"{p} ({found.count(p)}): {PROMISES[p]}")
@@ -418,16 +424,18 @@ def _moved(robot: Robot, capsule: Capsule, frames: dict[str, Pose]) -> tuple[Arr
     return start, end, capsule.radius
 
 
-def _square(plane: Plane, cloud: Array) -> Array:
-    """Return the corners (4, 3) of the part of a plane below, beside or above the robot; none (0, 3) where it is far."""
-    middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2.0
-    reach = 0.5 * float(np.ptp(cloud, axis=0).max())
+def _across(axis: Array) -> Array:
+    """Return the unit vector (3,) of the frame that is most perpendicular to an axis."""
+    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
+
+
+def _square(plane: Plane, middle: Array, reach: float) -> Array:
+    """Return the corners (4, 3) of the part of a plane next to the robot; none (0, 3) where it is far."""
     height = float(middle @ plane.normal) - plane.offset
     if abs(height) > 2.0 * reach:
         return np.zeros((0, 3))
     foot = middle - height * plane.normal
-    other = np.eye(3)[int(np.argmin(np.abs(plane.normal)))]
-    first = np.cross(plane.normal, other)
+    first = np.cross(plane.normal, _across(plane.normal))
     first /= np.linalg.norm(first)
     second = np.cross(plane.normal, first)
     reach *= 0.65  # seen over its corner, the square is wider than its edges
@@ -449,16 +457,16 @@ def _surroundings(axes: Axes, scene: Scene, corners: list[Array]) -> None:
         for i in range(8):
             for k in range(i):
                 if (i ^ k) in (1, 2, 4):
-                    axes.plot(*shown[[i, k], :2].T, style, color=MUTED, linewidth=0.8, zorder=1.6)
+                    axes.plot(*shown[[i, k], :2].T, style, color=MUTED, linewidth=1.0, zorder=1.6)
 
 
 def _axes_of_base(axes: Axes, corner: Array, length: float) -> None:
     """Draw the directions of the base frame's axes in a corner."""
-    at = corner + 1.3 * length
-    for name, tip in zip("xyz", length * _seen(np.eye(3))[:, :2], strict=True):
-        axes.annotate("", at + tip, at, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "mutation_scale": 6,
-                                                    "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-        axes.text(*(at + 1.3 * tip), name, fontsize=7.5, color=INK, ha="center", va="center")
+    x, y = (corner + 1.3 * length).tolist()
+    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
+    for name, (right, up) in zip("xyz", (length * _seen(np.eye(3))[:, :2]).tolist(), strict=True):
+        axes.annotate("", (x + right, y + up), (x, y), arrowprops=look)
+        axes.text(x + 1.3 * right, y + 1.3 * up, name, fontsize=7.5, color=INK, ha="center", va="center")
 
 
 def _scale(axes: Axes, corner: Array, longest: float) -> None:

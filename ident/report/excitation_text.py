@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -103,28 +103,28 @@ def worth_sentences(worth: Worth) -> list[str]:
             f"Of {total} base parameters the motion determines {found.count('well')} to 10 % of their CAD values or "
             f"better, and {found.count('roughly')} to better than the values themselves."
         )
-        named = [name for name, p in zip(worth.base.names, found, strict=True) if p == "weakly"]
-        if named:
+        weak = [name for name, p in zip(worth.base.names, found, strict=True) if p == "weakly"]
+        if weak:
             told.append(
-                f"{len(named)} weakly, with errors larger than their CAD values: {_some(named)}. Larger or longer "
-                "motion, more periods, less noise or a payload would help, where the limits allow it."
+                f"Weakly determined, with an error above the CAD value: {_some('base', weak)}. Larger or longer "
+                "motion, more periods or less noise would help, where the limits allow it."
             )
         if "shown" in found:
-            told.append(f"{found.count('shown')} have a CAD value of zero, with which no error can be compared.")
+            told.append(f"With a CAD value of zero, which no error can be compared with: {found.count('shown')}.")
     if worth.hidden:
         told.append(
-            f"{len(worth.hidden)} stay hidden in this motion, though another could show them (limits that keep joints "
-            f"from moving enough, or too few harmonics): {_some(worth.hidden)}."
+            "Hidden in this motion, though another could show them (limits keep joints from moving enough, or there "
+            f"are too few harmonics): {_some('base', worth.hidden)}."
         )
     if worth.structural:
         told.append(
-            f"No motion ever shows {len(worth.structural)} standard parameters, because no torque of this robot depends "
-            f"on them: {_some(worth.structural)}."
+            "Never shown, whatever the motion, because no torque of this robot depends on them: "
+            f"{_some('standard', worth.structural)}."
         )
     if worth.combined:
         told.append(
-            f"{len(worth.combined)} standard parameters show only in combinations with others, because of how the "
-            "joints are arranged; the column 'combination' of the table has them."
+            "Shown only in combinations with others, whatever the motion, because of how the joints are arranged (the "
+            f"column 'combination' of the table has them): {_some('standard', worth.combined)}."
         )
     told.append(
         "Predicted errors hold for torque noise that is independent from sample to sample, and for a model that is "
@@ -133,10 +133,11 @@ def worth_sentences(worth: Worth) -> list[str]:
     return told
 
 
-def _some(names: Iterable[str]) -> str:
-    names = list(names)
+def _some(kind: str, names: Sequence[str]) -> str:
+    """Return how many parameters of a kind there are, and the names of the first."""
     more = f" and {len(names) - _LONGEST} more" if len(names) > _LONGEST else ""
-    return ", ".join(names[:_LONGEST]) + more
+    noun = f"{kind} parameter{'s' if len(names) > 1 else ''}"
+    return f"{len(names)} {noun}, {', '.join(names[:_LONGEST])}{more}"
 
 
 def _kind(g: Guarantee) -> int:

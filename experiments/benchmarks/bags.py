@@ -72,7 +72,7 @@ def read(how: str, path: Path) -> None:
     from ident.logs.info import log_info
     from ident.robot.dh import MDHJoint, from_mdh
 
-    before, start = peak(), time.perf_counter()
+    before, start, cpu = peak(), time.perf_counter(), time.process_time()
     if how == "raw messages by rosbags":
         reader = rosbags.rosbag1.Reader if path.suffix == ".bag" else rosbags.rosbag2.Reader
         with reader(path) as bag:
@@ -83,19 +83,23 @@ def read(how: str, path: Path) -> None:
         robot = from_mdh("arm", [MDHJoint() for _ in range(7)])
         manifest = read_manifest(path.parent / "dataset.toml")
         messages = sum(len(log.t) for log in iter_logs(manifest, "run", robot, rows=20_000))
-    seconds = time.perf_counter() - start
-    print(f"{how:>24}: {messages / seconds:>9,.0f} messages/s, {peak():.0f} MB ({peak() - before:.0f} above imports)")
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    rates = f"{messages / seconds:>9,.0f} messages/s ({messages / cpu:>9,.0f} per s of CPU)"
+    print(f"{how:>24}: {rates}, {peak():.0f} MB ({peak() - before:.0f} above imports)")
 
 
 def main() -> None:
     if len(sys.argv) > 1:
-        read(sys.argv[1], Path(sys.argv[2]))
+        how, path = sys.argv[1], Path(sys.argv[2])
+        write(path.parent, how.split()[1], int(how.split()[2])) if how.startswith("write") else read(how, path)
         return
     for kind in KINDS:
         for messages in (100_000, 1_000_000):
             with tempfile.TemporaryDirectory() as folder:
-                path = write(Path(folder), kind, messages)
+                path = Path(folder) / ("run.bag" if kind == "bag" else "run")
                 print(f"{kind}, {messages:,} messages", flush=True)
+                # in a process of its own: a child's peak begins at its parent's memory
+                subprocess.run([sys.executable, __file__, f"write {kind} {messages}", str(path)], check=True)
                 for how in ("raw messages by rosbags", "ident logs info", "iter_logs"):
                     subprocess.run([sys.executable, __file__, how, str(path)], check=True)
 

@@ -17,7 +17,7 @@ import numpy as np
 from ident.errors import LogError
 from ident.files import write_whole
 from ident.logs.info import LogInfo, Tell, log_info
-from ident.logs.recorded import Part, Recorded, joint_units, parts
+from ident.logs.recorded import Part, joint_units, parts
 from ident.logs.tables import plural
 from ident.robot import Robot
 
@@ -210,6 +210,3 @@ def _joined(held: list[Part]) -> Part:
         np.concatenate([p.clock for p in held]),
         {label: np.concatenate([p.values[label] for p in held]) for label in held[0].values},
     )
-
-
-__all__ = ["Converted", "Recorded", "convert", "stanza"]

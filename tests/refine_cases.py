@@ -74,7 +74,9 @@ def wrong(rng: np.random.Generator, inertials: Array, least: float, most: float)
             away = rng.normal(size=3)
             scale = np.diag(np.sqrt(1.0 + share[2:]))
             moved = from_com(
-                mass * (1 + share[0]), c + share[1] * np.linalg.norm(c) * away / np.linalg.norm(away), scale @ inertia @ scale
+                mass * (1 + share[0]),
+                c + share[1] * np.linalg.norm(c) * away / np.linalg.norm(away),
+                scale @ inertia @ scale,
             )
             if consistency(moved).consistent:
                 found.append(moved)
@@ -98,7 +100,7 @@ ARM5_NOISE = np.array([0.005, 0.01, 0.006, 0.0012, 0.0008])
 
 
 def arm5(seed: int, *, segments: int = 20, samples: int = 2000) -> Case:
-    """Return the five-joint arm in a log of 20 s inside its limits; CAD's numbers 5 to 20 % off, joint terms unknown."""
+    """Return the five-joint arm in a log of 20 s inside its limits; CAD 5 to 20 % off, joint terms unknown."""
     rng = np.random.default_rng(seed)
     robot = read_robot(ROOT / "datasets" / "arm5" / "robot.toml")
     truth = tomllib.loads((ROOT / "datasets" / "arm5" / "truth.toml").read_text(encoding="utf-8"))

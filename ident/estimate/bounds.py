@@ -93,7 +93,7 @@ class Bounds:
         p = len(model.names)
         equal: list[tuple[Array, float, Array, str]] = []  # row, side, unit, label
         most: list[tuple[Array, float, Array, str]] = []
-        unit, nothing = np.eye(p), np.zeros(p)
+        unit = np.eye(p)
         place = {link: 10 * i for i, link in enumerate(model.robot.links)}
         mass = {link: unit[at] for link, at in place.items()}
 
@@ -137,15 +137,14 @@ class Bounds:
         for link, box in self.box.items():
             shapes.setdefault(link, []).extend(box_rows(box))
         for link, parts in shapes.items():
-            for part in parts:
-                row = nothing.copy()
-                row[place[link] : place[link] + 10] = -part
-                most.append((row, 0.0, mass[link], f"{link}: mass at the surface of its shape"))
+            at = unit[place[link] : place[link] + 10]
+            label = f"{link}: mass at the surface of its shape"
+            most += [(-part @ at, 0.0, mass[link], label) for part in parts]
         found = [f for f in equal + most if np.isfinite(f[1]) and np.isfinite(f[0]).all()]
         return Rows(
-            np.array([row for row, *_ in found]).reshape(-1, p),
-            np.array([side for _, side, *_ in found], dtype=np.float64),
-            np.array([size for *_, size, _ in found]).reshape(-1, p),
-            tuple(label for *_, label in found),
+            np.array([f[0] for f in found]).reshape(-1, p),
+            np.array([f[1] for f in found], dtype=np.float64),
+            np.array([f[2] for f in found]).reshape(-1, p),
+            tuple(f[3] for f in found),
             len(equal),
         )

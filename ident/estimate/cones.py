@@ -93,7 +93,9 @@ class ConeProgram:
             lower = upper = -np.inf
         elif status == "failed":
             upper = np.nan
-            lower = lower if found.r_dual < FEASIBLE else np.nan  # what is dual feasible bounds the minimum, done or not
+            lower = (
+                lower if found.r_dual < FEASIBLE else np.nan
+            )  # what is dual feasible bounds the minimum, done or not
         elif status == "infeasible":
             lower = upper = np.nan
         return Optimum(np.array(found.x), lower, upper, status)
@@ -153,8 +155,8 @@ def _triangle() -> Array:
     """Return S (10, 10): from the upper entries of Q, row by row, to the solver's: column by column, sqrt(2) off it."""
     entries = [(i, j) for i in range(4) for j in range(i, 4)]
     S = np.zeros((10, 10))
-    for row, (j, i) in enumerate((j, i) for i in range(4) for j in range(i + 1)):
-        S[row, entries.index((j, i))] = 1.0 if i == j else np.sqrt(2.0)
+    for row, (i, j) in enumerate((i, j) for j in range(4) for i in range(j + 1)):
+        S[row, entries.index((i, j))] = 1.0 if i == j else np.sqrt(2.0)
     return S
 
 

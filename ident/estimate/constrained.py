@@ -66,6 +66,7 @@ def closest_to_prior(
 ) -> Estimate:
     """Return the point closest to the prior among those of least weighted residual (within 1e-6 of its square).
 
+    That is the fit at the largest weight, by decades, which costs no more than that.
     Arguments and errors as in `constrained`.
     """
     sigma = noise(regression, sigma)

@@ -39,10 +39,11 @@ NumberVerdict = Literal[
 DETERMINED = 0.25
 # A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
 _SHARE = 0.1
-#: Bodies are looked at up to so many times the prior's, in mass and in moments per mass; a number still growing there
-#: counts as unbounded.
+#: Bodies are looked at up to so many times the prior's, in mass and in moments per mass; a number that still grows
+#: there, by a share of its size over the last decade, counts as unbounded.
 REACH = 1e4
 _END = 1e-3
+_SETTLED = 1e-2
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def intervals(
     if status not in ("optimal", "inaccurate"):
         raise EstimationError(f"no links that can exist keep the bounds ({status}). Loosen the bounds.")
     squared = region.radius**2 + distance**2
-    found = _extremes(model, coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))])
+    found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))])
     anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre)
     numbers = tuple(
         Allowed(name, *limits, by_any_motion=any_)
@@ -152,7 +153,7 @@ def natural(inertials: Array) -> tuple[Array, Array]:
     values = np.array(inertials, dtype=np.float64)
     m = values[:, :1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values[:, 1:4] = np.where(m > 0, values[:, 1:4] / m, 0.0)
+        values[:, 1:4] = np.where(m == 0, 0.0, values[:, 1:4] / m)
         J = np.sqrt(np.abs(np.diagonal(pseudo_inertia(inertials), axis1=1, axis2=2)))
         largest = np.zeros_like(values)
         largest[:, 1:4] = np.where(m > 0, J[:, :3] / np.sqrt(m), 0.0)
@@ -167,39 +168,60 @@ def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
     return R, Q.T @ centre
 
 
-def _extremes(model: Model, coordinates: Coordinates, blocks: list[Block]) -> list[tuple[float, float]]:
-    """Return the least and greatest value of each number over the blocks' cones, outwards by the solver's gap."""
-    p = len(model.names)
-    to_theta = np.column_stack([coordinates.T, np.zeros(p)])
-    one = np.eye(p + 1)[p]
-    masses = to_theta[: 10 * model.robot.n : 10] / coordinates.prior.inertials[:, :1]
-    traces = np.zeros((model.robot.n, p + 1))  # tr(J0^-1 J_i) / 4, of a body like the prior's 1
-    for i in range(model.robot.n):
-        traces[i, 10 * i : 10 * i + 10] = coordinates.trace[10 * i : 10 * i + 10] / 4.0
-    ends = np.concatenate([one - traces / REACH, masses - traces / REACH])
-    within = Block(ends, np.zeros(len(ends)), "nonnegative")
-    plain = ConeProgram([*blocks, within, fixed(one, 1.0)])
+class _Reach:
+    """The programs of all numbers over bodies up to so many times the prior's, in mass and in moments per mass."""
 
-    def least(program: ConeProgram, row: Array, reach: Array) -> float:
+    def __init__(self, coordinates: Coordinates, blocks: list[Block], reach: float):
+        n, p = len(coordinates.prior.inertials), len(coordinates.T)
+        self._theta = np.column_stack([coordinates.T, np.zeros(p)])
+        self._prior = coordinates.prior.inertials
+        one = np.eye(p + 1)[p]
+        masses = self._theta[: 10 * n : 10] / self._prior[:, :1]
+        traces = np.zeros((n, p + 1))  # tr(J0^-1 J_i) / 4: 1 for the prior's body
+        for i in range(n):
+            traces[i, 10 * i : 10 * i + 10] = coordinates.trace[10 * i : 10 * i + 10] / 4.0
+        ends = np.concatenate([one - traces / reach, masses - traces / reach])
+        light = masses - one / reach
+        within = [*blocks, Block(ends, np.zeros(len(ends)), "nonnegative")]
+        self._plain = ConeProgram([*within, fixed(one, 1.0)]), ends
+        # the link's mass is the prior's: then h is that mass times the centre
+        self._per_mass = [
+            (
+                ConeProgram([*within, Block(light[i][None], np.zeros(1), "nonnegative"), fixed(masses[i], 1.0)]),
+                np.vstack([ends, light[i]]),
+            )
+            for i in range(n)
+        ]
+
+    def least(self, i: int, k: int, sign: float) -> tuple[float, bool]:
+        """Return the least value of sign times number k of link i, and whether a body there is at the reach's end."""
+        row = sign * self._theta[10 * i + k]
+        (program, ends), unit = self._plain, 1.0
+        if COLUMNS[k] in COLUMNS[1:4]:
+            (program, ends), unit = self._per_mass[i], self._prior[i, 0]
         size = float(np.linalg.norm(row))
         found = program.minimise(row / size)
-        if np.isfinite(found.lower) and (reach @ found.v < _END * np.abs(reach) @ np.abs(found.v)).any():
-            return -np.inf
-        return found.lower * size
+        at_end = bool((ends @ found.v < _END * np.abs(ends) @ np.abs(found.v)).any())
+        return found.lower * size / unit, at_end and bool(np.isfinite(found.lower))
+
+
+def _extremes(coordinates: Coordinates, blocks: list[Block]) -> list[tuple[float, float]]:
+    """Return the least and greatest value of each number over the blocks' cones, outwards by the solver's gap."""
+    far, near = (_Reach(coordinates, blocks, reach) for reach in (REACH, 0.1 * REACH))
+    sizes = natural(coordinates.prior.inertials)[1]
+
+    def least(i: int, k: int, sign: float) -> float:
+        value, at_end = far.least(i, k, sign)
+        if not at_end:
+            return value
+        growth = abs(value - near.least(i, k, sign)[0])  # what is left of it beyond the reach is a ninth of that
+        return value - growth if growth < _SETTLED * sizes[i, k] else -np.inf
 
     found: list[tuple[float, float]] = []
-    for i, body in enumerate(coordinates.prior.inertials):
-        # the link's mass is the prior's: then h is that mass times the centre
-        light = masses[i] - one / REACH
-        per_mass = ConeProgram([*blocks, within, Block(light[None], np.zeros(1), "nonnegative"), fixed(masses[i], 1.0)])
+    for i in range(len(sizes)):
         for k, part in enumerate(COLUMNS):
-            row = to_theta[10 * i + k]
-            if part in COLUMNS[1:4]:
-                limits = (least(per_mass, side * row / body[0], np.vstack([ends, light])) for side in (1.0, -1.0))
-            else:
-                limits = (least(plain, side * row, ends) for side in (1.0, -1.0))
-            lower, negative = limits
-            found.append((max(0.0, lower) if part in ("m", "Ixx", "Iyy", "Izz") else lower, -negative))
+            lower, upper = least(i, k, 1.0), -least(i, k, -1.0)
+            found.append((max(0.0, lower) if part in ("m", "Ixx", "Iyy", "Izz") else lower, upper))
     return found
 
 
@@ -227,4 +249,4 @@ def _by_any_motion(
         start = least_norm(np.eye(len(start)), start, blocks)[0]
     _, s, vt = np.linalg.svd(K @ coordinates.T, full_matrices=False)
     shown = vt[s > 1e-9 * s[0]]
-    return _extremes(model, coordinates, [*blocks, ball(shown, shown @ start, 0.0)])
+    return _extremes(coordinates, [*blocks, ball(shown, shown @ start, 0.0)])

@@ -44,7 +44,7 @@ class ConstantPullback:
 
 @dataclass(frozen=True)
 class Euclidean:
-    """Plain differences of the ten numbers in SI, as regularised least squares has them; depends on units and frames."""
+    """Plain differences of the ten numbers in SI, as in regularised least squares; units and frames matter."""
 
     def root(self, prior: Prior) -> Array:
         """Return its root (10 n, 10 n)."""
@@ -56,29 +56,36 @@ class Tolerances:
     """How far CAD's numbers may be off, as standard deviations: the metric counts differences in these.
 
     mass: share of the mass; centre [m], along each axis; tensor: share of sqrt(I_aa I_bb), of the entry I_ab about
-    the centre of mass. joint: share of each joint term that the prior states. Raises ModelError unless all are positive.
+    the centre of mass; each one number for all links, or one for each. joint: share of each joint term that the prior
+    states. Raises ModelError unless all are positive.
     """
 
-    mass: float = 0.02
-    centre: float = 1e-3
-    tensor: float = 0.05
+    mass: float | tuple[float, ...] = 0.02
+    centre: float | tuple[float, ...] = 1e-3
+    tensor: float | tuple[float, ...] = 0.05
     joint: float = 0.3
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not 0.0 < value < np.inf:
-                raise ModelError(f"the tolerance of the {name} must be positive, got {value:g}")
+            for x in np.atleast_1d(value):
+                if not 0.0 < x < np.inf:
+                    raise ModelError(f"the tolerance of the {name} must be positive, got {x:g}")
 
     def root(self, prior: Prior) -> Array:
-        """Return its root (10 n, 10 n), linear in theta at the prior."""
-        return _diagonal([self._of(body) for body in prior.inertials])
+        """Return its root (10 n, 10 n), linear in theta at the prior. Raises ModelError for too many or few of them."""
+        n = len(prior.inertials)
+        for name, value in vars(self).items():
+            if np.ndim(value) and np.shape(value) != (n,):
+                raise ModelError(f"the tolerances of the {name} are {np.size(value)}, wanted one or {n}, one per link")
+        each = (np.broadcast_to(value, n) for value in (self.mass, self.centre, self.tensor))
+        return _diagonal([_tolerance_root(*of) for of in zip(prior.inertials, *each, strict=True)])
 
-    def _of(self, body: Array) -> Array:
-        m, c, inertia = to_com(body)
-        d = np.sqrt(np.diag(inertia))
-        sizes = self.tensor * np.outer(d, d)[np.triu_indices(3)]
-        deviations = np.concatenate([[self.mass * m], [self.centre] * 3, sizes])
-        return np.asarray(np.linalg.inv(natural_jacobian(m, c) * deviations))
+
+def _tolerance_root(body: Array, mass: float, centre: float, tensor: float) -> Array:
+    m, c, inertia = to_com(body)
+    d = np.sqrt(np.diag(inertia))
+    deviations = np.concatenate([[mass * m], [centre] * 3, tensor * np.outer(d, d)[np.triu_indices(3)]])
+    return np.asarray(np.linalg.inv(natural_jacobian(m, c) * deviations))
 
 
 def natural_jacobian(mass: float, centre: Array) -> Array:

@@ -1,10 +1,10 @@
 """CAD refined: the links that can exist, agree with the logs and are closest to a CAD table.
 
-    closest               trade-off                                          function
-    log-det divergence    least residual first, then closest                 refine_entropic
-    a constant metric     least residual first, then closest                 refine_constant
-    CAD's tolerances      residual and differences by their own variances    refine_weighted
-    log-det divergence    the weight that predicts left-out recordings best  refine_cross_validated
+closest               trade-off                                          function
+log-det divergence    least residual first, then closest                 refine_entropic
+a constant metric     least residual first, then closest                 refine_constant
+CAD's tolerances      residual and differences by their own variances    refine_weighted
+log-det divergence    the weight that predicts left-out recordings best  refine_cross_validated
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def refine_entropic(
     numbers as written could not exist (Lee, Wensing, Park, T-RO 2020).
     """
     estimate = closest_to_prior(model, regression, prior, bounds=bounds, sigma=sigma)
-    return _refined(model, regression, prior, estimate, ConstantPullback(), first=True)
+    return _refined(model, regression, prior, estimate, ConstantPullback(), None)
 
 
 def refine_cross_validated(
@@ -87,7 +87,10 @@ def refine_cross_validated(
 ) -> Refined:
     """Return the links at the weight of the divergence that predicts left-out recordings best (`cross_validated`)."""
     estimate = cross_validated(model, regression, prior, weights=weights, bounds=bounds, sigma=sigma)
-    return _refined(model, regression, prior, estimate, ConstantPullback(), first=False)
+    assert estimate.weight is not None
+    # mean squared residual + weight * divergence, which is half the squared metric
+    relative = 2.0 / (estimate.weight * samples(regression))
+    return _refined(model, regression, prior, estimate, ConstantPullback(), relative)
 
 
 def refine_constant(
@@ -112,7 +115,7 @@ def refine_constant(
     root, origin = setting.metric_rows(metric)
     x, _, status = least_norm(root, origin, [*setting.blocks, within])
     estimate = setting.finish(x, status)
-    return _refined(model, regression, prior, estimate, metric, first=True)
+    return _refined(model, regression, prior, estimate, metric, None)
 
 
 def refine_weighted(
@@ -138,7 +141,7 @@ def refine_weighted(
     )
     x, _, status = least_norm(rows, centre, setting.blocks)
     estimate = setting.finish(x, status, weight=1.0)
-    return _refined(model, regression, prior, estimate, tolerances, first=False)
+    return _refined(model, regression, prior, estimate, tolerances, 1.0 / setting.region.inflation)
 
 
 class _Setting:
@@ -185,42 +188,36 @@ def joined(model: Model, prior: Prior, metric: Metric) -> tuple[Array, Array]:
 
 
 def _refined(
-    model: Model, regression: Regression, prior: Prior, estimate: Estimate, metric: Metric, *, first: bool
+    model: Model, regression: Regression, prior: Prior, estimate: Estimate, metric: Metric, weight: float | None
 ) -> Refined:
+    """Return the result with its shares; weight: of the squared residual against the squared metric, None: first."""
     assert estimate.inertials is not None
     region = confidence_region(regression, estimate.sigma)
     root, _ = joined(model, prior, metric)
-    open_terms = np.flatnonzero(~root.any(axis=0))  # joint terms that CAD says nothing of: any value, for the prior
     data = region.W @ regression.base.K
-    if first:
-        weight = 1.0
+    stated = np.flatnonzero(root.any(axis=0))
+    u, s, _ = np.linalg.svd(data[:, ~root.any(axis=0)], full_matrices=False)
+    taken = u[:, s > 1e-9 * s.max(initial=0.0)]  # by joint terms that CAD says nothing of
+    data = (data - taken @ (taken.T @ data))[:, stated]
+    upper = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
+    slopes = _slopes(prior, len(stated))
+    if weight is None:
+        shares = data_share_first(data, upper, slopes)
     else:
-        weight = 1.0 if isinstance(metric, Tolerances) else float(estimate.weight or 0.0) * samples(regression)
-        data = data / np.sqrt(region.inflation)
-    if len(open_terms):
-        Q, _ = np.linalg.qr(data[:, open_terms])
-        data = data - Q @ (Q.T @ data)  # what the logs say whatever these are
-    keep = np.flatnonzero(root.any(axis=0))
-    # divergence d^2 / 2 against residual^2: H_d = 2 R'R, H_p = weight * root' root
-    half = 1.0 if isinstance(metric, Tolerances) else np.sqrt(0.5)
-    upper = np.linalg.qr(half * np.sqrt(weight) * root[:, keep], mode="r")
-    shares = (data_share_first if first else data_share)(data[:, keep], upper, _directions(prior, keep))
+        shares = data_share(np.sqrt(weight) * data, upper, slopes)
     cad, refined = natural(prior.inertials)[0].ravel(), natural(estimate.inertials)[0].ravel()
     numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
     excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
     return Refined(estimate, tuple(RefinedNumber(*number) for number in numbers), excess)
 
 
-def _directions(prior: Prior, keep: Array) -> Array:
-    """Return rows (10 n, len(keep)): the slopes of m, c = h / m and I about the origin in theta, at the prior."""
-    n = len(prior.inertials)
-    out = np.zeros((10 * n, 10 * n))
+def _slopes(prior: Prior, columns: int) -> Array:
+    """Return the slopes (10 n, columns) of m, c = h / m and I about the origin in theta, links first, at the prior."""
+    out = np.zeros((prior.inertials.size, columns))
     for i, body in enumerate(prior.inertials):
         m, c, _ = to_com(body)
         slope = np.eye(10)
         slope[1:4, 1:4] /= m
         slope[1:4, 0] = -c / m
         out[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = slope
-    wide = np.zeros((10 * n, int(keep.max()) + 1))
-    wide[:, : 10 * n] = out
-    return wide[:, keep]
+    return out

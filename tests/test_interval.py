@@ -1,0 +1,200 @@
+"""Intervals of CAD numbers: they hold the truth, are as narrow as closed forms say, and the verdicts follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from refine_cases import Case, small_arm
+from synthetic import recording
+
+from ident.errors import EstimationError
+from ident.estimate import Allowed, Bounds, Intervals, Prior, confidence_region, intervals, verdicts
+from ident.estimate.interval import natural
+from ident.estimate.least_squares import joint_noise
+from ident.model import Model, Viscous
+from ident.regression import compress
+from ident.robot.urdf import parse_urdf
+from ident.spatial.inertia import from_com, pseudo_inertia
+
+SLIDER = """<robot name="slider"><link name="base"/><link name="cart"/>
+<joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="9" velocity="9"/></joint></robot>"""
+PENDULUM = """<robot name="pendulum"><link name="base"/><link name="bob"/>
+<joint name="swing" type="revolute"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="9" velocity="9"/></joint></robot>"""
+
+
+def numbers(case: Case) -> np.ndarray:
+    return natural(case.theta[: case.model.n_rigid].reshape(-1, 10))[0].ravel()
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.95])
+def test_every_interval_holds_the_truth(rho):
+    """Three arms each; the benchmark has two hundred."""
+    narrow = 0
+    for seed in range(3):
+        case = small_arm(100 + seed, rho=rho)
+        found = intervals(case.model, case.regression, case.prior)
+        assert found.kind == "cluster-by-segment"
+        for a, x in zip(found.numbers, numbers(case), strict=True):
+            assert a.lower <= x <= a.upper, a
+            narrow += np.isfinite(a.upper - a.lower)
+    assert narrow > 20
+
+
+def test_the_region_is_honest_where_the_classical_one_is_not():
+    """|W (phi - phi_hat)| / radius under noise with a correlation of 0.95, by segments and without."""
+    outside = {1: 0, 12: 0}
+    for segments in outside:
+        for seed in range(25):
+            case = small_arm(seed, segments=segments, samples=480)
+            region = confidence_region(case.regression, joint_noise(case.regression))
+            off = region.W @ (case.regression.base.K @ case.theta - region.centre)
+            outside[segments] += bool(np.linalg.norm(off) > region.radius)
+            assert region.kind == ("classical" if segments == 1 else "cluster-by-segment")
+    assert outside[1] > 20
+    assert outside[12] == 0
+
+
+def test_the_classical_region_is_the_textbook_one():
+    from scipy.stats import f
+
+    case = small_arm(5, rho=0.0, segments=1)
+    sigma = joint_noise(case.regression)
+    region = confidence_region(case.regression, sigma, 0.9)
+    b, N = len(case.regression.base.names), case.regression.rows.sum()
+    s2 = np.sum(case.regression.squared_residuals(region.centre) / sigma**2) / (N - b)
+    assert region.radius**2 == pytest.approx(s2 * b * f.ppf(0.9, b, N - b), rel=1e-9)
+    assert region.residual == pytest.approx(s2 * (N - b), rel=1e-9)
+    assert region.inflation == pytest.approx(s2, rel=1e-9)
+
+
+def one_link(text: str, body: np.ndarray, seed: int = 0) -> Case:
+    model = Model(parse_urdf(text.encode()), (Viscous(),))
+    theta = np.append(body, 0.3)
+    motion = recording(np.random.default_rng(seed), model, theta, samples=600, noise=0.01, segments=10)
+    return Case(model, compress(model, motion), Prior(1.1 * body[None], "cad"), theta)
+
+
+def test_a_cart_shows_its_mass_and_nothing_else():
+    """The mass's interval is the ellipsoid's own, everything else is open whatever the motion."""
+    body = from_com(2.0, [0.1, 0.05, -0.2], np.diag([0.02, 0.03, 0.025]))
+    case = one_link(SLIDER, body)
+    found = intervals(case.model, case.regression, case.prior)
+    by_name = {a.name: a for a in found.numbers}
+    region = confidence_region(case.regression, joint_noise(case.regression))
+    k = case.regression.base.names.index("cart.m")
+    half = region.radius * np.sqrt(np.linalg.inv(region.W.T @ region.W)[k, k])
+    assert by_name["cart.m"].lower == pytest.approx(region.centre[k] - half, rel=1e-5)
+    assert by_name["cart.m"].upper == pytest.approx(region.centre[k] + half, rel=1e-5)
+    said = verdicts(found, body[None])
+    assert said.pop("cart.m") == "confirmed"
+    assert set(said.values()) == {"not determined by any motion"}
+    assert all(not np.isfinite(by_name[f"cart.c{x}"].upper) for x in "xyz")
+    heavy = verdicts(found, 1.2 * body[None])
+    assert heavy["cart.m"] == "contradicted"
+    assert verdicts(found, 1.2 * body[None], {"cart.m": 0.5})["cart.m"] == "confirmed"
+
+
+def test_a_pendulum_bounds_its_mass_by_its_inertia():
+    """I_yy, hx, hz known and J >= 0: (hx^2 + hz^2) / I_yy <= m, and no upper limit; cx between 0 and I_yy / hx ..."""
+    body = from_com(2.0, [0.3, 0.05, -0.2], np.diag([0.02, 0.03, 0.025]))
+    case = one_link(PENDULUM, body)
+    found = {a.name: a for a in intervals(case.model, case.regression, case.prior).numbers}
+    region = confidence_region(case.regression, joint_noise(case.regression))
+    phi = dict(zip(case.regression.base.names, case.regression.base.K @ case.theta, strict=True))
+    hx, hz, inertia = phi["bob.hx"], phi["bob.hz"], phi["bob.Iyy"]
+    prior = 1.1 * body
+    lowest = (prior[1] ** 2 + prior[3] ** 2) / prior[7]
+    assert found["bob.m"].by_any_motion[0] == pytest.approx(lowest, rel=1e-4)
+    assert found["bob.m"].by_any_motion[1] == np.inf
+    # least mass: the least of (hx^2 + hz^2) / I_yy on the ellipsoid, here on its surface by brute force
+    order = [case.regression.base.names.index(n) for n in ("bob.hx", "bob.hz", "bob.Iyy")]
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=(400_000, len(region.centre)))
+    points = region.centre + region.radius * np.linalg.solve(region.W, (u / np.linalg.norm(u, axis=1)[:, None]).T).T
+    x, z, i = points[:, order].T
+    assert found["bob.m"].lower == pytest.approx(np.min((x**2 + z**2) / i), rel=1e-3)
+    assert found["bob.m"].lower < (hx**2 + hz**2) / inertia
+    assert found["bob.cx"].lower == pytest.approx(0.0, abs=1e-2)  # a heavy bob close to the axis
+    ratio = x / ((x**2 + z**2) / i)
+    assert found["bob.cx"].upper == pytest.approx(np.max(ratio), rel=1e-3)
+
+
+def test_bounds_narrow_and_are_kept():
+    case = small_arm(3)
+    link = case.model.robot.links[0]
+    body = case.theta[:10]
+    m, c = body[0], body[1:4] / body[0]
+    free = intervals(case.model, case.regression, case.prior)
+    box = tuple((float(x) - 0.02, float(x) + 0.03) for x in c)
+    bounds = Bounds(mass={link: (0.9 * m, 1.2 * m)}, com={link: box})
+    kept = intervals(case.model, case.regression, case.prior, bounds=bounds)
+    for before, after, x in zip(free.numbers, kept.numbers, numbers(case), strict=True):
+        size = abs(x) + 1e-6
+        assert after.lower >= before.lower - 1e-4 * size
+        assert after.upper <= before.upper + 1e-4 * size
+        assert after.lower <= x <= after.upper
+    by_name = {a.name: a for a in kept.numbers}
+    assert 0.9 * m * (1 - 1e-6) <= by_name[f"{link}.m"].lower
+    assert by_name[f"{link}.m"].upper <= 1.2 * m * (1 + 1e-6)
+    for k, axis in enumerate("xyz"):
+        assert box[k][0] - 1e-5 <= by_name[f"{link}.c{axis}"].lower
+        assert by_name[f"{link}.c{axis}"].upper <= box[k][1] + 1e-5
+    pinned = intervals(case.model, case.regression, case.prior, bounds=Bounds(pinned={f"{link}.m": m}))
+    at = {a.name: a for a in pinned.numbers}[f"{link}.m"]
+    assert at.lower == pytest.approx(m, rel=1e-5)
+    assert at.upper == pytest.approx(m, rel=1e-5)
+    with pytest.raises(EstimationError, match="bounds"):
+        intervals(case.model, case.regression, case.prior, bounds=Bounds(mass={link: (1, 2)}, total_mass=(0.1, 0.5)))
+
+
+def test_other_units_and_another_prior_change_nothing():
+    """The prior only sets units: half or twice its bodies give the same intervals."""
+    case = small_arm(2)
+    one = intervals(case.model, case.regression, case.prior)
+    for factor in (0.5, 2.0):
+        other = intervals(case.model, case.regression, Prior(factor * case.prior.inertials, "cad"))
+        for a, b in zip(one.numbers, other.numbers, strict=True):
+            for x, y in ((a.lower, b.lower), (a.upper, b.upper)):
+                if np.isfinite(x) and np.isfinite(y):
+                    width = a.upper - a.lower if np.isfinite(a.upper - a.lower) else abs(x)
+                    assert abs(x - y) <= 2e-3 * width + 1e-6
+                else:
+                    assert np.isinf(x) or abs(x) > 100 or np.isinf(y)
+
+
+def test_a_tighter_level_is_a_wider_interval():
+    case = small_arm(1)
+    low = intervals(case.model, case.regression, case.prior, level=0.5)
+    high = intervals(case.model, case.regression, case.prior, level=0.999)
+    wider = 0
+    for a, b in zip(low.numbers, high.numbers, strict=True):
+        slack = 1e-4 * (1.0 + max(abs(x) for x in (a.lower, a.upper, 0.0) if np.isfinite(x)))
+        assert b.lower <= a.lower + slack
+        assert b.upper >= a.upper - slack
+        wider += b.upper > a.upper
+    assert wider > 5
+
+
+def test_verdicts_word_by_word():
+    body = from_com(2.0, [0.1, 0.0, 0.0], np.diag([0.02, 0.03, 0.025]))
+    table, size = natural(body[None])
+    assert table[0, 1] == pytest.approx(0.1)
+    assert size[0, 2] == pytest.approx(0.1 * np.sqrt(pseudo_inertia(body)[1, 1] / 2.0))
+    names = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
+    def said(lower, upper, any_=(0.0, np.inf)):
+        wide = (-np.inf, np.inf)
+        rest = tuple(Allowed(f"a.{n}", *wide, wide) for n in names[1:])
+        found = Intervals((Allowed("a.m", lower, upper, any_), *rest), 0.997, "classical", 0.0)
+        return verdicts(found, body[None])["a.m"]
+
+    assert said(1.9, 2.1) == "confirmed"
+    assert said(2.1, 2.2) == "contradicted"
+    assert said(2.1, np.inf) == "contradicted"
+    assert said(0.1, 4.0) == "not determined by any motion"
+    assert said(0.1, 4.0, (1.9, 2.1)) == "not determined by this motion"
+    assert said(np.nan, 4.0) == "not computed"
+    nothing = Intervals(tuple(Allowed(f"a.{n}", 0, 1, (0, 1)) for n in names), 0.997, "classical", 0.0)
+    assert verdicts(nothing, np.full((1, 10), np.nan)) == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -32,17 +33,17 @@ class Number:
     line: int
     overridden: bool = False
 
-    @property
+    @cached_property
     def printed(self) -> Printed:
         """The number with a decimal point."""
         return Printed(self.text.replace(",", "."))
 
-    @property
+    @cached_property
     def value(self) -> Fraction:
         """The number in SI, exact."""
         return self.printed.value * self.factor
 
-    @property
+    @cached_property
     def half(self) -> Fraction:
         """Half a unit of the last printed digit, in SI: how far rounding can have moved the number."""
         return Fraction(10) ** self.printed.last_digit / 2 * self.factor

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -33,8 +32,8 @@ Verdict = Literal["decided", "agrees", "problem", "undecided", "note"]
 #: Outside of these, a printed mass, volume or unit is doubted: from foams to tungsten [kg/m^3].
 DENSITIES = (100.0, 20000.0)
 
-#: What the CAD program's own arithmetic may add to the rounding, of the largest entry: some bits of a double.
-_ARITHMETIC = Fraction(1, 10**12)
+#: What arithmetic may add to the rounding, the CAD program's and the one here: of the largest entry of its tensors.
+_ARITHMETIC = 1e-12
 
 _SIGNS: tuple[Products, Products] = ("tensor", "positive")
 
@@ -69,10 +68,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Range:
-    """The numbers from `lo` to `hi`, exact."""
+    """The numbers from `lo` to `hi`."""
 
-    lo: Fraction
-    hi: Fraction
+    lo: float
+    hi: float
 
     def __add__(self, other: _Range) -> _Range:
         return _Range(self.lo + other.lo, self.hi + other.hi)
@@ -89,17 +88,18 @@ class _Range:
 
     def square(self) -> _Range:
         ends = (self.lo**2, self.hi**2)
-        return _Range(Fraction(0) if self.lo <= 0 <= self.hi else min(ends), max(ends))
+        return _Range(0.0 if self.lo <= 0 <= self.hi else min(ends), max(ends))
 
     def meets(self, other: _Range) -> bool:
         return self.lo <= other.hi and other.lo <= self.hi
 
     def gap(self, other: _Range) -> float:
-        return float(max(self.lo - other.hi, other.lo - self.hi))
+        return max(self.lo - other.hi, other.lo - self.hi)
 
 
 def _range(n: Number) -> _Range:
-    return _Range(n.value - n.half, n.value + n.half)
+    value, half = float(n.value), float(n.half)
+    return _Range(value - half, value + half)
 
 
 def _steiner(report: MassReport) -> dict[str, _Range]:
@@ -129,24 +129,24 @@ class Reading:
 
 def readings(report: MassReport) -> tuple[Reading, ...]:
     """Return the four readings of a report, each with what refutes it."""
-    shift = _steiner(report)
+    shift, built = _steiner(report), _from_axes(report)
     return tuple(
-        Reading(sign, as_named, tuple(_against(report, shift, sign, as_named)))
+        Reading(sign, as_named, tuple(_against(report, shift, built, sign, as_named)))
         for as_named in (True, False)
         for sign in _SIGNS
     )
 
 
 def _against(
-    report: MassReport, shift: dict[str, _Range], products: Products, as_named: bool
+    report: MassReport, shift: dict[str, _Range], built: dict[str, _Range], products: Products, as_named: bool
 ) -> list[tuple[str, float, str]]:
     center, origin = report.at_center, report.at_origin
     if not as_named:
         center, origin = origin, center
-    unit, factor = report.tensor[0].unit, report.tensor[0].factor
+    unit, factor = report.tensor[0].unit, float(report.tensor[0].factor)
     sign = -1 if products == "positive" else 1
     found: list[tuple[str, float, str]] = []
-    extra = _ARITHMETIC * max(abs(n.value) for six in (center, origin) if six for n in six)
+    extra = _ARITHMETIC * max(abs(float(n.value)) for six in (center, origin) if six for n in six)
     c = None if center is None else _ranges(center, sign, extra)
     o = None if origin is None else _ranges(origin, sign, extra)
     if c is not None and o is not None:
@@ -157,31 +157,36 @@ def _against(
     if c is None:
         assert o is not None
         c = {e: o[e] - shift[e] for e in ENTRIES}
-    middle = symmetric([float((c[e].lo + c[e].hi) / 2) for e in ENTRIES])
-    half = symmetric([float((c[e].hi - c[e].lo) / 2) for e in ENTRIES])
-    found += _against_axes(report, c, unit, factor)
+    middle = symmetric([(c[e].lo + c[e].hi) / 2 for e in ENTRIES])
+    half = symmetric([(c[e].hi - c[e].lo) / 2 for e in ENTRIES])
+    for entry, axes in built.items():
+        if not axes.meets(c[entry]):
+            width = axes.hi - axes.lo + c[entry].hi - c[entry].lo
+            text = (
+                f"the principal axes and moments give {_shown(axes, factor)} {unit} for the tensor's {entry}, "
+                f"which would be {_shown(c[entry], factor)}"
+            )
+            found.append((f"axes {entry}", axes.gap(c[entry]) / width, text))
     found += _against_moments(report, middle, half, unit, factor)
     found += _against_matter(middle, half, unit, factor)
     return found
 
 
-def _ranges(six: Six, sign: int, extra: Fraction) -> dict[str, _Range]:
+def _ranges(six: Six, sign: int, extra: float) -> dict[str, _Range]:
     """Return the intervals of the entries of a tensor printed with this sign of its products."""
     blur = _Range(-extra, extra)
     found = {e: _range(n) + blur for e, n in zip(ENTRIES, six, strict=True)}
     return {e: r if sign > 0 or e[0] == e[1] else -r for e, r in found.items()}
 
 
-def _outside(
-    entry: str, difference: _Range, shift: _Range, sign: int, unit: str, factor: Fraction
-) -> tuple[float, str]:
+def _outside(entry: str, difference: _Range, shift: _Range, sign: int, unit: str, factor: float) -> tuple[float, str]:
     product = entry[0] != entry[1]
     if product and sign < 0:
         difference, shift = -difference, -shift
     what = {"xx": "m (y^2 + z^2)", "yy": "m (x^2 + z^2)", "zz": "m (x^2 + y^2)"}.get(
         entry, f"{'+' if sign < 0 else '-'} m {entry[0]} {entry[1]}"
     )
-    width = float(difference.hi - difference.lo + shift.hi - shift.lo)
+    width = difference.hi - difference.lo + shift.hi - shift.lo
     text = (
         f"I{entry} at the origin less {entry} at the centre is {_shown(difference, factor)} {unit}, "
         f"and {what} would be {_shown(shift, factor)}"
@@ -189,38 +194,33 @@ def _outside(
     return difference.gap(shift) / width, text
 
 
-def _shown(r: _Range, factor: Fraction) -> str:
-    middle, half = float((r.lo + r.hi) / 2 / factor), float((r.hi - r.lo) / 2 / factor)
+def _shown(r: _Range, factor: float) -> str:
+    middle, half = (r.lo + r.hi) / 2 / factor, (r.hi - r.lo) / 2 / factor
     return f"{middle:.8g} ± {half:.2g}"
 
 
-def _against_axes(
-    report: MassReport, c: dict[str, _Range], unit: str, factor: Fraction
-) -> list[tuple[str, float, str]]:
-    """Compare I_C with sum of P_k a_k a_k^T; a multiple p of the unit matrix is taken off, which axes cannot blur."""
+def _from_axes(report: MassReport) -> dict[str, _Range]:
+    """Return sum of P_k a_k a_k^T by entry, empty without axes.
+
+    A multiple p of the unit matrix is taken off before and added after, which the rounding of the axes cannot blur.
+    """
     if report.axes is None or report.moments is None:
-        return []
-    p = sorted(n.value for n in report.moments)[1]
+        return {}
+    p = float(sorted(n.value for n in report.moments)[1])
     middle = _Range(p, p)
-    found = []
+    moments = [_range(n) - middle for n in report.moments]
+    axes = [[_range(a) for a in axis] for axis in report.axes]
+    found = {}
     for entry in ENTRIES:
         i, j = "xyz".index(entry[0]), "xyz".index(entry[1])
-        built = _Range(p, p) if i == j else _Range(Fraction(0), Fraction(0))
-        for moment, axis in zip(report.moments, report.axes, strict=True):
-            a = _range(axis[i]).square() if i == j else _range(axis[i]) * _range(axis[j])
-            built += (_range(moment) - middle) * a
-        if not built.meets(c[entry]):
-            width = float(built.hi - built.lo + c[entry].hi - c[entry].lo)
-            text = (
-                f"the principal axes and moments give {_shown(built, factor)} {unit} for the tensor's {entry}, "
-                f"which would be {_shown(c[entry], factor)}"
-            )
-            found.append((f"axes {entry}", built.gap(c[entry]) / width, text))
+        found[entry] = middle if i == j else _Range(0.0, 0.0)
+        for moment, axis in zip(moments, axes, strict=True):
+            found[entry] += moment * (axis[i].square() if i == j else axis[i] * axis[j])
     return found
 
 
 def _against_moments(
-    report: MassReport, middle: Array, half: Array, unit: str, factor: Fraction
+    report: MassReport, middle: Array, half: Array, unit: str, factor: float
 ) -> list[tuple[str, float, str]]:
     """Compare the eigenvalues of I_C with the principal moments; rounding moves them by |half| at most (Weyl)."""
     if report.moments is None:
@@ -233,15 +233,14 @@ def _against_moments(
     k = int(np.argmax(off / allowed))
     if off[k] <= allowed[k]:
         return []
-    f = float(factor)
     text = (
-        f"a principal moment would be {eigenvalues[k] / f:.10g} {unit}, {printed[k].text} is printed, and rounding "
-        f"explains {allowed[k] / f:.2g}"
+        f"a principal moment would be {eigenvalues[k] / factor:.10g} {unit}, {printed[k].text} is printed, "
+        f"and rounding explains {allowed[k] / factor:.2g}"
     )
     return [("moments", float((off[k] - allowed[k]) / allowed[k]), text)]
 
 
-def _against_matter(middle: Array, half: Array, unit: str, factor: Fraction) -> list[tuple[str, float, str]]:
+def _against_matter(middle: Array, half: Array, unit: str, factor: float) -> list[tuple[str, float, str]]:
     """Check that tr(I)/2 E - I, the integral of r r^T dm, is positive semidefinite within rounding."""
     sigma = np.trace(middle) / 2 * np.eye(3) - middle
     blur = np.where(np.eye(3) > 0, np.trace(half) / 2, half)
@@ -249,10 +248,10 @@ def _against_matter(middle: Array, half: Array, unit: str, factor: Fraction) -> 
     lowest = float(np.linalg.eigvalsh(sigma)[0])
     if lowest >= -allowed:
         return []
-    a, b, c = np.linalg.eigvalsh(middle) / float(factor)
+    a, b, c = np.linalg.eigvalsh(middle) / factor
     text = (
         f"no body could exist: its principal moments would be {a:.6g}, {b:.6g} and {c:.6g} {unit}, and a moment is "
-        f"positive and no larger than the sum of the two others (rounding explains {2 * allowed / float(factor):.2g})"
+        f"positive and no larger than the sum of the two others (rounding explains {2 * allowed / factor:.2g})"
     )
     return [("matter", (-lowest - allowed) / allowed, text)]
 
@@ -371,17 +370,18 @@ def _refuted_point(decision: Decision, as_named: bool) -> str:
 
 
 def _least_bad(decision: Decision) -> str:
-    return _strongest(list(min(decision.readings, key=lambda r: sum(a[1] for a in r.against)).against))
+    named = [r for r in decision.readings if r.as_named]
+    return _strongest(list(min(named, key=lambda r: sum(a[1] for a in r.against)).against))
 
 
 def _why_undecided(report: MassReport) -> str:
     if report.at_center is None or report.at_origin is None:
         what = "only one tensor is given" + ("" if report.moments else ", and no principal moments")
         return f"{what}, and both signs are possible within rounding"
-    shift, factor, unit = _steiner(report), report.tensor[0].factor, report.tensor[0].unit
+    shift, factor, unit = _steiner(report), float(report.tensor[0].factor), report.tensor[0].unit
     entry = max(("xy", "xz", "yz"), key=lambda e: abs(shift[e].lo + shift[e].hi))
     k = ENTRIES.index(entry)
-    blur = float((report.at_center[k].half + report.at_origin[k].half) / factor)
+    blur = float(report.at_center[k].half + report.at_origin[k].half) / factor
     a, b = entry[0], entry[1]
     return (
         f"the largest shift, m {a} {b} of {_shown(-shift[entry], factor)} {unit}, drowns in the rounding of {blur:.2g}"
@@ -428,7 +428,7 @@ def _ratio(report: MassReport) -> str:
     """Return how the printed shift of the moments compares with the one that mass and centre make, when far off."""
     if report.at_center is None or report.at_origin is None:
         return ""
-    shift = np.array([float(r.lo + r.hi) / 2 for e, r in _steiner(report).items() if e[0] == e[1]])
+    shift = np.array([(r.lo + r.hi) / 2 for e, r in _steiner(report).items() if e[0] == e[1]])
     printed = (values(report.at_origin) - values(report.at_center))[[0, 3, 5]]
     ratio = float(printed @ shift / (shift @ shift)) if shift.any() else 1.0
     if abs(ratio - 1) < 0.01:
@@ -530,7 +530,7 @@ def _density(report: MassReport) -> list[Finding]:
             text += f", the density is printed as {printed:.5g} kg/m^3{hint}"
             what = "mass, volume and density contradict one another"
             found.append(Finding("density", "problem", what, text, report.density.line))
-        elif float(high) < DENSITIES[0] or float(low) > DENSITIES[1]:
+        elif high < DENSITIES[0] or low > DENSITIES[1]:
             evidence = f"{text}, and materials have {DENSITIES[0]:g} to {DENSITIES[1]:g}; ask for the units of both"
             found.append(Finding("density", "problem", f"{middle:.5g} kg/m^3 is no material's", evidence))
         else:

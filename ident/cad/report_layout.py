@@ -19,6 +19,8 @@ from ident.errors import CadError
 #: A number as a report prints it; the decimal mark may be a comma.
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
 
+_LONGEST = 1000  # characters; patterns are tried on no longer line
+
 What = Literal[
     "title", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
     "principal", "moment", "tensor", "point", "row",
@@ -66,6 +68,8 @@ def follow(layout: Layout, lines: list[str], file: str) -> MassReport:
     for n, line in enumerate(lines, 1):
         if not line:
             continue
+        if len(line) > _LONGEST:
+            state.fail(f"the line has {len(line)} characters, and no line of a report has {_LONGEST}", n)
         for what, pattern in compiled:
             if found := pattern.fullmatch(line):
                 _TAKE[what](state, found, n)
@@ -93,9 +97,15 @@ class _State:
     mark: tuple[str, int] | None = None  # the decimal mark that the file uses, and where it was first seen
 
     def fail(self, problem: str, line: int | None = None, fix: str = "") -> NoReturn:
-        understood = ", ".join(f"{_SAID.get(k, k)} (line {n})" for k, n in self.at.items()) or "nothing"
+        read = {k: n for k, n in self.at.items() if n != line and k != "tensor"}
+        understood = "nothing"
+        if read:
+            first, last = min(read.values()), max(read.values())
+            understood = (
+                f"{', '.join(_SAID[k] for k in read)} (from line {first}{f' to {last}' if last > first else ''})"
+            )
         raise CadError(
-            f"{problem}; understood so far as a {self.layout.program} report in {self.layout.language}: {understood}",
+            f"{problem}; understood as a {self.layout.program} report in {self.layout.language}: {understood}",
             file=self.file,
             line=line,
             fix=fix or None,
@@ -262,7 +272,7 @@ def _row(state: _State, found: re.Match[str], line: int) -> None:
 
 def _point_of(found: re.Match[str]) -> str:
     groups = found.groupdict()
-    return next((key for key in ("at_center", "at_origin") if groups.get(key)), "")
+    return next((key for key in ("at_center", "at_origin") if groups.get(key) is not None), "")
 
 
 def _notation(state: _State, found: re.Match[str], line: int) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident.cli_dynamics import codegen, dynamics
+from ident.cli_excite import excite
 from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def check(
 
 app.command()(dynamics)
 app.command()(codegen)
+app.command()(excite)
 
 
 def main() -> None:

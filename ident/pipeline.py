@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -357,7 +357,7 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
     `out`: by default results/NAME beside the experiment. Raises IdentError of some kind; then nothing is left behind.
     """
     loaded, warned = load(experiment), list[Warned]()
-    with whole_folder(out or results_folder(experiment)) as folder:
+    with whole_folder(out or results_folder(experiment), FILES) as folder:
         estimate, regression = fit(loaded, warned, tell, command)
         comparison = compare(loaded, estimate)
         validation = validate(loaded, estimate, regression, warned, tell)
@@ -380,14 +380,14 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
 
 
 @contextlib.contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
+def whole_folder(out: Path, files: Collection[str]) -> Iterator[Path]:
     """Yield a new folder beside `out` that takes its place at the end, or is removed when anything fails.
 
-    Raises InputError when `out` holds files that `ident run` does not write, or the place cannot be written to.
+    Raises InputError when `out` holds other files than `files`, or the place cannot be written to.
     """
     if out.exists() and not out.is_dir():
         raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
-    strangers = sorted(p.name for p in out.iterdir() if p.name not in FILES) if out.exists() else []
+    strangers = sorted(p.name for p in out.iterdir() if p.name not in files) if out.exists() else []
     if strangers:
         raise InputError(
             f"the folder '{out}' holds '{strangers[0]}', which ident did not write", fix="Choose another --out"

@@ -32,9 +32,14 @@ ORDER = (
     "config",
     "provenance",
     "pipeline",
+    "excite",
     "expected",
     "console",
     "cli_dynamics",
+    "cli_cad",
+    "cli_excite",
+    "cli_export",
+    "cli_logs",
     "cli",
 )
 

@@ -65,6 +65,16 @@ def worst_error(r: Array) -> tuple[float, Array]:
     return float(value), -(covariance * weight) @ covariance
 
 
+CRITERIA: dict[str, Criterion] = {
+    "d": d_optimal,
+    "a": a_optimal,
+    "e": e_optimal,
+    "condition": condition,
+    "scaled-condition": scaled_condition,
+    "worst-error": worst_error,
+}
+
+
 def _inverse(r: Array) -> Array:
     from scipy.linalg import solve_triangular
 

@@ -104,7 +104,7 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
             what = ("velocity", "acceleration", "jerk")[int(np.argmin(swings))]
             unit = "rad" if limits.kinds[j] == "revolute" else "m"
             raise ExcitationError(
-                f"at the base frequency {frequency:.3g} rad/s joint '{joint}' can swing by {min(swings):.2g} {unit} only, "
-                f"because of its {what} limit",
+                f"joint '{joint}' can swing by {min(swings):.2g} {unit} only, because of its {what} limit, "
+                f"at the base frequency {frequency:.3g} rad/s",
                 fix=f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s",
             )

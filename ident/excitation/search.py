@@ -65,7 +65,8 @@ def search(
     """Return the best of `starts` searches from random motions, after those from the `warm` ones.
 
     Start k depends on seed and k alone, so that a search can be taken up again with a warm motion and another seed.
-    seconds: no start begins, and none goes on, after that time. progress(start, best value) is called after each start.
+    seconds: no start begins, and none goes on, after that time; an interrupt ends the search like that, too.
+    progress(start, best value) is called after each start.
     Raises ExcitationError, saying which constraint was in the way, when no start led to a motion that keeps all.
     """
     began = time.monotonic()
@@ -84,7 +85,13 @@ def search(
         since = time.monotonic()
         rng = np.random.default_rng([seed, number])
         first = problem.coordinates(warm[number]) if number < len(warm) else None
-        found = _start(problem, rng, first, over, obstacles)
+        try:
+            found = _start(problem, rng, first, over, obstacles)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            ended = "interrupted"
+            break
         if found is not None and (best is None or found[0] < best[0]):
             best = found
         done.append(Start(number, None if found is None else found[0], time.monotonic() - since))

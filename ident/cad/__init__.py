@@ -1,22 +1,41 @@
-"""CAD tables: conventions, units, and whether their bodies can exist."""
+"""CAD tables and mass-property reports: conventions, units, what they tell by themselves, whether bodies can exist."""
 
 from ident.cad.check import LinkVerdict, check_cad, require_consistent
 from ident.cad.convention import SI, Convention
+from ident.cad.mass_report import MassReport
 from ident.cad.read import read_cad
+from ident.cad.read_report import parse_report, read_report
+from ident.cad.read_reports import read_frames, read_reports
+from ident.cad.report_evidence import Decision, Finding, decide, examine, to_parameters
+from ident.cad.robot_inertials import read_inertials
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
-from ident.cad.write import write_cad
+from ident.cad.table_evidence import examine_table
+from ident.cad.write import write_cad, write_cad_toml
 
 __all__ = [
     "SI",
     "Cad",
     "Convention",
+    "Decision",
+    "Finding",
     "LinkVerdict",
+    "MassReport",
     "Printed",
     "Row",
     "Table",
     "cad_of",
     "check_cad",
+    "decide",
+    "examine",
+    "examine_table",
+    "parse_report",
     "read_cad",
+    "read_frames",
+    "read_inertials",
+    "read_report",
+    "read_reports",
     "require_consistent",
+    "to_parameters",
     "write_cad",
+    "write_cad_toml",
 ]

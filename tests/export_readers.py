@@ -1,4 +1,4 @@
-"""Readers of exported files that share no code with the writers: each gives links from which Pinocchio makes torques."""
+"""Readers of exported files, sharing no code with the writers: each gives links for which Pinocchio finds torques."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def spatial_v2(text: str) -> tuple[list[Read], np.ndarray]:
         assert tree
         assert body
         mass, com, inertia = (matlab_value(x) for x in body.groups())
-        vector = matlab_value(values[f"a{{{i}}}"])
+        vector = matlab_value(values[f"a{{{i}}}"]).ravel()
         m, h, (xx, yy, zz, yz, xz, xy) = vector[0], vector[1:4], vector[4:]
         assert np.allclose(about_com(m, h / m, six(xx, xy, xz, yy, yz, zz)), inertia, rtol=1e-9, atol=1e-12)
         kind = {"'Rz'": "revolute", "'Pz'": "prismatic"}[values[f"jtype{{{i}}}"]]

@@ -1,8 +1,38 @@
 """Files for controllers and simulators, one target per module."""
 
 from ident.export.export import export
+from ident.export.formats import (
+    FORMATS,
+    PAYLOAD_FORMATS,
+    Format,
+    PayloadFormat,
+    export_payload,
+    export_to,
+    format_named,
+    listing,
+    payload_format_named,
+)
+from ident.export.gate import with_validation
 from ident.export.json import export_json
 from ident.export.parameters import Exported
+from ident.export.payload import Payload, payload
 from ident.export.urdf import export_urdf
 
-__all__ = ["Exported", "export", "export_json", "export_urdf"]
+__all__ = [
+    "FORMATS",
+    "PAYLOAD_FORMATS",
+    "Exported",
+    "Format",
+    "Payload",
+    "PayloadFormat",
+    "export",
+    "export_json",
+    "export_payload",
+    "export_to",
+    "export_urdf",
+    "format_named",
+    "listing",
+    "payload",
+    "payload_format_named",
+    "with_validation",
+]

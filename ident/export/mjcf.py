@@ -16,7 +16,7 @@ from ident.errors import InfeasibleError
 from ident.export.identified import Identified, Written
 from ident.export.mjcf_edit import edited
 from ident.export.text import number, numbers, xml_comment
-from ident.robot.robot import Robot
+from ident.robot.robot import GRAVITY, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import quaternion
@@ -40,6 +40,8 @@ def write_mjcf(item: Identified) -> Written:
     """
     robot = item.geometry(TARGET)
     notes = item.left_out(*PLACES)
+    if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
+        notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
     values = {kind: item.per_joint(kind) for kind in PLACES}
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.bodies, robot.links, strict=True)]

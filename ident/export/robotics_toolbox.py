@@ -22,7 +22,8 @@ CONVENTIONS = (
     "Units: SI, rad. Frame: the link's DH frame. r: centre of mass; I = [Ixx Iyy Izz Ixy Iyz Ixz] about the CENTRE of",
     "mass, link axes, tensor signs (Ixy = -integral of x y dm). Jm, B, Tc belong to the MOTOR side in this toolbox;",
     "here G = 1, so that they are the joint's drive inertia, viscous and Coulomb friction. Before you set the gear",
-    "ratio G, divide Jm and B by G^2 and Tc by |G|. A joint that counts against its axis has flip set.",
+    "ratio G, divide Jm and B by G^2 and Tc by |G|. A joint that counts against its axis has flip set: see that the",
+    "dynamics of your version honour it.",
 )
 PLACES = ("drive_inertia", "viscous", "coulomb")
 

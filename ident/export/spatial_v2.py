@@ -17,8 +17,9 @@ from ident.spatial.pose import Pose, axis_angle
 TARGET = "a spatial_v2 script"
 CONVENTIONS = (
     "Units: SI, rad. Frame of body i: origin on joint i's line, z along it; model.frame{i} is that frame's rotation",
-    "seen from the link's own axes. mcI(mass, centre, tensor): tensor about the CENTRE of mass, tensor signs.",
-    "model.a{i} (spatial_v2_extended): m, h (3), Ixx Iyy Izz Iyz Ixz Ixy about the body frame's ORIGIN.",
+    "seen from the link's own axes. mcI(mass, centre, tensor): tensor about the CENTRE of mass, tensor signs",
+    "(Ixy = -integral of x y dm). model.a{i} (spatial_v2_extended): m, h (3), Ixx Iyy Izz Iyz Ixz Ixy about the body",
+    "frame's ORIGIN.",
 )
 _EXTENDED = (0, 1, 2, 3, 4, 7, 9, 8, 6, 5)
 
@@ -56,6 +57,6 @@ def write_spatial_v2(item: Identified) -> Written:
             f"model.Xtree{{{k}}} = blkdiag({rows(tree.rotation.T)}, {rows(tree.rotation.T)}) * "
             f"xlt([{numbers(tree.position)}]);",
             f"model.I{{{k}}} = mcI({number(mass)}, [{numbers(com)}], {about_com});",
-            f"model.a{{{k}}} = [{numbers(turned[list(_EXTENDED)])}]';",
+            f"model.a{{{k}}} = [{numbers(turned[list(_EXTENDED)], '; ')}];",
         ]
     return Written("\n".join(lines) + "\n", notes)

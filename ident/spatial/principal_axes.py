@@ -75,5 +75,6 @@ def quaternion(rotation: ArrayLike) -> Array:
     outer[0, 1:] = outer[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
     q = outer[:, int(np.argmax(np.diag(outer)))]
     q = q / np.linalg.norm(q)
-    first = next(x for x in q if abs(x) > 1e-15)
+    q = np.where(np.abs(q) < 1e-15, 0.0, q)
+    first = next(x for x in q if abs(x) > 1e-12)
     return np.asarray(q * math.copysign(1.0, first) + 0.0)

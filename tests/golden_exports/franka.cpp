@@ -1,0 +1,7 @@
+// Load at the flange, written by ident.
+// Difference of two results: sha256 0123 with load, sha256 4567 without.
+// Standard errors: mass 0.02 kg; centre 0.001, 0.001, 0.002 m; Ixx Ixy Ixz Iyy Iyz Izz 0.0004, 0.0004, 0.0004, 0.0004, 0.0004, 0.0004 kg m^2.
+// Units: kg, m, kg m^2. F_x_Cload: centre of mass in the FLANGE frame. load_inertia: 3 x 3, column-major, about the
+// load's centre of mass, flange axes, tensor signs (Ixy = -integral of x y dm).
+// The end effector itself is set in Desk: give here what is carried beyond it.
+robot.setLoad(2.805, {{0.0123, -0.0456, 0.0789}}, {{0.01230, 0.00110, -0.00070, 0.00110, 0.01450, 0.00030, -0.00070, 0.00030, 0.01010}});

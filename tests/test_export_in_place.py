@@ -1,0 +1,297 @@
+"""MJCF, SDF and URDF files edited in place: the numbers arrive, bodies are split again, every other byte stays."""
+
+from __future__ import annotations
+
+import re
+
+import export_readers as readers
+import numpy as np
+import pytest
+from export_readers import estimate_of, mujoco_torque, torque_of
+from oracles import mjcf, pin_torque, pin_tree, random_bodies, random_tree
+from random_robots import cloud, random_pair
+
+from ident.errors import IdentError, InfeasibleError, InputError, ModelError, RobotError
+from ident.export.formats import export_to
+from ident.model import Coulomb, DriveInertia, Model, Viscous
+from ident.robot import FixedBody, Joint, Robot
+from ident.robot.urdf import read_joint_dynamics
+from ident.spatial.inertia import from_com, transformed
+from ident.spatial.pose import Pose, rpy
+
+NUMBER = rb"[^\"']*"
+
+
+def made(robot, rng, *, extra=None):
+    """Return an estimate of new bodies (plus `extra` (n, 10)) and joint terms."""
+    model = Model(robot, (DriveInertia(), Viscous(), Coulomb()))
+    bodies = random_bodies(rng, robot.n) + (0 if extra is None else extra)
+    theta = np.concatenate([bodies.ravel(), rng.uniform(0.1, 1, 3 * robot.n)])
+    theta = np.array([float(f"{v:.11e}") for v in theta])
+    return estimate_of(robot, model, theta)
+
+
+def expected(robot, estimate, q, qd, qdd, *, drive=True):
+    tau = pin_torque(pin_tree(robot, estimate.inertials), q, qd, qdd)
+    values = estimate.theta[10 * robot.n :].reshape(3, -1)
+    return tau + drive * values[0] * qdd + values[1] * qd
+
+
+def close(found, wanted):
+    assert np.abs(found - wanted).max() < 1e-9 * np.abs(wanted).max()
+
+
+def blanked_mjcf(data: bytes) -> bytes:
+    data = re.sub(rb"<!-- Identified parameters of.*?-->\n?", b"", data, flags=re.S)
+    data = re.sub(rb"<inertial\b[^>]*/>", b"<inertial/>", data)
+    return re.sub(rb'\s(armature|damping|frictionloss)="[^"]*"', b"", data)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mjcf(tmp_path, seed):
+    """Other frames than the robot's, welded bodies, a held joint, defaults, frames and comments."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    robot = random_tree(rng, n, points=True)
+    old = random_bodies(rng, n)
+    text = mjcf(robot, old).replace("<worldbody>", "<!-- mine -->\n<worldbody>\n  <light pos='0 0 3'/>", 1)
+    tool = from_com(0.5, [0.1, 0.2, 0.3], np.diag([0.01, 0.02, 0.025]))
+    welded = (
+        '<frame pos="0 0 .1"><body name="tool" pos="0.1 0 0" euler="10 20 30"><inertial pos="0.1 0.2 0.3" mass="0.5" '
+        'diaginertia="0.01 0.02 0.025"/><body name="tag"><geom type="sphere" size=".1" mass="0"/>'
+        '<joint name="held" type="slide"/><inertial pos="0 0 0" mass="1e-3" diaginertia="1e-6 1e-6 1e-6"/>'
+        "</body></body></frame>"
+    )
+    text = text.replace('angle="radian"', 'angle="degree"')
+    text = text.replace("</body>", f"\n{welded}</body>", 1)
+    # in which link the first </body> stands: the text before it opened as many bodies
+    inside = re.findall(r'<body name="([^"]*)"', text.partition("\n<frame")[0])[-1]
+    k = robot.links.index(inside)
+    turn = rpy(np.radians(10), 0, 0) @ rpy(0, np.radians(20), 0) @ rpy(0, 0, np.radians(30))
+    place = Pose(turn, np.array([0.1, 0, 0.1]))
+    extra = np.zeros((n, 10))
+    extra[k] = transformed(tool, place) + transformed(from_com(1e-3, np.zeros(3), 1e-6 * np.eye(3)), place)
+    estimate = made(robot, rng, extra=extra)
+    source = tmp_path / "in.xml"
+    source.write_text(text)
+    out = export_to("mjcf", estimate, tmp_path / "out.xml", robot=robot, source=source).path
+    assert blanked_mjcf(out.read_bytes()) == blanked_mjcf(source.read_bytes())
+    q, qd, qdd = rng.uniform(-2, 2, (3, 10, n))
+    found, model = mujoco_torque(out.read_text(), robot.joint_names, q, qd, qdd)
+    close(found, expected(robot, estimate, q, qd, qdd))
+    assert abs(model.body_mass.sum() - estimate.inertials[:, 0].sum()) < 1e-9
+    assert model.body("tool").mass == 0.5
+    again = export_to("mjcf", estimate, tmp_path / "again.xml", robot=robot, source=out).path
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_frames_that_differ_from_the_robots(tmp_path):
+    """The file's bodies are turned and shifted, its joints are the same lines: the inertials are moved there."""
+    joints = (
+        Joint("a", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1])),
+        Joint("b", "prismatic", 0, Pose(np.eye(3), np.array([0.5, 0, 0])), np.array([0.0, 1, 0])),
+    )
+    robot = Robot("r", joints, ("l1", "l2"))
+    text = """<mujoco><compiler eulerseq="XYZ"/><default><joint damping="7" type="slide"/>
+      <default class="turn"><joint axis="0 -1 0" type="hinge" armature="3"/></default></default>
+      <worldbody><body name="base" pos="1 2 3" axisangle="0 0 1 30">
+        <body name="l1" zaxis="0 1 0" childclass="turn"><joint name="a"/>
+          <body name="l2" pos="0.5 0 0" euler="0 90 0"><joint name="b" class="main" axis="-1 0 0"/></body>
+        </body></body></worldbody></mujoco>"""
+    # l1: z along base's y, so x stays, base's z is -y here. l2 in l1's axes: y is l1's z; turned by 90 deg about y
+    (tmp_path / "in.xml").write_text(text)
+    rng = np.random.default_rng(1)
+    estimate = made(robot, rng)
+    out = export_to("mjcf", estimate, tmp_path / "out.xml", robot=robot, source=tmp_path / "in.xml").path
+    q, qd, qdd = rng.uniform(-2, 2, (3, 10, 2))
+    found, _ = mujoco_torque(out.read_text(), robot.joint_names, q, qd, qdd)
+    close(found, expected(robot, estimate, q, qd, qdd))
+
+
+def test_mjcf_that_is_another_robot_or_would_change_the_numbers(tmp_path):
+    rng = np.random.default_rng(3)
+    robot = random_tree(rng, 3, branches=False)
+    estimate = made(robot, rng)
+    good = mjcf(robot, random_bodies(rng, 3))
+    out = tmp_path / "out.xml"
+    hinge = {"revolute": "hinge", "prismatic": "slide"}[robot.joints[0].kind]
+    other = {"hinge": "slide", "slide": "hinge"}[hinge]
+    for text, message in (
+        (good.replace('"link2"', '"link9"'), r"in\.xml: the file has no link 'link2'.*did you mean 'link"),
+        (good.replace('"joint3"', '"elbow"'), "no joint 'joint3'"),
+        (good.replace(f'type="{hinge}"', f'type="{other}"', 1), "joint 'joint1' is another one .* wanted"),
+        (good.replace('pos="', 'pos="1', 2), "joint '.*' is another one|wanted 3 numbers"),
+        (good.replace('angle="radian"', 'angle="radian" balanceinertia="true"'), "balanceinertia='true'"),
+        (good.replace('angle="radian"', 'settotalmass="3"'), "settotalmass"),
+        (good.replace('angle="radian"', 'inertiafromgeom="true"'), "inertiafromgeom"),
+        (good.replace("<worldbody>", '<include file="../../etc/passwd"/><worldbody>'), "<include> is not followed"),
+        (good.replace("<worldbody>", '<worldbody><replicate count="3"/>'), "<replicate> is not followed"),
+        (good.replace("mujoco", "robot"), "the root element is <robot>, wanted <mujoco>"),
+        (good[:-20], "not well-formed"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]>' + good, "DOCTYPE"),
+        (good.replace('name="joint2"', 'name="joint1"'), "stands already"),
+        (good.replace("</body>", '<body name="t"><geom size="1"/></body></body>', 1), "MuJoCo makes its mass of its"),
+        (good.replace('class="x"', "").replace("<joint ", '<joint class="x" ', 1), "no default class 'x'"),
+        (good.replace("<joint ", '<joint ref="1" ', 1), "with a ref"),
+        (good.replace('axis="', 'axis="nan ', 1), "wanted 3 numbers"),
+    ):
+        assert text != good
+        (tmp_path / "in.xml").write_text(text)
+        with pytest.raises(RobotError, match=message):
+            export_to("mjcf", estimate, out, robot=robot, source=tmp_path / "in.xml")
+        assert not out.exists()
+    heavy = '<body name="rock"><inertial pos="0 0 0" mass="900" diaginertia="9 9 9"/></body></body>'
+    (tmp_path / "in.xml").write_text(good.replace("</body>", heavy, 1))
+    with pytest.raises(InfeasibleError, match="include 'rock', which the file fixes to it with 900 kg"):
+        export_to("mjcf", estimate, out, robot=robot, source=tmp_path / "in.xml")
+    assert not out.exists()
+
+
+def blanked_sdf(data: bytes) -> bytes:
+    data = re.sub(rb"<!-- Identified parameters of.*?-->\n?", b"", data, flags=re.S)
+    data = re.sub(rb"<inertial>.*?</inertial>", b"", data, flags=re.S)
+    return re.sub(rb"<dynamics>.*?</dynamics>", b"", data, flags=re.S)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sdf(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    robot = random_tree(rng, n, points=True)
+    old = export_to("sdf", made(robot, rng), tmp_path / "old.sdf", robot=robot).path.read_text()
+    tool = from_com(0.5, [0.1, 0.2, 0.3], np.diag([0.01, 0.02, 0.025]))
+    k = int(rng.integers(n))
+    welded = f"""
+    <frame name="mount" attached_to="{robot.links[k]}"><pose degrees="true">0.1 0 0.2 0 0 90</pose></frame>
+    <link name="tool"><pose relative_to="mount"/><inertial><pose>0.1 0.2 0.3 0 0 0</pose><mass>0.5 <!-- kg --></mass>
+      <inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.025</izz></inertia></inertial><visual name="v &lt; w"/></link>
+    <joint name="weld" type="fixed"><parent>{robot.links[k]}</parent><child>tool</child></joint>
+  </model>"""
+    # the link's frame of the file lies on the joint's line
+    place = Pose(rpy(0, 0, np.pi / 2), np.array([0.1, 0, 0.2]) + robot.joints[k].point)
+    extra = np.zeros((n, 10))
+    extra[k] = transformed(tool, place)
+    estimate = made(robot, rng, extra=extra)
+    source = tmp_path / "in.sdf"
+    source.write_text(old.replace("  </model>", welded.lstrip("\n"), 1))
+    out = export_to("sdf", estimate, tmp_path / "out.sdf", robot=robot, source=source).path
+    assert blanked_sdf(out.read_bytes()) == blanked_sdf(source.read_bytes())
+    assert out.read_text().count("<mass>0.5 <!-- kg --></mass>") == 1
+    reads, gravity = readers.sdf_read(out.read_text(), robot.gravity)
+    r = reads[[x.joint for x in reads].index(robot.joint_names[k])]
+    both = from_com(r.mass, r.com, r.inertia) + transformed(tool, Pose(place.rotation, [0.1, 0, 0.2]))
+    mass, com = both[0], both[1:4] / both[0]
+    r.mass, r.com, r.inertia = mass, com, readers.about_com(mass, com, readers.six(*both[4:]))
+    q, qd, qdd = rng.uniform(-2, 2, (3, 10, n))
+    close(torque_of(reads, gravity, robot.joint_names, q, qd, qdd), expected(robot, estimate, q, qd, qdd, drive=False))
+    again = export_to("sdf", estimate, tmp_path / "again.sdf", robot=robot, source=out).path
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_sdf_that_cannot_be_edited(tmp_path):
+    rng = np.random.default_rng(3)
+    robot = random_tree(rng, 3, branches=False)
+    estimate = made(robot, rng)
+    good = export_to("sdf", estimate, tmp_path / "good.sdf", robot=robot).path.read_text()
+    out = tmp_path / "out.sdf"
+    for text, message in (
+        (good.replace("link2", "link9"), "no link 'link2'"),
+        (good.replace("joint3", "elbow"), "no joint 'joint3'"),
+        (good.replace('version="1.7">', 'version="1.7"><model name="two"/>'), "holds 2 models"),
+        (good.replace("  </model>", "<include/></model>"), "<include> inside a model"),
+        (good.replace('relative_to="joint2"', 'relative_to="link2"'), "in a circle"),
+        (good.replace('relative_to="joint2"', 'relative_to="jiont2"'), "'jiont2', which is not in the model"),
+        (good.replace("<parent>link1</parent>", "<parent>link3</parent>"), "loop|another one|circle"),
+        (good.replace("<xyz>", "<xyz>9 "), "wanted 3 numbers"),
+        (good.replace("<inertial>", '<inertial auto="true">', 1), "is automatic"),
+        (good.replace("sdf", "robot"), "wanted <sdf>"),
+    ):
+        assert text != good
+        (tmp_path / "in.sdf").write_text(text)
+        with pytest.raises(RobotError, match=message):
+            export_to("sdf", estimate, out, robot=robot, source=tmp_path / "in.sdf")
+        assert not out.exists()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_urdf_with_fixed_bodies_and_a_heavy_root(tmp_path, seed):
+    """MuJoCo drops the root link's mass; the identified links lose nothing."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    text, robot = random_pair(rng, n)
+    extra = np.zeros((n, 10))
+    for body in robot.fixed:
+        if body.link >= 0 and body.inertial is not None:
+            extra[body.link] += transformed(body.inertial, body.pose)
+    estimate = made(robot, rng, extra=extra)
+    source = tmp_path / "in.urdf"
+    source.write_text(text)
+    out = export_to("urdf", estimate, tmp_path / "out.urdf", robot=robot, source=source).path
+    q, qd, qdd = rng.uniform(-2, 2, (3, 10, n))
+    with_root = out.read_text().replace("</robot>", '<mujoco><compiler fusestatic="true"/></mujoco></robot>')
+    found, model = mujoco_torque(with_root, robot.joint_names, q, qd, qdd)
+    assert abs(model.body_mass[1:].sum() - estimate.inertials[:, 0].sum()) < 1e-9  # 0 is the world with the root
+    earth = robot.with_gravity([0, 0, -9.81])
+    close(found, expected(earth, estimate, q, qd, qdd, drive=False))
+    values = estimate.theta[10 * n :].reshape(3, -1)
+    assert read_joint_dynamics(out)[robot.joint_names[0]] == (values[1, 0], values[2, 0])
+    again = export_to("urdf", estimate, tmp_path / "again.urdf", robot=robot, source=out).path
+    assert again.read_bytes() == out.read_bytes()
+    assert out.read_text().count("Identified parameters of") == 1
+
+
+def test_a_new_mjcf_says_what_was_fixed_and_refuses_a_body_without_mass(tmp_path):
+    rng = np.random.default_rng(0)
+    joint = Joint("j", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1]))
+    fixed = (FixedBody("tool & co", 0, Pose(np.eye(3), np.array([0, 0, 0.2]))), FixedBody("foot", -1, Pose.identity()))
+    robot = Robot("r<d", (joint,), ("l",), fixed=fixed)
+    text = export_to("mjcf", made(robot, rng), tmp_path / "new.xml", robot=robot).path.read_text()
+    _, model = mujoco_torque(text, ["j"], *np.zeros((3, 1, 1)))
+    assert model.site("tool & co").pos[2] == 0.2
+    empty = estimate_of(robot, Model(robot), np.zeros(10))
+    for name, message in (("mjcf", "MuJoCo moves no body"), ("sdf", "SDF knows no such link")):
+        with pytest.raises(InfeasibleError, match=message):
+            export_to(name, empty, tmp_path / "no", robot=robot)
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_body_at_the_edge_of_what_can_exist_is_loaded_by_mujoco(tmp_path):
+    rng = np.random.default_rng(5)
+    joint = Joint("j", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1]))
+    robot = Robot("r", (joint,), ("l",))
+    for _ in range(20):
+        m, c, _ = cloud(rng)
+        turn = rpy(*rng.uniform(-3, 3, 3))
+        plate = turn @ np.diag([1.0, 2.0, 3.0]) @ turn.T
+        theta = from_com(m, c, plate + 1e-13 * np.eye(3))
+        try:
+            text = export_to("mjcf", estimate_of(robot, Model(robot), theta), tmp_path / "o", robot=robot).path
+        except InfeasibleError:
+            continue
+        mujoco_torque(text.read_text(), ["j"], *np.zeros((3, 1, 1)))
+
+
+def test_what_else_is_refused(tmp_path):
+    rng = np.random.default_rng(2)
+    robot = random_tree(rng, 2)
+    estimate = made(robot, rng)
+    (tmp_path / "in.urdf").write_text("<robot/>")
+    with pytest.raises(InputError, match=r"cannot be edited in place as 'ros2'.*That is for urdf, mjcf, sdf"):
+        export_to("ros2", estimate, tmp_path / "out", robot=robot, source=tmp_path / "in.urdf")
+    with pytest.raises(RobotError, match="cannot be read"):
+        export_to("mjcf", estimate, tmp_path / "out", robot=robot, source=tmp_path / "none.xml")
+    with pytest.raises(ModelError, match="an MJCF needs the geometry of the robot"):
+        export_to("mjcf", estimate, tmp_path / "out")
+    turned = Robot("tree", robot.joints, robot.links[::-1], gravity=robot.gravity)
+    with pytest.raises(ModelError, match="has links link1, link2, robot 'tree' has link2, link1"):
+        export_to("kdl", estimate, tmp_path / "out", robot=turned)
+    branching = random_tree(np.random.default_rng(0), 4)
+    with pytest.raises(ModelError, match=r"branches off|follows neither"):
+        export_to("rtb-python", made(branching, rng), tmp_path / "out", robot=branching)
+    negative = estimate.theta.copy()
+    negative[20] = -0.5
+    bad = estimate_of(robot, Model(robot, (DriveInertia(), Viscous(), Coulomb())), negative)
+    for name in ("urdf", "mjcf", "pinocchio", "rtb-matlab"):
+        with pytest.raises(IdentError, match=r"joint1\.drive_inertia is -0\.5|branches off|follows neither"):
+            export_to(name, bad, tmp_path / "out", robot=robot)
+    assert not (tmp_path / "out").exists()

@@ -155,8 +155,8 @@ def _triangle() -> Array:
     """Return S (10, 10): from the upper entries of Q, row by row, to the solver's: column by column, sqrt(2) off it."""
     entries = [(i, j) for i in range(4) for j in range(i, 4)]
     S = np.zeros((10, 10))
-    for row, (i, j) in enumerate((i, j) for j in range(4) for i in range(j + 1)):
-        S[row, entries.index((i, j))] = 1.0 if i == j else np.sqrt(2.0)
+    for row, (a, b) in enumerate((i, j) for j in range(4) for i in range(j + 1)):
+        S[row, entries.index((a, b))] = 1.0 if a == b else np.sqrt(2.0)
     return S
 
 

@@ -36,7 +36,8 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None, 
     """
     columns = packed_columns(model, base or base_parameters(model))
     last = min(len(motion.q), _MAX_SAMPLES)
-    rows = packed_rows(columns, motion, 0, last)
+    terms = model.term_columns(motion.q[:last], motion.qd[:last], motion.qdd[:last])
+    rows = packed_rows(columns, motion, terms, 0, last)
     t, tau = motion.t[:last], motion.tau[:last]
     keep = motion.keep
     seconds, gain = np.full(model.robot.n, np.nan), np.ones(model.robot.n)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array, checked
+from ident.dynamics.rigid_body import states
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate
@@ -132,6 +133,7 @@ def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque."""
     from ident.dynamics.kernels import regressor_rows
 
+    q, qd, qdd = states(columns.model.robot, q, qd, qdd)
     out = np.empty((len(q), columns.width))
     regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
     entries = columns.model.term_columns(q, qd, qdd)
@@ -148,6 +150,8 @@ def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array)
     from ident.dynamics.adjoint_kernel import regressor_pull_back_rows
 
     model = columns.model
+    q, qd, qdd = states(model.robot, q, qd, qdd)
+    weights = weights.copy()
     weights[:, -1] = 0.0  # parameters that are not kept point there
     out = np.empty((len(q), 3 * model.robot.n))
     regressor_pull_back_rows(columns.tree, q, qd, qdd, columns.rigid, checked(weights, weights.shape, "weights"), out)

@@ -17,7 +17,7 @@ from ident.export.abb import write_abb
 from ident.export.fanuc import write_fanuc
 from ident.export.formats import PAYLOAD_FORMATS, export_payload
 from ident.export.kuka import write_kuka
-from ident.export.payload import Payload, payload, rounded, rounded_principal
+from ident.export.payload import Payload, payload_of, rounded, rounded_principal
 from ident.spatial.inertia import from_com, is_positive_semidefinite
 from ident.spatial.pose import rpy
 from ident.spatial.principal_axes import principal_axes, quaternion
@@ -162,7 +162,7 @@ def test_every_payload_file_says_units_point_and_origin(form):
 
 def test_ten_parameters_and_small_or_impossible_loads(tmp_path):
     body = from_com(1.5, [0.1, 0, 0.05], np.diag([0.01, 0.02, 0.025]))
-    load = payload(body)
+    load = payload_of(body)
     assert np.allclose(load.inertia, np.diag([0.01, 0.02, 0.025]))
     tiny = Payload(3e-6, np.zeros(3), np.diag([1e-9, 2e-9, 2.5e-9]))
     assert last_numbers(write_abb(tiny))[0] == 3e-6

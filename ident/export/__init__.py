@@ -15,7 +15,7 @@ from ident.export.formats import (
 from ident.export.gate import with_validation
 from ident.export.json import export_json
 from ident.export.parameters import Exported
-from ident.export.payload import Payload, payload
+from ident.export.payload import Payload, payload_of
 from ident.export.urdf import export_urdf
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "export_urdf",
     "format_named",
     "listing",
-    "payload",
     "payload_format_named",
+    "payload_of",
     "with_validation",
 ]

@@ -71,7 +71,7 @@ class Rounded:
     places: tuple[int, int, int]
 
 
-def payload(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
+def payload_of(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
     """Return the load of ten parameters about the flange's origin (10,); raises InfeasibleError."""
     mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
     return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin=origin)

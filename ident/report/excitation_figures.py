@@ -132,10 +132,9 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     low, high = (float(known.min()), float(known.max())) if known.size else (0.01, 0.1)
     left = 10.0 ** np.floor(np.log10(low) - 0.05)
     right = max(10.0 ** np.ceil(np.log10(high) + 0.05), 10.0 * left, 2.0 if compared else 0.0)
-    columns = _columns(_groups(worth.base.names, np.nan_to_num(shown, nan=0.0, posinf=np.inf)))
+    columns = _columns(_groups(worth.base.names, np.stack([np.where(np.isnan(shown), 0.0, shown), worth.errors])))
     longest = max(len(column) for column in columns)
     counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
-    counts += [f"{found.count('shown')} without a CAD value"] if compared and "shown" in found else []
     title = (
         f"{found.count('well')} of {len(found)} base parameters will be known to 10 % or better"
         if compared
@@ -207,7 +206,7 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
     seen = _seen(np.vstack([cloud, *corners, *near]))[:, :2]
     centre, wide = (seen.max(axis=0) + seen.min(axis=0)) / 2.0, np.ptp(seen, axis=0)
     half = 0.53 * np.maximum(wide, 0.25 * wide.max() or 0.1)
-    turned = 0.15 * float(half.min()) * _across(robot.joints[-1].axis)
+    turned = 0.2 * float(half.min()) * _across(robot.joints[-1].axis)
 
     columns = min(poses, 4)
     rows = -(-poses // columns)
@@ -216,8 +215,8 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         rows,
         columns,
         f"The motion in {poses} poses, {trajectory.duration:.3g} s",
-        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before; its direction: a "
-        "short line" + (". Outlines: collision capsules" if scene.capsules else ""),
+        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before. Black: how it "
+        "is turned" + (". Outlines: collision capsules" if scene.capsules else ""),
         height,
     )
     flat = [axes for row in grid for axes in row]
@@ -241,7 +240,7 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         axes.plot(done[:, 0], done[:, 1], color=RED, linewidth=1.8, zorder=3.6)
         axes.plot(*done[-1, :2], "o", color=RED, markersize=4, zorder=4)
         hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
-        axes.plot(hand[:, 0], hand[:, 1], color=RED, linewidth=2.4, zorder=4)
+        axes.plot(hand[:, 0], hand[:, 1], color=INK, linewidth=1.6, zorder=3.9)
         axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
     for axes in flat:
         axes.set_xlim(centre[0] - half[0], centre[0] + half[0])
@@ -343,7 +342,7 @@ def _sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72)
     figure.text(0.008, 1.0 - 0.29 / total, note, va="top", fontsize=8.5, color=MUTED).set_in_layout(False)
     engine = figure.get_layout_engine()
     if engine is not None:
-        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 / total))  # type: ignore[call-arg]
+        engine.set(rect=(0.004, 0.0, 0.992, 1.0 - 0.5 / total))  # type: ignore[call-arg]
     for axes in made.ravel():
         axes.set_facecolor("none")
         axes.grid(color=LINE, linewidth=0.5)
@@ -358,12 +357,15 @@ def _sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72)
 
 
 def _groups(names: Sequence[str], sizes: Array) -> list[tuple[str, list[int]]]:
-    """Return base parameters by link, and those of joints by what they are; each group's largest first."""
+    """Return base parameters by link, and those of joints by what they are; each group's largest first.
+
+    sizes (2, b): what to sort by, and what decides between equals.
+    """
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         of, _, part = name.rpartition(".")
         found.setdefault(of if part in INERTIAL else part.replace("_", " "), []).append(k)
-    return [(head, sorted(members, key=lambda k: -sizes[k])) for head, members in found.items()]
+    return [(head, sorted(members, key=lambda k: tuple(-sizes[:, k]))) for head, members in found.items()]
 
 
 def _columns(groups: list[tuple[str, list[int]]]) -> list[list[str | int]]:

@@ -57,10 +57,10 @@ class ClearanceLimits:
         speeds = np.abs(trajectory.extremes(1)).max(axis=0)
         rate = clearance_gradient_bound(self.scene, self.robot, ranges) @ speeds
 
-        def bound(a: Array, b: Array) -> Array:
+        def bound(a: Array, b: Array) -> tuple[Array, Array]:
             # two lines of the greatest slope down from the ends meet at the least that is possible between them
             before, after = (clearances(self.scene, self.robot, trajectory.derivative(t, 0)) for t in (a, b))
-            return np.asarray((b - a)[:, None] * rate / 2.0 - (before + after) / 2.0)
+            return (b - a)[:, None] * rate / 2.0 - (before + after) / 2.0, -np.minimum(before, after)
 
         least = -greatest_bound(bound, trajectory.duration, -self.wanted)
         return tuple(

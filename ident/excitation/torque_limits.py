@@ -44,8 +44,9 @@ class TorqueLimits:
     def coulomb(self) -> Array:
         """Greatest magnitude of each joint's Coulomb friction (n,)."""
         found = np.zeros(self.model.robot.n)
-        fast = np.full((1, self.model.robot.n), 1e6)  # every joint turns: each column is at its greatest
-        sizes = np.abs(self.model.term_columns(0.0 * fast, fast, 0.0 * fast)[:, 0])
+        fast = np.full((2, self.model.robot.n), 1e6)  # every joint turns: each column is at its greatest
+        travel = fast * [[0.0], [1.0]]
+        sizes = np.abs(self.model.term_columns(travel, fast, 0.0 * fast)[:, 1])
         for (j, k), size in zip(self.model.term_entries, sizes, strict=True):
             if self.model.names[k].endswith(".coulomb"):
                 found[j] += abs(self.theta[k]) * size
@@ -106,12 +107,15 @@ class TorqueLimits:
         room = self.effort - self.coulomb
         limit = np.append(room, self.power)
 
-        def bound(a: Array, b: Array) -> Array:
+        def bound(a: Array, b: Array) -> tuple[Array, Array]:
             ends = [trajectory.states(x) for x in (a, b)]
             span = (b - a)[:, None] ** 2 / 8.0  # a function lies within span * max|f''| of its chord
-            tau = np.maximum(*(np.abs(self.torques(x)) for x in ends)) + span * curvature
+            before, after = (np.abs(self.torques(x)) for x in ends)
+            tau = np.maximum(before, after) + span * curvature
             speed = np.maximum(*(np.abs(x[1]) for x in ends)) + span * rates[3]
-            return np.column_stack([tau, ((tau + self.coulomb) * speed).sum(axis=1)])
+            power = ((before + self.coulomb) * np.abs(ends[0][1])).sum(axis=1)
+            most = np.column_stack([tau, ((tau + self.coulomb) * speed).sum(axis=1)])
+            return most, np.column_stack([np.maximum(before, after), power])
 
         reached = greatest_bound(bound, trajectory.duration, limit)
         names, units = self.names, {"revolute": "N m", "prismatic": "N"}

@@ -230,3 +230,16 @@ def test_linear_in_the_weights() -> None:
     a, b = rng.normal(size=(2, 70, columns.width))
     both = pull_back(columns, *x, a + 3.0 * b)
     assert close(pull_back(columns, *x, a.copy()) + 3.0 * pull_back(columns, *x, b.copy()), both) < 1e-12
+
+
+def test_arrays_that_are_not_contiguous() -> None:
+    rng = np.random.default_rng(8)
+    robot = random_tree(rng, 4)
+    columns = packed_columns(Model(robot, (Viscous(),)), base_parameters(Model(robot, (Viscous(),))))
+    wide = random_states(rng, 8, 40)
+    weights = rng.normal(size=(20, columns.width))
+    views, copies = wide[:, ::2, ::2], wide[:, ::2, ::2].copy()
+    kept = weights.copy()
+    assert np.array_equal(pull_back(columns, *views, weights), pull_back(columns, *copies, weights))
+    assert np.array_equal(weights, kept)  # the caller's weights stay as they are
+    assert np.array_equal(state_rows(columns, *views)[:, :-1], state_rows(columns, *copies)[:, :-1])

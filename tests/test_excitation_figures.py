@@ -176,6 +176,10 @@ def test_verdicts():
     assert rows[5][1:5] == ("N", "1e-14", "0.2", "n/a")
     assert told.worth_table(found).tones == ("good", "", "unknown", "bad", "", "")
     assert {row[2] for row in told.worth_table(promised(False)).rows} == {"n/a"}
+    off = Worth(found.base, found.errors, np.array([1e-3, np.nan, *found.values[2:]]))
+    assert [row[4] for row in told.worth_table(off).rows[:3]] == ["20 times", "n/a", "600 %"]
+    (axes,) = drawn.worth_figure(off).axes
+    assert "no CAD value; error 0.5 kg m" in [x.get_text() for x in axes.texts]
 
 
 def test_sentences_name_what_is_not_shown_and_why():

@@ -147,8 +147,9 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
             if isinstance(entry, str):
                 continue
             colour, marker = _SHADES[found[entry]]
-            if np.isnan(shown[entry]):
-                error = f"CAD says 0; error {number(float(worth.errors[entry]), 2)} "
+            if worth.values is not None and np.isnan(shown[entry]):
+                none = "CAD says 0" if np.isfinite(worth.values[entry]) else "no CAD value"
+                error = f"{none}; error {number(float(worth.errors[entry]), 2)} "
                 said = error + unit(worth.base.names[entry], prismatic)
                 axes.text(left * 1.15, place, said, va="center", fontsize=7, color=INK, zorder=3)
                 continue

@@ -64,7 +64,7 @@ def worth_table(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Table:
             unit(name, prismatic),
             MISSING if worth.values is None else number(float(worth.values[k])),
             "not shown" if found[k] == "not shown" else number(float(worth.errors[k]), 3),
-            percent(float(relative)),
+            f"{relative:.3g} times" if 10.0 <= relative < np.inf else percent(float(relative)),
             found[k],
             worth.base.expression(k),
         )
@@ -110,7 +110,7 @@ def worth_sentences(worth: Worth) -> list[str]:
                 "motion, more periods or less noise would help, where the limits allow it."
             )
         if "shown" in found:
-            told.append(f"With a CAD value of zero, which no error can be compared with: {found.count('shown')}.")
+            told.append(f"Without a CAD value, or with a zero, to compare the error with: {found.count('shown')}.")
     if worth.hidden:
         told.append(
             "Hidden in this motion, though another could show them (limits keep joints from moving enough, or there "

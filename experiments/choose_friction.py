@@ -1,9 +1,9 @@
 """Choose the width of smooth Coulomb friction by leaving out one fitting recording (or stretch of it) at a time.
 
-    python experiments/choose_friction.py experiments/ur10e 0 0.005 0.01 0.02
+    python experiments/choose_friction.py experiments/ur10e 0 0.005 0.01 0.02 dahl=0.0002
 
-prints each joint's left-out error [N m; N] for each width [rad/s; m/s] (0: sign with no dead zone) and their
-norm weighted by each joint's noise. Validation recordings are not read.
+prints each joint's left-out error [N m; N] for each width of the tanh [rad/s; m/s] (0: sign with no dead zone; dahl=X:
+Dahl's law with way X [rad; m]) and their norm weighted by each joint's noise. Validation recordings are not read.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ def left_out_error(regression: Regression) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(squared / regression.rows), sigma
 
 
-def main(path: str, widths: list[float]) -> None:
+def main(path: str, laws: list[str]) -> None:
     experiment = read_experiment(path)
     noise = None
-    for width in widths:
-        shape = Shape(tanh=width) if width else Shape()
+    for law in laws:
+        name, _, number = law.rpartition("=")
+        shape = Shape(dahl=float(number)) if name == "dahl" else Shape(tanh=float(number) or None)
         loaded = load(replace(experiment, terms=replace(experiment.terms, coulomb=(shape,))))
         regression = compress(
             loaded.model, motions(loaded, experiment.fit, experiment.processing, []), base=loaded.base
         )
         error, sigma = left_out_error(regression)
         noise = sigma if noise is None else noise
-        print(f"width {width:<6g} total {np.linalg.norm(error / noise):.4f}  joints", np.round(error, 4))
+        print(f"{law:<12} total {np.linalg.norm(error / noise):.4f}  joints", np.round(error, 4))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], [float(w) for w in sys.argv[2:]] or [0.0, 0.005, 0.01, 0.02, 0.05])
+    main(sys.argv[1], sys.argv[2:] or ["0", "0.005", "0.01", "0.02", "0.05"])

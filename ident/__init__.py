@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ident.model import (
         Coulomb,
         CoupledDrive,
+        Dahl,
         DriveInertia,
         Model,
         Offset,
@@ -97,6 +98,7 @@ _HOMES = {
     "model": (
         "Coulomb",
         "CoupledDrive",
+        "Dahl",
         "DriveInertia",
         "Model",
         "Offset",
@@ -140,6 +142,7 @@ __all__ = [
     "Comparison",
     "Coulomb",
     "CoupledDrive",
+    "Dahl",
     "DriveInertia",
     "Estimate",
     "Experiment",

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.logs.process import Processing
-from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
+from ident.model import Coulomb, Dahl, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
 from ident.model.term import Term
 from ident.robot import Robot
 from ident.robot.file import data_path
@@ -33,11 +33,18 @@ Weight = float | Literal["cross-validated", "vanishing"] | None
 
 @dataclass(frozen=True)
 class Shape:
-    """Coulomb friction of some joints: the sign with a dead zone [rad/s; m/s], or tanh(qd / width) [rad/s; m/s]."""
+    """Coulomb friction of some joints: the sign with a dead zone, tanh(qd / tanh) [rad/s; m/s], or Dahl's [rad; m]."""
 
     dead_zone: float | None = None
     tanh: float | None = None
     joints: tuple[str, ...] | None = None
+    dahl: float | None = None
+
+    def term(self, joints: tuple[str, ...] | None) -> Term:
+        """Return the joint term."""
+        if self.dahl is not None:
+            return Dahl(self.dahl, joints)
+        return Coulomb(self.dead_zone or 0.0, joints) if self.tanh is None else SmoothCoulomb(self.tanh, joints)
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ def build_model(experiment: Experiment, robot: Robot) -> Model:
         terms.append(Viscous(joints("viscous", wanted.viscous)))
     for shape in wanted.coulomb:
         who = joints("coulomb", shape.joints)
-        terms.append(Coulomb(shape.dead_zone or 0.0, who) if shape.tanh is None else SmoothCoulomb(shape.tanh, who))
+        terms.append(shape.term(who))
     if wanted.offset:
         terms.append(Offset(joints("offset", wanted.offset)))
     for slack in wanted.spring:
@@ -222,6 +229,7 @@ class _Recordings(_Table):
 class _Coulomb(_Table):
     dead_zone: Annotated[float, Key(ge=0, description="a speed that is 0 or more")] | None = None
     tanh: Annotated[float, Key(gt=0, description="a speed above 0")] | None = None
+    dahl: Annotated[float, Key(gt=0, description="a travel above 0")] | None = None
     joints: _Names | None = None
 
 
@@ -471,14 +479,15 @@ def _path(text: str, file: Path, key: str) -> Path:
 def _terms(model: _Model, file: Path) -> Terms:
     shapes = []
     for i, c in enumerate(model.coulomb):
-        if c.tanh is not None and c.dead_zone is not None:
+        laws = [name for name in ("dead_zone", "tanh", "dahl") if getattr(c, name) is not None]
+        if len(laws) > 1:
             raise ConfigError(
-                "has both dead_zone and tanh",
+                f"has both {' and '.join(laws)}",
                 file=file,
                 key="model.coulomb" if len(model.coulomb) == 1 else f"model.coulomb[{i + 1}]",
                 fix="Keep one of them",
             )
-        shapes.append(Shape(c.dead_zone, c.tanh, c.joints))
+        shapes.append(Shape(c.dead_zone, c.tanh, c.joints, c.dahl))
     springs = tuple(Slack(s.rest, s.joints) for s in model.spring)
     return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, springs, model.coupled_drives)
 

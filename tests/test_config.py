@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ident.config import Shape, build_model, read_experiment
 from ident.errors import ConfigError, IdentError
 from ident.logs import Processing
-from ident.model import Coulomb, CoupledDrive, DriveInertia, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import Coulomb, CoupledDrive, Dahl, DriveInertia, Offset, SmoothCoulomb, Spring, Viscous
 from ident.pipeline import load
 from ident.robot import read_robot
 
@@ -135,6 +135,7 @@ def test_what_stands_where_nothing_is_said():
         ("false", ()),
         ("{}", (Coulomb(),)),
         ("{ dead_zone = 0.2 }", (Coulomb(0.2),)),
+        ("{ dahl = 0.001 }", (Dahl(0.001),)),
         ("[]", ()),
     ],
 )

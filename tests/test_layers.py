@@ -47,7 +47,10 @@ HEAVY = {
     "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
 }  # fmt: skip
 
-COMPILED = {"kernels.py", "matrix_kernels.py", "rollout_kernel.py", "articulated_body.py", "packs.py", "sweeps.py"}
+COMPILED = {
+    "kernels.py", "matrix_kernels.py", "rollout_kernel.py", "articulated_body.py", "packs.py", "sweeps.py",
+    "adjoint_kernel.py", "distance_kernels.py", "dahl_kernel.py",
+}  # fmt: skip
 
 
 def sources() -> list[Path]:

@@ -12,9 +12,11 @@ from oracles import random_tree
 
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import IdentError, ModelError, RobotError
+from ident.logs import Motion
 from ident.model import (
     Coulomb,
     CoupledDrive,
+    Dahl,
     DriveInertia,
     Model,
     Offset,
@@ -25,6 +27,7 @@ from ident.model import (
     regressor,
     torque,
 )
+from ident.regression import compress
 from ident.robot import Robot, Transmission
 from ident.spatial.inertia import INERTIAL
 
@@ -48,7 +51,8 @@ def all_terms(n: int) -> tuple:
         DriveInertia(),
         Viscous(names[::-1]),
         Coulomb(0.1, names[: n // 2]),
-        SmoothCoulomb(0.05, names[n // 2 :]),
+        SmoothCoulomb(0.05, names[n // 2 : -1]),
+        Dahl(0.02, names[-1:]),
         Offset(names[-1:]),
         Spring(names[1:], 0.3),
         CoupledDrive("motor", shares, width=0.2),
@@ -109,6 +113,37 @@ def test_smooth_coulomb_reaches_76_percent_at_its_width() -> None:
     none = np.zeros((1, 1))
     share = SmoothCoulomb(0.3).columns(robot_of(1), none, np.array([[0.3]]), none)[0, 0]
     assert share == pytest.approx(0.7616, abs=1e-4)
+
+
+def test_dahl_friction_solves_its_equation() -> None:
+    from scipy.integrate import solve_ivp
+
+    t = np.linspace(0.0, 6.0, 3001)
+    q, speed = 0.02 * np.sin(2.0 * t), 0.04 * np.cos(2.0 * t)
+    found = Dahl(0.005).columns(robot_of(1), q[:, None], speed[:, None], 0.0 * q[:, None])[0]
+
+    def rate(time: float, z: np.ndarray) -> np.ndarray:
+        v = 0.04 * np.cos(2.0 * time)
+        return (v - z * abs(v)) / 0.005
+
+    expected = solve_ivp(rate, (0.0, 6.0), [1.0], t_eval=t, rtol=1e-9, atol=1e-9, max_step=0.01).y[0]
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+    assert found.min() < -0.99
+
+
+def test_dahl_friction_holds_its_force_at_standstill_and_whole_motions_are_one_history() -> None:
+    moving = np.concatenate([np.linspace(0.0, 1.0, 50), np.full(9000, 1.0), np.linspace(1.0, 0.9, 50)])
+    z = Dahl(0.01).columns(robot_of(1), moving[:, None], 0.0 * moving[:, None], 0.0 * moving[:, None])[0]
+    np.testing.assert_allclose(z[:9050], 1.0)
+    assert z[-1] == pytest.approx(-1.0, abs=1e-3)
+    # compressed in pieces of 8192 rows, the standstill remembers the movement before it
+    motion = Motion("m", np.arange(9100.0), q=moving[:, None], qd=np.zeros((9100, 1)),
+                    qdd=np.zeros((9100, 1)), tau=3.0 * z[:, None], keep=np.ones((9100, 1), bool))  # fmt: skip
+    weightless = robot_of(1).with_gravity([0, 0, 0])
+    regression = compress(Model(weightless, (Dahl(0.01),)), motion)
+    factor = regression.segments[0].factors[0]
+    place = regression.parameters[0].index(regression.base.names.index("joint1.coulomb"))
+    assert factor[place, -1] / factor[place, place] == pytest.approx(3.0)
 
 
 def test_terms_of_some_joints_keep_the_order_given() -> None:

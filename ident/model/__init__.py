@@ -2,6 +2,7 @@
 
 from ident.model.coulomb import Coulomb, SmoothCoulomb
 from ident.model.coupled_drive import CoupledDrive, coupled_drives
+from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model, regressor, torque
 from ident.model.offset import Offset
@@ -11,6 +12,7 @@ from ident.model.viscous import Viscous
 __all__ = [
     "Coulomb",
     "CoupledDrive",
+    "Dahl",
     "DriveInertia",
     "Model",
     "Offset",

@@ -94,17 +94,20 @@ def _segments(columns: Columns, motion: Motion) -> Iterator[Segment]:
     if motion.q.shape[1] != n:
         raise ModelError(f"motion '{motion.name}' has {motion.q.shape[1]} joints, the robot has {n}")
     identity = motion.fingerprint()
-    thinned = _decimated(columns, motion) if motion.decimation else None
+    terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
+    thinned = _decimated(columns, motion, terms) if motion.decimation else None
     for number, (start, stop) in enumerate(motion.blocks, start=1):
         rows = motion.keep[start:stop].sum(axis=0)
         if rows.any():
             name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{number}]"
             digest = hashlib.sha256(f"{identity}|{number}".encode()).hexdigest()
-            factors = _factors(columns, motion, thinned, start, stop)
+            factors = _factors(columns, motion, terms, thinned, start, stop)
             yield Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
 
 
-def _factors(columns: Columns, motion: Motion, thinned: Array | None, start: int, stop: int) -> tuple[Array, ...]:
+def _factors(
+    columns: Columns, motion: Motion, terms: Array, thinned: Array | None, start: int, stop: int
+) -> tuple[Array, ...]:
     """Return each joint's R factor of the rows start:stop, taken in pieces."""
     from ident.regression.kernels import update_factors
 
@@ -115,15 +118,19 @@ def _factors(columns: Columns, motion: Motion, thinned: Array | None, start: int
     starts = np.array([first for first, _ in columns.span] + [columns.width - 1])
     for first in range(start, stop, _CHUNK):
         last = min(first + _CHUNK, stop)
-        piece = packed_rows(columns, motion, first, last) if thinned is None else thinned[first:last]
+        piece = packed_rows(columns, motion, terms, first, last) if thinned is None else thinned[first:last]
         update_factors(piece, motion.keep[first:last], starts, lane_factors)
     widths = [last - first for first, last in columns.span]
     return tuple(r_factor(np.concatenate([f[j, :k, :k] for f in lane_factors])) for j, k in enumerate(widths))
 
 
-def packed_rows(columns: Columns, motion: Motion, first: int, last: int) -> Array:
-    """Return the packed regressor and torque columns (last - first, width) of some samples of a motion."""
-    out = state_rows(columns, motion.q[first:last], motion.qd[first:last], motion.qdd[first:last])
+def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last: int) -> Array:
+    """Return the packed regressor and torque columns (last - first, width) of some samples of a motion.
+
+    terms: the joint terms' columns of the whole motion, as `Model.term_columns` returns them.
+    """
+    part = slice(first, last)
+    out = _rows(columns, motion.q[part], motion.qd[part], motion.qdd[part], terms[:, part])
     for j, (_, stop) in enumerate(columns.span):
         out[:, stop - 1] = motion.tau[first:last, j]
     return out
@@ -131,14 +138,17 @@ def packed_rows(columns: Columns, motion: Motion, first: int, last: int) -> Arra
 
 def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque."""
+    return _rows(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd))
+
+
+def _rows(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
     from ident.dynamics.kernels import regressor_rows
 
     q, qd, qdd = states(columns.model.robot, q, qd, qdd)
     out = np.empty((len(q), columns.width))
     regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
-    entries = columns.model.term_columns(q, qd, qdd)
     for entry, column in columns.terms:
-        out[:, column] += entries[entry]
+        out[:, column] += terms[entry]
     return out
 
 
@@ -162,8 +172,8 @@ def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array)
     return np.asarray(rigid + model.term_pull_back(q, qd, qdd, entries))
 
 
-def _decimated(columns: Columns, motion: Motion) -> Array:
+def _decimated(columns: Columns, motion: Motion, terms: Array) -> Array:
     """Return all packed rows of a motion, low-pass filtered and thinned column by column, torque alike."""
     bounds = range(0, len(motion.q), _CHUNK)
-    full = np.concatenate([packed_rows(columns, motion, a, min(a + _CHUNK, len(motion.q))) for a in bounds])
+    full = np.concatenate([packed_rows(columns, motion, terms, a, min(a + _CHUNK, len(motion.q))) for a in bounds])
     return np.column_stack([decimate(full[:, k], motion.decimation) for k in range(full.shape[1])])

@@ -139,8 +139,8 @@ def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Arr
     """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), the others at rest."""
     qd = np.zeros((len(velocity), model.robot.n))
     qd[:, joint] = velocity
-    rest = np.zeros_like(qd)
-    columns = model.term_columns(rest, qd, rest)
+    travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
+    columns = model.term_columns(travel, qd, np.zeros_like(qd))
     law = np.zeros(len(velocity))
     for (j, k), column in zip(model.term_entries, columns, strict=True):
         if j == joint and not model.names[k].endswith(".stiffness"):

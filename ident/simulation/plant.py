@@ -13,7 +13,7 @@ from ident.dynamics.energy import kinetic_energy, potential_energy
 from ident.dynamics.forward_dynamics import drive_rows
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError
-from ident.model import Coulomb, CoupledDrive, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import Coulomb, CoupledDrive, Dahl, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous
 from ident.model.term import Term, chosen
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
@@ -132,7 +132,8 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
     """Return the plant of a model at theta (p,).
 
     friction_width [rad/s; m/s]: Coulomb friction with a sign, with or without a dead zone, becomes
-    Fc tanh(v / friction_width), for a sign cannot be integrated; a SmoothCoulomb keeps its own width.
+    Fc tanh(v / friction_width), for a sign cannot be integrated; so does Dahl's, whose state the plant does not carry.
+    A SmoothCoulomb keeps its own width.
     Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term is
     unknown to simulations.
     """
@@ -153,7 +154,7 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
                 armature[joints, joints] += own
             case Viscous():
                 viscous[chosen(term.joints, robot)] = own
-            case Coulomb():
+            case Coulomb() | Dahl():
                 coulomb[chosen(term.joints, robot)] = own
             case SmoothCoulomb():
                 coulomb[chosen(term.joints, robot)] = own

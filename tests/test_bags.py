@@ -390,6 +390,9 @@ def test_a_ros1_bag_of_another_version_or_encrypted(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"#ROSBAG V2.0", b"#ROSBAG V1.2", 1))
     assert refused(path) == "run.bag: is a bag of version 1.2, only 2.0 is read."
+    at = whole.index(b"index_pos=") + len(b"index_pos=")
+    path.write_bytes(whole[:at] + b"\xff" * 8 + whole[at + 8 :])
+    assert refused(path).startswith("run.bag: is cut off before its index.")
     path.write_bytes(whole.replace(bag1.MD5.encode(), b"0" * 32))
     assert "is a JointState of another definition" in refused(path)
 

@@ -37,11 +37,13 @@ class Connection1:
 
 def connections(path: Path, name: str) -> tuple[tuple[Connection1, ...], dict[int, int]]:
     """Return the connections of a bag, and how many messages each has, from the index at its end."""
-    with path.open("rb") as stream:
+    with _open(path, name) as stream:
         header = _bag_header(stream, name)
         at = _number(header, b"index_pos", 8, name)
         if at == 0:
             raise LogError("is not indexed: its recorder was stopped", file=name, fix=DAMAGED)
+        if at > path.stat().st_size:
+            raise LogError("is cut off before its index", file=name, fix=DAMAGED)
         stream.seek(at)
         found: list[Connection1] = []
         counts: dict[int, int] = {}
@@ -66,7 +68,7 @@ def messages(path: Path, name: str, numbers: Collection[int]) -> Iterator[tuple[
 
     Raises LogError for a file that is cut off or damaged.
     """
-    with path.open("rb") as stream:
+    with _open(path, name) as stream:
         end = _number(_bag_header(stream, name), b"index_pos", 8, name)
         wanted = {_U32.pack(n) for n in numbers}
         while stream.tell() < end:
@@ -78,11 +80,19 @@ def messages(path: Path, name: str, numbers: Collection[int]) -> Iterator[tuple[
                 yield from _chunk(_unpacked(fields, data, name), name, wanted)
 
 
+def _open(path: Path, name: str) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as cause:
+        raise LogError(f"cannot be read ({cause.strerror})", file=name) from None
+
+
 def _bag_header(stream: BinaryIO, name: str) -> dict[bytes, bytes]:
     magic = stream.read(len(MAGIC))
     if magic != MAGIC:
         other = magic.startswith(b"#ROSBAG V") and magic.endswith(b"\n")
-        what = f"is a bag of version {magic[9:-1].decode(errors='replace')}, only 2.0 is read" if other else ""
+        version = "".join(c for c in magic[9:-1].decode(errors="replace") if c.isprintable())
+        what = f"is a bag of version {version}, only 2.0 is read" if other else ""
         raise LogError(what or "is not a ROS 1 bag: it does not begin with #ROSBAG", file=name)
     record = _record(stream, name)
     if record is None or _op(record[0], name) != BAG:

@@ -185,8 +185,7 @@ def log_info(
     for part in parts(recorded, seen):
         steps.add(part.clock, part.number)
         for label, values in part.values.items():
-            if not np.isfinite(values.sum()):
-                nan[label] += (~np.isfinite(values)).sum(axis=0)
+            nan[label] += (~np.isfinite(values)).sum(axis=0)
         tell(f"reading {path.name}", seen.messages, max(total, seen.messages))
     if seen.rows == 0:
         seen.require_rows(path.name, recorded.topic)

@@ -245,7 +245,8 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
                 f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
             )
     values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
-    return np.asarray(values * (gains * [si_factor(u, signal.quantity) for u in units]))
+    with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
+        return np.asarray(values * (gains * [si_factor(u, signal.quantity) for u in units]))
 
 
 def _position(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ident.cli_cad import app as cad_app
 from ident.cli_dynamics import codegen, dynamics
 from ident.cli_excite import excite
+from ident.cli_export import export
+from ident.cli_logs import logs as logs_app
 from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
@@ -118,10 +121,12 @@ def compare(
 @app.command()
 @guarded
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
-    """Predict the recordings that the experiment keeps for validation."""
+    """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
     from ident import pipeline
     from ident.errors import ConfigError
-    from ident.estimate.storage import load_estimate
+    from ident.estimate.storage import load_estimate, save_estimate
+    from ident.export import with_validation
+    from ident.export.gate import VERDICT
     from ident.report import text
 
     found, warned = load_estimate(estimate), list[Any]()
@@ -132,27 +137,10 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
         raise ConfigError("no recording is kept for validation", file=wanted.file, key="recordings.validate")
     warn(warned)
     show(text.validation_rows(validation))
-
-
-@app.command()
-@guarded
-def export(
-    estimate: EstimatePath,
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="What to write: .json or .urdf")],
-    source: Annotated[Path | None, typer.Option("--source", help="Robot that was identified (.urdf, .toml)")] = None,
-) -> None:
-    """Write the parameters to a file for controllers and simulators; its ending says which."""
-    from ident.estimate.storage import load_estimate
-    from ident.export import export as exported
-    from ident.pipeline import urdf_source
-    from ident.robot import read_robot
-
-    robot = None if source is None else read_robot(source)
-    urdf = None if source is None else urdf_source(source)
-    written = exported(load_estimate(estimate), out, robot=robot, source_urdf=urdf)
-    for note in written.notes:
-        typer.echo(f"note: {note}", err=True)
-    say(f"wrote {written.path}")
+    judged = with_validation(found, validation)
+    if VERDICT in judged.provenance:
+        save_estimate(judged, estimate)
+        say(f"recorded in {estimate}: validation {judged.provenance[VERDICT]}")
 
 
 @app.command()
@@ -199,6 +187,9 @@ def check(
 app.command()(dynamics)
 app.command()(codegen)
 app.command()(excite)
+app.command()(export)
+app.add_typer(cad_app, name="cad")
+app.add_typer(logs_app, name="logs")
 
 
 def main() -> None:

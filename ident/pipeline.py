@@ -356,11 +356,14 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
 
     `out`: by default results/NAME beside the experiment. Raises IdentError of some kind; then nothing is left behind.
     """
+    from ident.export import with_validation
+
     loaded, warned = load(experiment), list[Warned]()
     with whole_folder(out or results_folder(experiment), FILES) as folder:
         estimate, regression = fit(loaded, warned, tell, command)
         comparison = compare(loaded, estimate)
         validation = validate(loaded, estimate, regression, warned, tell)
+        estimate = with_validation(estimate, validation)  # a passed one lets the numbers out to `ident export`
         truth = truth_of(loaded, estimate)
         tell("writing results", 0, 1)
         save_regression(regression, folder / "factors.npz")

@@ -252,16 +252,19 @@ def test_a_folder_that_cannot_be_replaced_is_kept(tmp_path, monkeypatch):
 
     original = Path.rename
     monkeypatch.setattr(Path, "rename", move)
-    with pytest.raises(InputError, match="out: cannot be written: Permission denied"), pipeline.whole_folder(out) as f:
+    with (
+        pytest.raises(InputError, match="out: cannot be written: Permission denied"),
+        pipeline.whole_folder(out, pipeline.FILES) as f,
+    ):
         (f / "estimate.json").write_text("after")
     assert tree(tmp_path) == before
 
 
 def test_folders_made_for_the_results_go_with_them(tmp_path):
-    with pytest.raises(KeyError), pipeline.whole_folder(tmp_path / "a" / "b" / "c"):
+    with pytest.raises(KeyError), pipeline.whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES):
         raise KeyError
     assert tree(tmp_path) == {}
-    with pipeline.whole_folder(tmp_path / "a" / "b" / "c") as folder:
+    with pipeline.whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES) as folder:
         (folder / "estimate.json").write_text("x")
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/c": None, "a/b/c/estimate.json": b"x"}
 
@@ -349,9 +352,17 @@ def test_few_segments_get_the_vanishing_weight(two):
 
 
 @pytest.fixture(scope="module")
-def estimate(made, tmp_path_factory) -> Path:
+def fitted(made, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("estimate") / "estimate.json"
     assert call("fit", made, "-o", path).exit_code == 0
+    return path
+
+
+@pytest.fixture
+def estimate(fitted, tmp_path_factory) -> Path:
+    """A copy: `ident validate` records its verdict in the file."""
+    path = tmp_path_factory.mktemp("estimate") / "estimate.json"
+    path.write_bytes(fitted.read_bytes())
     return path
 
 
@@ -396,18 +407,24 @@ def test_an_estimate_of_another_model_is_refused(estimate):
 
 
 def test_export(made, estimate, tmp_path):
-    said = call("export", estimate, tmp_path / "arm.urdf", "--source", made / "robot.toml")
+    refused = call("export", "urdf", estimate, "-o", tmp_path / "arm.urdf", "--robot", made / "robot.toml")
+    assert (refused.exit_code, "was never validated on a held-out recording" in refused.stderr) == (3, True)
+    said = call(
+        "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "arm.urdf", "--robot", made / "robot.toml"
+    )
     assert said.exit_code == 0, said.output
     assert "note: A URDF has no place for shoulder.drive_inertia" in said.stderr
-    again = call("export", estimate, tmp_path / "more.urdf", "--source", tmp_path / "arm.urdf")
+    again = call(
+        "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "more.urdf", "--robot", tmp_path / "arm.urdf"
+    )
     assert again.exit_code == 0, again.output
     first, second = (read_robot(tmp_path / name).inertials for name in ("arm.urdf", "more.urdf"))
     np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(first, load_estimate(estimate).inertials, rtol=1e-9, atol=1e-12)
-    assert call("export", estimate, tmp_path / "arm.json").exit_code == 0
+    assert call("export", "json", estimate, "--unvalidated", "-o", tmp_path / "arm.json").exit_code == 0
     before = tree(tmp_path)
-    assert call("export", estimate, tmp_path / "arm.xlsx").exit_code == 2
-    assert call("export", estimate, tmp_path / "new.urdf").exit_code == 2
+    assert call("export", "xlsx", estimate).exit_code == 2
+    assert call("export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "new.urdf").exit_code == 2
     assert tree(tmp_path) == before
 
 
@@ -420,7 +437,7 @@ def test_report(made, estimate, tmp_path):
 def test_a_damaged_estimate_is_refused(tmp_path, estimate):
     broken = tmp_path / "e.json"
     broken.write_text(estimate.read_text()[:500])
-    said = call("export", broken, tmp_path / "x.json")
+    said = call("export", "json", broken, "-o", tmp_path / "x.json")
     assert said.exit_code == 2
     assert said.stderr.startswith("error: e.json")
 

@@ -1,6 +1,5 @@
 """Files for controllers and simulators, one target per module."""
 
-from ident.export.export import export
 from ident.export.formats import (
     FORMATS,
     PAYLOAD_FORMATS,
@@ -25,7 +24,6 @@ __all__ = [
     "Format",
     "Payload",
     "PayloadFormat",
-    "export",
     "export_json",
     "export_payload",
     "export_to",

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ident.arrays import Array
+from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.program import Coordinates
 from ident.model.model import Model
@@ -22,8 +23,17 @@ Status = Literal["optimal", "inaccurate", "unbounded", "infeasible", "failed"]
 
 #: How far apart a minimum and its dual bound may stop, relative to their size where that is above 1.
 GAP = 1e-7
-#: Residual of the dual at which its value counts as a bound.
-FEASIBLE = 1e-6
+#: How much the dual's residual may move its value, relative to it, before the solver is tried another way (one in
+#: thirty programs; in the middle it is 3e-6) ...
+SLACK = 1e-3
+#: ... and how far a bound may lie from the value after the last attempt, to count as found.
+LOOSE = 0.1
+#: What is tried in turn where the solver's steps stall; the coordinates are scaled already.
+_ATTEMPTS: tuple[dict[str, Any], ...] = (
+    {"equilibrate_enable": False, "tol_feas": 1e-10},
+    {},
+    {"equilibrate_enable": False, "max_step_fraction": 0.9},
+)
 
 _STATUS: dict[str, Status] = {
     "Solved": "optimal",
@@ -46,7 +56,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """v, and q @ v between `lower` (the dual's value) and `upper`, up to the solver's tolerance."""
+    """v, and the minimum between `lower`, which the dual proves, and `upper` = q @ v, up to v's own feasibility."""
 
     v: Array
     lower: float
@@ -58,47 +68,58 @@ class ConeProgram:
     """The blocks of a program, compiled; solved for any number of objectives."""
 
     def __init__(self, blocks: list[Block]):
+        from scipy.sparse import csc_matrix
+
+        self._blocks = [block for block in blocks if len(block.b)]
+        self._A = csc_matrix(np.concatenate([-block.A for block in self._blocks]))
+        self._solvers: list[Any] = []
+
+    def minimise(self, q: Array) -> Optimum:
+        """Return the minimum of q @ v, infinite where it is unbounded, NaN where no v exists or the solver failed."""
+        best = Optimum(np.full(len(q), np.nan), -np.inf, np.nan, "failed")
+        for k in range(len(_ATTEMPTS)):
+            if k == len(self._solvers):
+                self._solvers.append(self._compiled(_ATTEMPTS[k]))
+            self._solvers[k].update(q=np.ascontiguousarray(q))
+            found = self._solvers[k].solve()
+            status = _STATUS.get(str(found.status), "failed")
+            x, z = np.array(found.x), np.array(found.z)
+            if status == "unbounded":
+                return Optimum(x, -np.inf, -np.inf, status)
+            if status == "infeasible":
+                return Optimum(x, np.nan, np.nan, status)
+            # weak duality: q @ v >= dual value + (q + A' z) @ v for every v of the program; here v of the size of x
+            slack = float(np.abs(q + self._A.T @ z) @ (1.0 + np.abs(x)))
+            lower, size = float(found.obj_val_dual) - slack, 1.0 + abs(float(found.obj_val))
+            if lower > best.lower:
+                best = Optimum(x, lower, float(found.obj_val), status)
+            if status != "failed" and slack < SLACK * size:
+                return best
+        if best.upper - best.lower < LOOSE * (1.0 + abs(best.lower)):
+            return best
+        return Optimum(best.v, np.nan, np.nan, "failed")
+
+    def _compiled(self, options: dict[str, Any]) -> Any:
         import clarabel
         from scipy.sparse import csc_matrix
 
-        cones = []
-        for block in blocks:
-            if len(block.b):
-                kind = {
-                    "zero": clarabel.ZeroConeT,
-                    "nonnegative": clarabel.NonnegativeConeT,
-                    "second-order": clarabel.SecondOrderConeT,
-                    "semidefinite": lambda _: clarabel.PSDTriangleConeT(4),
-                }[block.cone]
-                cones.append(kind(len(block.b)))
-        A = np.concatenate([block.A for block in blocks])
-        b = np.concatenate([block.b for block in blocks])
+        kinds: dict[Cone, Any] = {
+            "zero": clarabel.ZeroConeT,
+            "nonnegative": clarabel.NonnegativeConeT,
+            "second-order": clarabel.SecondOrderConeT,
+            "semidefinite": lambda _: clarabel.PSDTriangleConeT(4),
+        }
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_threads = 1
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # so that q can be replaced
         settings.tol_gap_abs = settings.tol_gap_rel = GAP
-        size = A.shape[1]
-        self._solver: Any = clarabel.DefaultSolver(
-            csc_matrix((size, size)), np.zeros(size), csc_matrix(-A), b, cones, settings
-        )
-
-    def minimise(self, q: Array) -> Optimum:
-        """Return the minimum of q @ v, infinite where it is unbounded, NaN where no v exists."""
-        self._solver.update(q=np.ascontiguousarray(q))
-        found = self._solver.solve()
-        status = _STATUS.get(str(found.status), "failed")
-        lower, upper = float(found.obj_val_dual), float(found.obj_val)
-        if status == "unbounded":
-            lower = upper = -np.inf
-        elif status == "failed":
-            upper = np.nan
-            lower = (
-                lower if found.r_dual < FEASIBLE else np.nan
-            )  # what is dual feasible bounds the minimum, done or not
-        elif status == "infeasible":
-            lower = upper = np.nan
-        return Optimum(np.array(found.x), lower, upper, status)
+        for name, value in options.items():
+            setattr(settings, name, value)
+        b = np.concatenate([block.b for block in self._blocks])
+        size = self._A.shape[1]
+        cones = [kinds[block.cone](len(block.b)) for block in self._blocks]
+        return clarabel.DefaultSolver(csc_matrix((size, size)), np.zeros(size), self._A, b, cones, settings)
 
 
 def feasible(model: Model, bounds: Bounds, coordinates: Coordinates) -> list[Block]:
@@ -138,17 +159,24 @@ def fixed(row: Array, value: float) -> Block:
     return Block(row[None], np.array([-value]), "zero")
 
 
-def least_norm(rows: Array, centre: Array, blocks: list[Block]) -> tuple[Array, float, Status]:
-    """Return x with least |rows @ x - centre|, that norm, and how the solver ended; blocks are for v = (x, s)."""
+def least_norm(rows: Array, centre: Array, blocks: list[Block]) -> tuple[Array, float]:
+    """Return x with least |rows @ x - centre| and that norm; blocks are for v = (x, s).
+
+    Raises EstimationError where the blocks have no point in common, or the solver fails.
+    """
     p = rows.shape[1]
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
-    first = np.zeros((1, p + 2))
-    first[0, -1] = 1.0
+    first = np.eye(p + 2)[p + 1]
     stacked = np.column_stack([rows, -centre, np.zeros(len(rows))])
-    cone = Block(np.concatenate([first, stacked]), np.zeros(len(rows) + 1), "second-order")
-    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first[0])
+    cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(rows) + 1), "second-order")
+    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
+    if found.status not in ("optimal", "inaccurate"):
+        raise EstimationError(
+            f"no links that can exist and keep the bounds were found: the solver ended '{found.status}'. Check that the"
+            " bounds can be met all at once, and that the CAD values are of the right size."
+        )
     x = found.v[:p]
-    return x, float(np.linalg.norm(rows @ x - centre)), found.status
+    return x, float(np.linalg.norm(rows @ x - centre))
 
 
 def _triangle() -> Array:

@@ -79,7 +79,7 @@ def closest_to_prior(
     W, centre = factor[:-1, :-1], solve(regression, sigma)
     coordinates = Coordinates.of(model, prior, factor, regression.base)
     blocks = feasible(model, bounds or Bounds(), coordinates)
-    _, distance, _ = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks)
+    _, distance = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks)
     least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
     found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
     for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):

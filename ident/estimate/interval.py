@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.cad.table import COLUMNS
-from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm
 from ident.estimate.confidence_region import LEVEL, confidence_region
@@ -96,9 +95,7 @@ def intervals(
     coordinates = Coordinates.of(model, prior, regression.factor(sigma), base)
     blocks = feasible(model, bounds, coordinates)
     rows, centre = triangular(region.W @ base.K @ coordinates.T, region.W @ region.centre)
-    _, distance, status = least_norm(rows, centre, blocks)
-    if status not in ("optimal", "inaccurate"):
-        raise EstimationError(f"no links that can exist keep the bounds ({status}). Loosen the bounds.")
+    _, distance = least_norm(rows, centre, blocks)
     squared = region.radius**2 + distance**2
     found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))])
     anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre)

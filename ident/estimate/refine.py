@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import Status, ball, feasible, least_norm
+from ident.estimate.cones import ball, feasible, least_norm
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
 from ident.estimate.data_share import data_share, data_share_first
@@ -108,13 +107,12 @@ def refine_constant(
     """
     sigma, bounds = noise(regression, sigma), bounds or Bounds()
     setting = _Setting(model, regression, prior, bounds, sigma)
-    x, distance, status = least_norm(setting.rows, setting.centre, setting.blocks)
-    setting.require(status)
+    _, distance = least_norm(setting.rows, setting.centre, setting.blocks)
     radius = np.sqrt(distance**2 + VANISHING * (setting.region.residual + distance**2))
     within = ball(setting.rows, setting.centre, float(radius))
     root, origin = setting.metric_rows(metric)
-    x, _, status = least_norm(root, origin, [*setting.blocks, within])
-    estimate = setting.finish(x, status)
+    x, _ = least_norm(root, origin, [*setting.blocks, within])
+    estimate = setting.finish(x)
     return _refined(model, regression, prior, estimate, metric, None)
 
 
@@ -139,8 +137,8 @@ def refine_weighted(
     rows, centre = triangular(
         np.concatenate([setting.rows / inflation, root]), np.concatenate([setting.centre / inflation, origin])
     )
-    x, _, status = least_norm(rows, centre, setting.blocks)
-    estimate = setting.finish(x, status, weight=1.0)
+    x, _ = least_norm(rows, centre, setting.blocks)
+    estimate = setting.finish(x, weight=1.0)
     return _refined(model, regression, prior, estimate, tolerances, 1.0 / setting.region.inflation)
 
 
@@ -160,15 +158,8 @@ class _Setting:
         root, theta = joined(self.model, self.prior, metric)
         return root @ self.coordinates.T, root @ theta
 
-    def require(self, status: Status) -> None:
-        if status not in ("optimal", "inaccurate"):
-            raise EstimationError(
-                f"no links that can exist keep the bounds: the solver ended '{status}'. Check that the bounds can be "
-                "met all at once, and that the CAD values are of the right size."
-            )
-
-    def finish(self, x: Array, status: Status, weight: float = 0.0) -> Estimate:
-        self.require(status)
+    def finish(self, x: Array, weight: float = 0.0) -> Estimate:
+        """Return the Estimate at coordinates x."""
         theta = self.coordinates.T @ x
         accurate = edge(theta[: self.model.n_rigid], self.prior) > -EDGE
         solution = Solution(theta, "CLARABEL", accurate)

@@ -157,7 +157,7 @@ class Program:
             last = k == len(weights) - 1
             solution = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=True)
             if solution is not None and not solution.accurate:  # once more, from where it stopped
-                coordinates = self._start.at(_interior(solution.theta[: 10 * self._n], coordinates.prior))
+                coordinates = self._start.at(interior(solution.theta[: 10 * self._n], coordinates.prior))
                 again = self._attempt(coordinates, factor, samples, weight, SOLVERS, rough=not last)
                 solution = again or solution
             if solution is None:
@@ -166,7 +166,7 @@ class Program:
                     " that the bounds on masses and centres can be met, and that the CAD values are of the right size."
                 )
             yield solution
-            coordinates = self._start.at(_interior(solution.theta[: 10 * self._n], coordinates.prior))
+            coordinates = self._start.at(interior(solution.theta[: 10 * self._n], coordinates.prior))
 
     def _attempt(
         self,
@@ -217,7 +217,7 @@ def _stated(model: Model, coordinates: Coordinates) -> Array:
     return np.where(model.nonnegative, np.array(values, dtype=np.float64) / coordinates.scale, np.nan)
 
 
-def _interior(links: Array, prior: Prior) -> Array:
+def interior(links: Array, prior: Prior) -> Array:
     """Return the bodies (n, 10), those at the edge moved inside so far that they can be a centre."""
     values, root = _spectrum(links, prior)
     # a solver's error goes with the largest eigenvalue

@@ -9,7 +9,7 @@ log-det divergence    the weight that predicts left-out recordings best  refine_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from ident.estimate.estimate import Estimate
 from ident.estimate.interval import natural, number_names, triangular
 from ident.estimate.metric import ConstantPullback, Metric, Tolerances
 from ident.estimate.prior import Prior
-from ident.estimate.program import EDGE, Coordinates, Solution, edge
+from ident.estimate.program import EDGE, Coordinates, Solution, edge, interior
 from ident.model.model import Model
 from ident.regression.regression import Regression
 from ident.spatial.inertia import to_com
@@ -105,14 +105,14 @@ def refine_constant(
 
     Arguments and errors as in `refine_entropic`.
     """
-    sigma, bounds = noise(regression, sigma), bounds or Bounds()
-    setting = _Setting(model, regression, prior, bounds, sigma)
-    _, distance = least_norm(setting.rows, setting.centre, setting.blocks)
-    radius = np.sqrt(distance**2 + VANISHING * (setting.region.residual + distance**2))
-    within = ball(setting.rows, setting.centre, float(radius))
-    root, origin = setting.metric_rows(metric)
-    x, _ = least_norm(root, origin, [*setting.blocks, within])
-    estimate = setting.finish(x)
+    setting = _Setting(model, regression, prior, bounds or Bounds(), noise(regression, sigma))
+
+    def closest(at: _Centred) -> Array:
+        _, distance = least_norm(at.rows, at.centre, at.blocks)
+        radius = np.sqrt(distance**2 + VANISHING * (setting.region.residual + distance**2))
+        return least_norm(*at.metric_rows(metric), [*at.blocks, ball(at.rows, at.centre, float(radius))])[0]
+
+    estimate = setting.solve(closest)
     return _refined(model, regression, prior, estimate, metric, None)
 
 
@@ -130,40 +130,50 @@ def refine_weighted(
     The residual counts by its effective number of samples: its square is divided by the inflation of the confidence
     region. Arguments and errors as in `refine_entropic`.
     """
-    sigma, bounds = noise(regression, sigma), bounds or Bounds()
-    setting = _Setting(model, regression, prior, bounds, sigma)
+    setting = _Setting(model, regression, prior, bounds or Bounds(), noise(regression, sigma))
     inflation = np.sqrt(setting.region.inflation)
-    root, origin = setting.metric_rows(tolerances)
-    rows, centre = triangular(
-        np.concatenate([setting.rows / inflation, root]), np.concatenate([setting.centre / inflation, origin])
-    )
-    x, _ = least_norm(rows, centre, setting.blocks)
-    estimate = setting.finish(x, weight=1.0)
+
+    def likely(at: _Centred) -> Array:
+        root, origin = at.metric_rows(tolerances)
+        stacked = np.concatenate([at.rows / inflation, root]), np.concatenate([at.centre / inflation, origin])
+        return least_norm(*triangular(*stacked), at.blocks)[0]
+
+    estimate = setting.solve(likely, weight=1.0)
     return _refined(model, regression, prior, estimate, tolerances, 1.0 / setting.region.inflation)
 
 
 class _Setting:
-    """A refinement in coordinates: |rows @ x - centre|^2 is the squared weighted residual above least squares."""
+    """What is given."""
 
     def __init__(self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array):
         self.model, self.regression, self.prior, self.bounds, self.sigma = model, regression, prior, bounds, sigma
         self.region: ConfidenceRegion = confidence_region(regression, sigma)
-        self.coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
-        self.blocks = feasible(model, bounds, self.coordinates)
-        W, K = self.region.W, regression.base.K
-        self.rows, self.centre = triangular(W @ K @ self.coordinates.T, W @ self.region.centre)
+
+    def solve(self, solved: Callable[[_Centred], Array], weight: float = 0.0) -> Estimate:
+        """Return the Estimate at the x that `solved` returns; once more from there where it is not accurate."""
+        links = self.model.n_rigid
+        start = Coordinates.of(self.model, self.prior, self.regression.factor(self.sigma), self.regression.base)
+        theta = start.T @ solved(_Centred(self, start))
+        if edge(theta[:links], self.prior) < -EDGE:
+            again = start.at(interior(theta[:links], self.prior))
+            theta = again.T @ solved(_Centred(self, again))
+        solution = Solution(theta, "CLARABEL", edge(theta[:links], self.prior) > -EDGE)
+        return finish(self.model, self.regression, self.prior, self.bounds, self.sigma, solution, weight=weight)
+
+
+class _Centred:
+    """It in coordinates: |rows @ x - centre|^2 is the squared weighted residual above least squares."""
+
+    def __init__(self, setting: _Setting, coordinates: Coordinates):
+        self._setting, self._coordinates = setting, coordinates
+        self.blocks = feasible(setting.model, setting.bounds, coordinates)
+        W, K = setting.region.W, setting.regression.base.K
+        self.rows, self.centre = triangular(W @ K @ coordinates.T, W @ setting.region.centre)
 
     def metric_rows(self, metric: Metric) -> tuple[Array, Array]:
         """Return root and origin with |root @ x - origin| the distance of links and stated joint terms from CAD's."""
-        root, theta = joined(self.model, self.prior, metric)
-        return root @ self.coordinates.T, root @ theta
-
-    def finish(self, x: Array, weight: float = 0.0) -> Estimate:
-        """Return the Estimate at coordinates x."""
-        theta = self.coordinates.T @ x
-        accurate = edge(theta[: self.model.n_rigid], self.prior) > -EDGE
-        solution = Solution(theta, "CLARABEL", accurate)
-        return finish(self.model, self.regression, self.prior, self.bounds, self.sigma, solution, weight=weight)
+        root, theta = joined(self._setting.model, self._setting.prior, metric)
+        return root @ self._coordinates.T, root @ theta
 
 
 def joined(model: Model, prior: Prior, metric: Metric) -> tuple[Array, Array]:

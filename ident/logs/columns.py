@@ -257,28 +257,53 @@ def _npz(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.nd
 
 
 def _mat(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.ndarray]:
-    import scipy.io
+    import tempfile
 
-    try:
-        there = [n for n, _, _ in scipy.io.whosmat(str(path))]
-        names = _arrays(name, columns, there)
-        found = scipy.io.loadmat(str(path), variable_names=names)
-        return {a: found[a] for a in names}
-    except NotImplementedError:
-        raise LogError("is a MAT file of version 7.3", file=name, fix="Save it with save(..., '-v7')") from None
-    except (
-        scipy.io.matlab.MatReadError,
-        OSError,
-        EOFError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        OverflowError,
-        MemoryError,
-        zlib.error,
-    ) as cause:
-        raise LogError(f"cannot be read as MAT ({type(cause).__name__})", file=name, fix=DAMAGED) from None
+    there = _scipy_mat(path, name, None, [])
+    names = _arrays(name, columns, there)
+    with tempfile.TemporaryDirectory() as folder:
+        arrays = Path(folder) / "arrays.npz"
+        _scipy_mat(path, name, arrays, names)
+        with np.load(arrays, allow_pickle=False) as found:
+            return {a: found[f"array{k}"] for k, a in enumerate(names)}
+
+
+# scipy's reader is compiled code that damaged files can bring down with the whole process: it has one of its own.
+_READER = """
+import sys, json, warnings
+warnings.simplefilter("ignore")
+import numpy, scipy.io
+path, out, *names = sys.argv[1:]
+try:
+    if not out:
+        print(json.dumps([n for n, _, _ in scipy.io.whosmat(path)]))
+    else:
+        found = scipy.io.loadmat(path, variable_names=names)
+        arrays = {f"array{k}": numpy.asarray(found[n]) for k, n in enumerate(names)}
+        if any(a.dtype.hasobject for a in arrays.values()):
+            sys.exit("Objects")
+        numpy.savez(out, **arrays)
+except Exception as cause:
+    sys.exit(type(cause).__name__)
+"""
+
+
+def _scipy_mat(path: Path, name: str, out: Path | None, names: list[str]) -> list[str]:
+    """Let scipy list the arrays of a MAT file, or save some of them to `out`, in a process of its own."""
+    import json
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-I", "-c", _READER, str(path), str(out or ""), *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    why = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
+    if done.returncode == 0:
+        return list(json.loads(done.stdout)) if out is None else names
+    if why == "NotImplementedError":
+        raise LogError("is a MAT file of version 7.3", file=name, fix="Save it with save(..., '-v7')")
+    if why == "Objects":
+        raise LogError("holds structures or cells where numbers are wanted", file=name, fix="Save plain arrays")
+    raise LogError(f"cannot be read as MAT ({why})", file=name, fix=DAMAGED)
 
 
 def _arrays(name: str, columns: Sequence[Reference], there: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from ident.cli_dynamics import codegen, dynamics
 from ident.cli_excite import excite
 from ident.cli_export import export
 from ident.cli_logs import logs as logs_app
+from ident.cli_moves import postures, sweep
 from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def check(
 app.command()(dynamics)
 app.command()(codegen)
 app.command()(excite)
+app.command()(postures)
+app.command()(sweep)
 app.command()(export)
 app.add_typer(cad_app, name="cad")
 app.add_typer(logs_app, name="logs")

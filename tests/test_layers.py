@@ -40,6 +40,9 @@ ORDER = (
     "cli_excite",
     "cli_export",
     "cli_logs",
+    "cli_moves",
+    "cli_payload",
+    "cli_report",
     "cli",
 )
 

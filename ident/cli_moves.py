@@ -1,0 +1,132 @@
+"""The commands `ident postures` and `ident sweep`: motions for gravity and for friction alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ident.cli_dynamics import RobotPath, _state
+from ident.console import guarded, say
+
+if TYPE_CHECKING:
+    from ident.excitation.moves import Moves
+    from ident.robot.robot import Robot
+
+_ATTEMPTS = 20  # choices of postures before the way between them is given up
+Rate = Annotated[float, typer.Option("--rate", help="Rate of the file [Hz]")]
+ScenePath = Annotated[Path | None, typer.Option("--scene", help="scene.toml: what must not touch on the whole way")]
+Margin = Annotated[float, typer.Option("--margin", help="Kept from both ends of every range [rad; m]")]
+Slow = Annotated[
+    float | None, typer.Option("--acceleration", help="Acceleration, where below the joint's limit [rad/s^2; m/s^2]")
+]
+
+
+@guarded
+def postures(
+    robot: RobotPath,
+    number: Annotated[int, typer.Option("--number", "-n", help="How many postures")] = 30,
+    hold: Annotated[float, typer.Option("--hold", help="Time at each posture [s]")] = 1.0,
+    velocity: Annotated[
+        float | None, typer.Option("--velocity", help="Velocity, where below the joint's limit [rad/s; m/s]")
+    ] = None,
+    acceleration: Slow = None,
+    margin: Margin = 0.0,
+    scene: ScenePath = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the candidates")] = 0,
+    rate: Rate = 100.0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help=".csv or .yaml (ROS 2)")] = None,
+) -> None:
+    """A tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration."""
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ident.arrays import Array
+    from ident.errors import ExcitationError
+    from ident.excitation.distance import clearances
+    from ident.excitation.path_clearance import require_clear
+    from ident.excitation.postures import posture_tour, static_postures
+    from ident.excitation.scene_file import read_scene
+    from ident.model import Model
+    from ident.robot import read_robot
+
+    arm = read_robot(robot)
+    where = None if scene is None else read_scene(scene, arm)
+
+    def allowed(q: Array) -> NDArray[np.bool_]:
+        if where is None:
+            return np.ones(len(q), dtype=bool)
+        return np.asarray((clearances(where, arm, q) > where.margins(arm)).all(axis=1))
+
+    for attempt in range(_ATTEMPTS):  # postures may be free where the way between them is not
+        chosen = static_postures(Model(arm), number, margin=margin, seed=seed + attempt, allowed=allowed)
+        moves = posture_tour(arm, chosen, rate, hold=hold, velocity=velocity, acceleration=acceleration)
+        try:
+            if where is not None:
+                require_clear(where, arm, moves.t, moves.q)
+            break
+        except ExcitationError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    path = out or Path(f"{arm.name}-postures.csv")
+    _write(moves, arm, scene, path)
+    say(
+        f"{len(chosen)} postures, {moves.t[-1]:.4g} s, at rest for {moves.resting.mean():.0%} of the time; wrote {path}"
+    )
+
+
+@guarded
+def sweep(
+    robot: RobotPath,
+    speeds: Annotated[str, typer.Option("--speeds", help="Speeds [rad/s; m/s], such as '0.05 0.2 0.8'")],
+    joints: Annotated[str | None, typer.Option("--joints", help="Joints to sweep; without: all of them")] = None,
+    posture: Annotated[
+        str | None, typer.Option("--posture", help="Where the others stand; without: the middle of the ranges")
+    ] = None,
+    acceleration: Slow = None,
+    margin: Margin = 0.0,
+    scene: ScenePath = None,
+    rate: Rate = 100.0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help=".csv or .yaml (ROS 2)")] = None,
+) -> None:
+    """Each joint through its range at constant speeds, there and back: friction without inertia."""
+    import numpy as np
+
+    from ident.errors import InputError
+    from ident.excitation.moves import position_range
+    from ident.excitation.velocity_sweep import velocity_sweep
+    from ident.robot import read_robot
+
+    arm = read_robot(robot)
+    try:
+        values = [float(word) for word in speeds.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"'{speeds}' is no list of numbers", key="--speeds") from None
+    names = arm.joint_names if joints is None else tuple(joints.replace(",", " ").split())
+    at = _state(posture, arm, "--posture") if posture is not None else np.mean(position_range(arm, margin), axis=0)
+    moves = velocity_sweep(arm, dict.fromkeys(names, values), at, rate, acceleration=acceleration, margin=margin)
+    path = out or Path(f"{arm.name}-sweep.csv")
+    _write(moves, arm, scene, path)
+    say(f"{len(names)} joints at {len(values)} speeds, {moves.t[-1]:.4g} s, at constant speed for "
+        f"{moves.constant.mean():.0%} of the time; wrote {path}")  # fmt: skip
+
+
+def _write(moves: Moves, robot: Robot, scene: Path | None, path: Path) -> None:
+    """Write the motion, once it is known to touch nothing."""
+    from ident.errors import InputError
+    from ident.excitation.path_clearance import require_clear
+    from ident.excitation.scene_file import read_scene
+    from ident.excitation.write_csv import write_csv
+    from ident.excitation.write_ros2 import write_ros2
+
+    writers = {".csv": write_csv, ".yaml": write_ros2}
+    if path.suffix not in writers:
+        raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(writers)}")
+    if scene is not None:
+        require_clear(read_scene(scene, robot), robot, moves.t, moves.q)
+    else:
+        typer.echo(
+            "note: no scene is given: nothing keeps the robot from touching itself or its surroundings", err=True
+        )
+    writers[path.suffix](path, robot, moves.t, moves.q, moves.qd, moves.qdd)

@@ -9,14 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident.cli_dynamics import RobotPath, _state
-from ident.console import command_line, guarded, progress, say, show
+from ident.console import command_line, guarded, say, show
 
 if TYPE_CHECKING:
     from ident.excitation.search import Start
+    from ident.excitation.worth import Worth
     from ident.excite import Excitation
     from ident.robot import Robot
 
 Share = "share kept free, such as 0.05"
+
+WORTH = ("unit", "CAD", "predicted standard error", "of the CAD value", "shown")
+
+#: What the number is whose logarithm, times the factor, each criterion makes small.
+MEANINGS = {
+    "d": ("mean error (geometric)", 0.5),
+    "a": ("root of the summed variances", 0.5),
+    "e": ("error of the worst combination", 1.0),
+    "condition": ("condition number (SI)", 1.0),
+    "scaled-condition": ("condition number (columns scaled)", 1.0),
+    "worst-error": ("worst error", 1.0),
+}
 
 
 @guarded
@@ -51,7 +64,11 @@ def excite(
     ] = 0.0,
     torque_margin: Annotated[float, typer.Option("--torque-margin", help=f"Of torque and power limits: {Share}")] = 0.0,
     power: Annotated[float | None, typer.Option("--power", help="Limit of the joints' total power [W]")] = None,
-    rate: Annotated[float, typer.Option("--rate", help="Rate of logging and of the sampled files [Hz]")] = 100.0,
+    rate: Annotated[float, typer.Option("--rate", help="Rate of the sampled files, the controller's [Hz]")] = 100.0,
+    log_rate: Annotated[
+        float | None,
+        typer.Option("--log-rate", help="Torque readings per second [Hz]; without: --rate, or that of --after's logs"),
+    ] = None,
     periods: Annotated[int, typer.Option("--periods", help="How often the motion is played")] = 1,
     friction: Annotated[
         bool, typer.Option("--friction/--no-friction", help="With viscous and Coulomb friction and an offset per joint")
@@ -65,8 +82,7 @@ def excite(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; without: excitation-ROBOT")] = None,
 ) -> None:
     """Design a motion that makes the parameters identifiable and keeps every limit at every instant."""
-    from ident.excite import Wishes, write_excitation
-    from ident.excite import excite as designed
+    from ident.excite import Wishes, excite_to
     from ident.robot import read_robot
 
     arm = read_robot(robot)
@@ -87,6 +103,7 @@ def excite(
         torque_margin=torque_margin,
         power=math.inf if power is None else power,
         rate_hz=rate,
+        log_hz=log_rate,
         periods=periods,
         starts=starts,
         seed=seed,
@@ -94,20 +111,27 @@ def excite(
         friction=friction,
     )
     total = starts + (resume is not None)
-    with progress() as tell:
 
-        def told(done: Start, best: float | None) -> None:
-            tell(f"searching, {criterion}: {'none yet' if best is None else f'{best:.4g}'}", done.number + 1, total)
+    def told(done: Start, best: float | None) -> None:
+        here = f"start {done.number + 1} of {total}, {done.seconds:.1f} s: "
+        if done.value is None:
+            here += "no motion that is proven to keep every limit"
+        else:
+            here += f"{MEANINGS[criterion][0]} {_meant(criterion, done.value)}"
+        typer.echo(here if best is None else f"{here}; best {_meant(criterion, best)}", err=True)
 
-        found = designed(wishes, told)
     folder = out or Path(f"excitation-{arm.name}")
-    write_excitation(found, folder, command_line())
+    found = excite_to(wishes, folder, told, command_line())
     _tell(found, folder)
+
+
+def _meant(criterion: str, value: float) -> str:
+    return f"{math.exp(MEANINGS[criterion][1] * value):.4g}"
 
 
 def _tell(found: Excitation, folder: Path) -> None:
     """Print what was found, what it is worth and what is proven."""
-    from ident.report.excitation_text import guarantees_table, unidentified, worth_table
+    from ident.report.excitation_text import guarantees_table, worth_sentences, worth_table
 
     design, (si, scaled) = found.design, found.conditions
     done = [s for s in design.starts if s.value is not None]
@@ -115,15 +139,40 @@ def _tell(found: Excitation, folder: Path) -> None:
         f"{design.trajectory.duration:.4g} s for {found.robot.name}: condition number {si:.4g} (SI), {scaled:.3g} "
         f"(columns scaled); best of {len(done)} motions from {len(design.starts)} starts ({design.ended})"
     )
-    show(worth_table(found.worth))
-    for sentence in unidentified(found.worth):
+    show(worth_table(found.worth, found.slides), ("base parameter", *WORTH))
+    for sentence in worth_sentences(found.worth):
         say(sentence)
-    show(guarantees_table(design.guarantees))
+    if found.before is not None:
+        say(_gain(found.before, found.worth))
+    show(guarantees_table(design.guarantees), ("what", "reached", "limit", "spare"))
     kept = sum(g.holds for g in design.guarantees)
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
-    say(f"wrote {folder}")
+    for method in dict.fromkeys(g.method for g in design.guarantees):
+        say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
+    say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
+
+
+def _gain(before: Worth, after: Worth) -> str:
+    """Return what the motion adds to the logs already taken."""
+    import numpy as np
+
+    shown = np.isfinite(before.errors) & np.isfinite(after.errors)
+    new = len(before.hidden) - len(after.hidden)
+    told = f"The logs alone do not show {len(before.hidden)} of {len(shown)} base parameters"
+    told += f"; with this motion {new} more are shown." if before.hidden else "."
+    if shown.any():
+        old, now = before.errors[shown], after.errors[shown]
+        names = np.array(before.base.names)[shown]
+        least, worst = int(np.argmin(old / now)), int(np.argmax(old))
+        told += (
+            f" Of the others the worst predicted error, of {names[worst]}, falls from {old[worst]:.3g} to "
+            f"{now[worst]:.3g}, {old[worst] / now[worst]:.3g} times less, and the worst of all is now {now.max():.3g}, "
+            f"of {names[int(np.argmax(now))]}; errors fall {np.median(old / now):.3g} times in the median, and "
+            f"{old[least] / now[least]:.3g} times at least ({names[least]})."
+        )
+    return told
 
 
 def _noise(text: str | None, robot: Robot) -> tuple[float, ...] | None:
@@ -135,7 +184,7 @@ def _noise(text: str | None, robot: Robot) -> tuple[float, ...] | None:
     try:
         values = tuple(float(word) for word in text.replace(",", " ").split())
     except ValueError:
-        raise InputError(f"'{text}' is no list of numbers", key="--noise") from None
+        raise InputError(f"'{text}' is no list of numbers", key="--noise", fix="Such as 0.1, or '1 1 0.5'") from None
     if len(values) not in (1, robot.n):
         raise InputError(f"'{text}' is not one number, nor {robot.n}", key="--noise", fix="Give one number per joint")
     return values

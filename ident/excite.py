@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,8 @@ from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.compare.cad import cad_theta
 from ident.config import read_experiment
-from ident.errors import ExcitationError
+from ident.errors import ExcitationError, nearest
+from ident.excitation.basis import count, positive
 from ident.excitation.criteria import CRITERIA, condition, scaled_condition
 from ident.excitation.design_problem import design_problem
 from ident.excitation.fourier import Fourier
@@ -30,9 +31,10 @@ from ident.excitation.worth import Worth, worth
 from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
+from ident.logs import Motion
 from ident.model import Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
-from ident.pipeline import load, motions, whole_folder
+from ident.pipeline import NOTES, Warned, load, motions, urdf_source, whole_folder
 from ident.provenance import provenance, sha256
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
@@ -48,6 +50,7 @@ FILES = (
     "poses.png",
     "predicted.png",
 )
+_SAMPLES = 1e6  # rows of the sampled files: 100 MB each
 _NOISE = 0.01  # of the torque limit, where nothing is stated
 _WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which friction turns around in the design
 
@@ -59,7 +62,8 @@ class Wishes:
     cad, scene, resume: files; after: an experiment whose logs count already. harmonics, duration [s]: of the motion.
     noise: standard deviation of the measured torques, one number or one per joint [N m; N].
     start, end: postures (n,) [rad; m]. position_margin [rad; m]; the other margins are shares; power [W].
-    rate_hz: of logging and of the sampled files; periods: how often the motion is played.
+    rate_hz: of the sampled files; log_hz: at which torques will be logged with that noise, independently (by default
+    rate_hz, with `after` the rate of its processed logs); periods: how often the motion is played.
     """
 
     robot: Path
@@ -78,6 +82,7 @@ class Wishes:
     torque_margin: float = 0.0
     power: float = math.inf
     rate_hz: float = 100.0
+    log_hz: float | None = None
     periods: int = 1
     starts: int = 10
     seed: int | None = None
@@ -87,17 +92,26 @@ class Wishes:
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """What was designed, for whom, from what. notes: sentences that its user has to know."""
+    """What was designed, for whom, from what.
+
+    before: what the logs already taken are worth, None without. notes: sentences that its user has to know.
+    """
 
     wishes: Wishes
     robot: Robot
     problem: Problem
     design: Design
     worth: Worth
+    before: Worth | None
     scene: Scene | None
     seed: int
     notes: tuple[str, ...]
-    inputs: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, str]
+
+    @property
+    def slides(self) -> frozenset[str]:
+        """Names of the prismatic joints."""
+        return frozenset(joint.name for joint in self.robot.joints if joint.kind == "prismatic")
 
     @property
     def conditions(self) -> tuple[float, float]:
@@ -105,53 +119,46 @@ class Excitation:
         return tuple(math.exp(c(self.design.factor)[0]) for c in (condition, scaled_condition))  # type: ignore[return-value]
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known before the search: model, CAD's theta (p,) and what it leaves out, logs taken, noise (n,)."""
+
+    model: Model
+    theta: Array | None
+    absent: tuple[str, ...]
+    prior: Regression | None
+    noise: Array
+    log_hz: float
+
+
 def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | None = None) -> Excitation:
     """Return the best motion found within the robot's limits.
 
-    Raises RobotError, CadError, ConfigError, LogError from the files; ExcitationError when what is asked for makes no
-    sense, or no motion was found, saying which limit is in the way.
+    Raises RobotError, CadError, ConfigError, LogError from the files; ExcitationError or ModelError when what is asked
+    for makes no sense; ExcitationError when no motion was found, saying which limit is in the way.
     """
-    if wishes.criterion not in CRITERIA:
-        raise ExcitationError(
-            f"no criterion is called '{wishes.criterion}'", fix=f"Choose one of {', '.join(CRITERIA)}"
-        )
+    _sensible(wishes)
     notes: list[str] = []
     robot = read_robot(wishes.robot)
     inputs = {wishes.robot.name: sha256(wishes.robot)}
-    model, theta, prior, noise = _known(wishes, robot, notes, inputs)
+    urdf = urdf_source(wishes.robot)
+    if urdf is not None:
+        inputs[urdf.name] = sha256(urdf)
+    known = _known(wishes, robot, notes, inputs)
     scene = None
     if wishes.scene is not None:
         scene = read_scene(wishes.scene, robot)
         inputs[wishes.scene.name] = sha256(wishes.scene)
     else:
         notes.append("no scene is given: nothing keeps the robot from touching itself or its surroundings")
-    if theta is None:
-        notes.append("no CAD values are given: torques are not limited")
-    basis: Fourier | FourierAndPolynomial
-    base = 2.0 * math.pi / wishes.duration if wishes.duration > 0 else math.nan
-    if wishes.start is not None and wishes.end is not None and wishes.end != wishes.start:
-        basis = FourierAndPolynomial(base, wishes.harmonics)
-    else:
-        basis = Fourier(base, wishes.harmonics)
-    warm: tuple[Trajectory, ...] = ()
-    seed = wishes.seed
-    if wishes.resume is not None:
-        stored = load_trajectory(wishes.resume)
-        warm = (stored.for_robot(robot),)
-        if stored.trajectory.basis != basis:
-            raise ExcitationError(
-                "has another basis than the one asked for",
-                file=wishes.resume,
-                fix="Give the same --duration and --harmonics again",
-            )
-        if seed is None:
-            seed = int(stored.design.get("seed", 0)) + 1
+    basis = _basis(wishes)
+    warm, seed = _resumed(wishes, robot, basis)
     problem = design_problem(
-        model,
+        known.model,
         basis,
-        noise=noise,
+        noise=known.noise,
         criterion=CRITERIA[wishes.criterion],
-        theta=theta,
+        theta=known.theta,
         scene=scene,
         start=wishes.start,
         end=wishes.end,
@@ -159,37 +166,48 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
         rate_margin=wishes.rate_margin,
         torque_margin=wishes.torque_margin,
         power=wishes.power,
-        prior=prior,
-        rate_hz=wishes.rate_hz,
+        prior=known.prior,
+        rate_hz=known.log_hz,
         periods=wishes.periods,
     )
-    seed = seed or 0
     design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
-    value = worth(problem.information.base, design.factor, theta)
-    return Excitation(wishes, robot, problem, design, value, scene, seed, tuple(notes), inputs)
+    value = _worth(known, problem, design.factor)
+    before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
+    return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
 
 
-def write_excitation(found: Excitation, out: Path, command: str = "") -> None:
-    """Write trajectory, samples, predicted errors and pictures to the folder `out`, all of it or nothing."""
+def excite_to(
+    wishes: Wishes, out: Path, progress: Callable[[Start, float | None], None] | None = None, command: str = ""
+) -> Excitation:
+    """Design a motion and write trajectory, samples, predicted errors and pictures to `out`, all of it or nothing.
+
+    Raises what `excite` raises; InputError, before any search, when `out` cannot be written or holds other files.
+    """
+    with whole_folder(out, FILES) as folder:
+        found = excite(wishes, progress)
+        _write(found, folder, command)
+    return found
+
+
+def _write(found: Excitation, folder: Path, command: str) -> None:
     from ident.report.excitation_figures import limits_figure, poses_figure, torque_figure, worth_figure
 
-    trajectory, robot, rate = found.design.trajectory, found.robot, found.wishes.rate_hz
-    rows = trajectory.playback(rate, found.wishes.periods)
-    with whole_folder(out, FILES) as folder:
-        save_trajectory(
-            folder / "trajectory.json", trajectory, robot, certificate=certificate(found), design=facts(found, command)
-        )
-        write_csv(folder / "trajectory.csv", robot, *rows)
-        write_ros2(folder / "trajectory.yaml", robot, *rows)
-        write_c(folder / "trajectory.h", robot, trajectory)
-        (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
-        for constraint in found.problem.constraints:
-            if isinstance(constraint, KinematicLimits):
-                limits_figure(trajectory, constraint).savefig(folder / "limits.png", dpi=110)
-            if isinstance(constraint, TorqueLimits):
-                torque_figure(trajectory, constraint).savefig(folder / "torque.png", dpi=110)
-        poses_figure(robot, trajectory, found.scene).savefig(folder / "poses.png", dpi=110)
-        worth_figure(found.worth).savefig(folder / "predicted.png", dpi=110)
+    trajectory, robot = found.design.trajectory, found.robot
+    rows = trajectory.playback(found.wishes.rate_hz, found.wishes.periods)
+    save_trajectory(
+        folder / "trajectory.json", trajectory, robot, certificate=certificate(found), design=facts(found, command)
+    )
+    write_csv(folder / "trajectory.csv", robot, *rows)
+    write_ros2(folder / "trajectory.yaml", robot, *rows)
+    write_c(folder / "trajectory.h", robot, trajectory)
+    (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
+    for constraint in found.problem.constraints:
+        if isinstance(constraint, KinematicLimits):
+            limits_figure(trajectory, constraint).savefig(folder / "limits.png", dpi=110)
+        if isinstance(constraint, TorqueLimits):
+            torque_figure(trajectory, constraint).savefig(folder / "torque.png", dpi=110)
+    poses_figure(robot, trajectory, found.scene).savefig(folder / "poses.png", dpi=110)
+    worth_figure(found.worth, found.slides).savefig(folder / "predicted.png", dpi=110)
 
 
 def certificate(found: Excitation) -> dict[str, object]:
@@ -199,7 +217,7 @@ def certificate(found: Excitation) -> dict[str, object]:
         "robot": found.robot.fingerprint(),
         "inputs": found.inputs,
         "guarantees": [asdict(g) for g in found.design.guarantees],
-        "not covered": list(found.notes),
+        "notes": list(found.notes),
     }
 
 
@@ -213,8 +231,13 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
         "condition_scaled": scaled,
         "noise": found.problem.information.noise.tolist(),
         "rate_hz": w.rate_hz,
+        "log_hz": found.problem.rate_hz,
         "periods": w.periods,
         "margins": {"position": w.position_margin, "rates": w.rate_margin, "torque": w.torque_margin},
+        "power": None if math.isinf(w.power) else w.power,
+        "friction": w.friction,
+        "start": w.start,
+        "end": w.end,
         "seed": found.seed,
         "starts": len(found.design.starts),
         "ended": found.design.ended,
@@ -222,26 +245,93 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
     }
 
 
-def _known(
-    wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]
-) -> tuple[Model, Array | None, Regression | None, Array]:
-    """Return the model, CAD's theta, factors of logs already taken, and the torque noise."""
+def _sensible(wishes: Wishes) -> None:
+    """Raise ExcitationError for wishes that cannot be meant."""
+    if wishes.criterion not in CRITERIA:
+        raise ExcitationError(
+            f"no criterion is called '{wishes.criterion}'{nearest(wishes.criterion, CRITERIA)}",
+            fix=f"Choose one of {', '.join(CRITERIA)}",
+        )
+    positive(wishes.duration, "the duration of a period [s]")
+    count(wishes.starts, "the number of starts", 1, 100_000)
+    count(wishes.periods, "the number of periods", 1, 10**6)
+    if wishes.seed is not None:
+        count(wishes.seed, "the seed", 0, 2**63)
+    if not 0 < wishes.seconds < math.inf:
+        raise ExcitationError(f"the time budget is {wishes.seconds:g} s, wanted a positive number")
+    samples = wishes.duration * wishes.periods * positive(wishes.rate_hz, "the sampling rate [Hz]")
+    if samples > _SAMPLES:
+        raise ExcitationError(
+            f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most",
+            fix="Lower the sampling rate, or play the one period of trajectory.json several times",
+        )
+
+
+def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial:
+    base = 2.0 * math.pi / wishes.duration
+    if wishes.start is not None and wishes.end is not None and wishes.end != wishes.start:
+        return FourierAndPolynomial(base, wishes.harmonics)
+    return Fourier(base, wishes.harmonics)
+
+
+def _resumed(wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial) -> tuple[tuple[Trajectory, ...], int]:
+    """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
+    if wishes.resume is None:
+        return (), wishes.seed or 0
+    stored = load_trajectory(wishes.resume)
+    trajectory = stored.for_robot(robot)
+    if stored.trajectory.basis != basis:
+        own = stored.trajectory.basis
+        raise ExcitationError(
+            f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint, "
+            f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}",
+            file=wishes.resume,
+            fix="Give the same --duration, --harmonics, --start and --end again",
+        )
+    seed = stored.design.get("seed")
+    after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0
+    return (trajectory,), after if wishes.seed is None else wishes.seed
+
+
+def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
+    """Return predicted errors beside CAD values, NaN where CAD leaves out a part of the combination."""
+    base = problem.information.base
+    found = worth(base, factor, known.theta)
+    if found.values is None:
+        return found
+    unknown = np.isin(base.standard, known.absent)
+    return replace(found, values=np.where((base.K[:, unknown] != 0).any(axis=1), np.nan, found.values))
+
+
+def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     if wishes.after is not None:
         return _after(wishes, robot, notes, inputs)
-    terms: list[Term] = []
-    if wishes.friction:
-        terms = [Viscous(), *_coulomb(robot), Offset()]
+    terms: list[Term] = [Viscous(), *_coulomb(robot), Offset()] if wishes.friction else []
     model = Model(robot, tuple(terms))
-    theta = None
+    theta, absent = None, tuple[str, ...]()
     if wishes.cad is not None:
         table = read_cad(wishes.cad)
         require_consistent(table)
         inputs[wishes.cad.name] = table.sha256
-        known = {k: v for k, v in table.joint_values.items() if k in model.names}
-        theta, _ = cad_theta(model, table.for_robot(robot), known)
+        values = {k: v for k, v in table.joint_values.items() if k in model.names}
+        theta, absent = cad_theta(model, table.for_robot(robot), values)
     elif robot.inertials is not None and np.isfinite(robot.inertials).all():
-        theta, _ = cad_theta(model, robot.inertials, {})
-    return model, theta, None, _noise(wishes, robot, notes)
+        theta, absent = cad_theta(model, robot.inertials, {})
+    _unlimited(robot, theta, absent, notes)
+    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_hz or wishes.rate_hz)
+
+
+def _unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...], notes: list[str]) -> None:
+    """Note what the torque limits leave out."""
+    if theta is None:
+        notes.append("no inertials of all links are given (--cad): torques are not limited")
+        return
+    without = [joint.name for joint in robot.joints if math.isinf(joint.limits.effort)]
+    if without:
+        notes.append(f"no torque limit is given for {', '.join(without)}")
+    friction = [name for name in absent if name.rsplit(".")[-1] in ("viscous", "coulomb")]
+    if friction:
+        notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
 
 
 def _coulomb(robot: Robot) -> list[Term]:
@@ -253,31 +343,45 @@ def _coulomb(robot: Robot) -> list[Term]:
     return found
 
 
-def _after(
-    wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]
-) -> tuple[Model, Array | None, Regression | None, Array]:
-    """Return model, CAD values, factors and noise of an experiment whose logs count already."""
-    from ident.estimate import wls
+def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
+    """Return what an experiment says, whose logs count already."""
+    from ident.estimate.least_squares import joint_noise
 
     assert wishes.after is not None
     if wishes.cad is not None:
         raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")
+    if not wishes.friction:
+        raise ExcitationError("--no-friction and --after are both given", fix="The experiment has its own model")
     loaded = load(read_experiment(wishes.after))
     if loaded.robot.fingerprint() != robot.fingerprint():
         raise ExcitationError(
             f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"
         )
     inputs |= loaded.inputs
-    experiment = loaded.experiment
-    regression = compress(loaded.model, motions(loaded, experiment.fit, experiment.processing, []), base=loaded.base)
-    theta = None
+    experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()
+
+    def watched() -> Iterator[Motion]:
+        for motion in motions(loaded, experiment.fit, experiment.processing, warned):
+            rates.append((len(motion.t) - 1) / float(motion.t[-1] - motion.t[0]) / math.prod(motion.decimation))
+            yield motion
+
+    regression = compress(loaded.model, watched(), base=loaded.base)
+    notes.extend(f"{w.about}: {w.message}" for w in warned if w.kind not in NOTES)
+    theta, absent = None, tuple[str, ...]()
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
-        theta, _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
+        theta, absent = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
+    _unlimited(robot, theta, absent, notes)
     if wishes.noise is not None:
-        return loaded.model, theta, regression, _noise(wishes, robot, notes)
-    noise = np.asarray(wls(loaded.model, regression).rms)
-    notes.append(f"torque noise taken from the residuals of '{experiment.name}'")
-    return loaded.model, theta, regression, noise
+        noise = _noise(wishes, robot, notes)
+    else:
+        noise = joint_noise(regression)
+        stated = ", ".join(f"{s:.3g}" for s in noise)
+        notes.append(f"torque noise taken from what the logs of '{experiment.name}' leave unexplained: {stated}")
+    log_hz = wishes.log_hz
+    if log_hz is None:
+        log_hz = min(rates)
+        notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
+    return _Known(loaded.model, theta, absent, regression, noise, log_hz)
 
 
 def _noise(wishes: Wishes, robot: Robot, notes: list[str]) -> Array:
@@ -292,8 +396,8 @@ def _noise(wishes: Wishes, robot: Robot, notes: list[str]) -> Array:
 
 def _predicted(value: Worth) -> str:
     """Return the predicted errors as CSV."""
-    lines = ["base_parameter,grouping,predicted_standard_error,cad_value"]
+    lines = ["base_parameter,combination,predicted_standard_error,cad_value"]
     for k, (name, error) in enumerate(zip(value.base.names, value.errors, strict=True)):
-        cad = "" if value.values is None else repr(float(value.values[k]))
+        cad = "" if value.values is None or np.isnan(value.values[k]) else repr(float(value.values[k]))
         lines.append(f'{name},"{value.base.expression(k)}",{float(error)!r},{cad}')
     return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The CAD doctor: which known mistakes of a CAD table explain the logs, and which could not be told."""

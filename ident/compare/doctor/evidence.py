@@ -1,0 +1,263 @@
+"""What a fit says about any reading of a CAD table: the probability of the logs, in base parameters.
+
+A reading states theta (each number with a tolerance), so that K theta ~ N(K theta, K Sigma K'); the logs say
+phi_hat ~ N(phi, C). In coordinates in which C is the unit matrix, with joint terms that CAD does not state projected
+out, the reading is as probable as
+
+    log p = -1/2 log det S - (nu + d)/2 log(1 + r' S^-1 r / nu) + const,   S = 1 + A Sigma A',  r = y - A theta,
+
+relative to the fit itself: the logarithm of Student's t, since the scale of C and Sigma is known to some part only.
+Where the torque side changes (signs, gains, gravity), sum_j N_j / 2 log(residual of joint j) is taken off, N_j being
+the effective number of samples, and friction that would have to be negative counts by its own probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.compare.doctor.hypotheses import ExtraBody
+from ident.estimate.covariance import jackknife
+from ident.estimate.least_squares import joint_noise, solve
+from ident.estimate.metric import natural_jacobian
+from ident.model.model import Model
+from ident.regression.regression import Regression, weighted_rows
+from ident.spatial.inertia import to_com
+
+#: How far a right CAD number may be off: share of the mass, of the centre's distance and of sqrt(I_aa I_bb).
+TOLERANCE = 0.03
+#: Degrees of freedom of Student's t: the common scale of all errors is known within a quarter or so.
+DOF = 10.0
+_JOINT_TOLERANCE = 0.3  # of joint terms that CAD states
+_FLAT = 1e5  # a tolerance of so many standard errors is as good as none
+_SINGULAR = 1e-9
+_CLUSTERS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The logs of one view (gravity, geometry, signs of torque) in coordinates where the fit's covariance is 1.
+
+    y (d, n): what the logs say, for the torque of each joint by itself, multiplied with `gains` (n,); A (d, 10 n): what links add to it;
+    B (d, k): joint terms that CAD states, times their tolerance, and `stated` (d,) their values. residuals[j] (n, n):
+    Gram matrix of the residual of joint j, torque by torque. friction (f, n): summed, what must not be negative, in standard errors.
+    effective (n,): number of independent samples. base: log probability that does not depend on the reading.
+    """
+
+    y: Array
+    A: Array
+    B: Array
+    stated: Array
+    residuals: tuple[Array, ...]
+    friction: Array
+    effective: Array
+    gains: Array
+    kind: str
+    seen: dict[tuple[int, bytes, float], tuple[Array, Array]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Number of combinations that the logs determine and CAD states."""
+        return len(self.y)
+
+    def fit(self, gains: Array, effective: Array) -> float:
+        """Return the log probability of the torques themselves, up to a constant of the logs.
+
+        gains (n,): what the recorded torques are multiplied with before they are explained.
+        """
+        return float(self._fits((gains / self.gains)[:, None], gains[:, None], effective)[0])
+
+    def fits_along(self, gains: Array, joint: int, factors: Array, effective: Array) -> Array:
+        """Return `fit` (k,) with one joint's gain multiplied by each factor (k,)."""
+        each = np.repeat(gains[:, None], len(factors), axis=1)
+        each[joint] *= factors
+        return self._fits(each / self.gains[:, None], each, effective)
+
+    def _fits(self, relative: Array, gains: Array, effective: Array) -> Array:
+        from scipy.special import log_ndtr
+
+        # the residual of joint j is r @ relative: from its Gram matrix, so that many gains cost little
+        squares = np.array([np.einsum("nk,nm,mk->k", relative, g, relative) for g in self.residuals])
+        squares = np.maximum(squares, 1e-300) / gains**2
+        signs = np.maximum(log_ndtr(self.friction @ relative), -50.0).sum(axis=0)
+        return np.asarray(-0.5 * effective @ np.log(squares) + signs)
+
+    def extra(self, extra: ExtraBody) -> tuple[Array, Array]:
+        """Return mean (d,) and covariance (d, d) that an extra body adds."""
+        A = self.A[:, 10 * extra.link : 10 * extra.link + 10]
+        B = A @ extra.root
+        return A @ extra.mean, B @ B.T
+
+    def extra_body(self, residual: Array, covariance: Array, extra: ExtraBody) -> tuple[Array, Array]:
+        """Return the parameters (10,) of the extra body that the residual (d,) asks for, and a root of their errors.
+
+        covariance (d, d): of the residual without it, beside the fit's own 1.
+        """
+        A = self.A[:, 10 * extra.link : 10 * extra.link + 10]
+        S = covariance + np.eye(self.size)
+        B = A @ extra.root
+        inner = np.linalg.inv(np.eye(10) + B.T @ np.linalg.solve(S, B))
+        u = inner @ (B.T @ np.linalg.solve(S, residual - A @ extra.mean))
+        return extra.mean + extra.root @ u, extra.root @ np.linalg.cholesky((inner + inner.T) / 2)
+
+    def along(self, residual: Array, covariance: Array, direction: Array, factors: Array) -> Array:
+        """Return the log probability (k,) when direction (d,), part of the residual, is multiplied by factors (k,)."""
+        L = np.linalg.cholesky(covariance + np.eye(self.size))
+        r, v = np.linalg.solve(L, np.column_stack([residual - direction, direction])).T
+        squares = r @ r + 2.0 * (r @ v) * factors + (v @ v) * factors**2
+        return student(squares, 2.0 * np.sum(np.log(np.diagonal(L))), self.size)
+
+    def link(self, i: int, body: Array, share: float) -> tuple[Array, Array]:
+        """Return mean (d,) and covariance (d, d) that link i adds, body (10,) the parameters, share its tolerance."""
+        key = (i, body.tobytes(), share)
+        if key not in self.seen:
+            A = self.A[:, 10 * i : 10 * i + 10]
+            B = A @ deviations(body, share)
+            size = np.linalg.norm(B, axis=0)
+            B = B * np.minimum(1.0, _FLAT / np.maximum(size, 1e-300))
+            self.seen[key] = (A @ body, B @ B.T)
+        return self.seen[key]
+
+    def log_probability(self, residuals: Array, covariances: Array) -> Array:
+        """Return the log probability (k,) of residuals (k, d) with covariances (k, d, d) beside the fit's own 1."""
+        return log_student(residuals, covariances + np.eye(self.size))
+
+
+def log_student(residuals: Array, covariances: Array) -> Array:
+    """Return log p (k,) of residuals (k, d) under Student's t of DOF, relative to N(0, 1) at its peak."""
+    k, d = residuals.shape
+    # the Cholesky factor of [[S, r], [r', c]] has L^-1 r below that of S; c > r' S^-1 r, as S >= 1
+    bordered = np.empty((k, d + 1, d + 1))
+    bordered[:, :d, :d] = covariances
+    bordered[:, d, :d] = bordered[:, :d, d] = residuals
+    bordered[:, d, d] = 2.0 * np.sum(residuals**2, axis=1) + 1.0
+    L = np.linalg.cholesky(bordered)
+    squares = np.sum(L[:, d, :d] ** 2, axis=1)
+    logdet = 2.0 * np.sum(np.log(np.diagonal(L[:, :d, :d], axis1=1, axis2=2)), axis=1)
+    return student(squares, logdet, d)
+
+
+def student(squares: Array, logdet: ArrayLike, d: int) -> Array:
+    """Return log p of squared sizes r' S^-1 r and log det S in d dimensions."""
+    constant = math.lgamma((DOF + d) / 2) - math.lgamma(DOF / 2) - d / 2 * math.log(DOF / 2)
+    return np.asarray(constant - 0.5 * np.asarray(logdet) - 0.5 * (DOF + d) * np.log1p(squares / DOF))
+
+
+def deviations(body: Array, share: float) -> Array:
+    """Return a root (10, 10) of the covariance of one body's parameters (10,), for numbers off by this share.
+
+    Each coordinate of the centre by that share of its distance or of the radius of gyration, the larger one.
+    """
+    m, c, inertia = to_com(body)
+    d = np.sqrt(np.abs(np.diag(inertia)))
+    reach = max(float(np.linalg.norm(c)), math.sqrt(abs(np.trace(inertia)) / (2 * abs(m))) if m else 0.0)
+    size = np.concatenate([[abs(m)], [reach] * 3, np.outer(d, d)[np.triu_indices(3)]])
+    return np.asarray(natural_jacobian(m, c) * (share * size))
+
+
+def with_gains(regression: Regression, gains: Array) -> Regression:
+    """Return the factors of the same logs with each joint's torque multiplied by its gain (n,)."""
+
+    def scaled(factors: Sequence[Array]) -> tuple[Array, ...]:
+        ends = [np.append(np.ones(f.shape[1] - 1), g) for f, g in zip(factors, gains, strict=True)]
+        return tuple(f * end for f, end in zip(factors, ends, strict=True))
+
+    return replace(regression, segments=tuple(replace(s, factors=scaled(s.factors)) for s in regression.segments))
+
+
+def evidence(
+    model: Model, regression: Regression, joint_values: Mapping[str, float], gains: Array | None = None
+) -> Evidence:
+    """Return what these logs say with torques multiplied by gains (n,), with weights and covariance of their own."""
+    gains = np.ones(regression.n_joints) if gains is None else gains
+    regression = with_gains(regression, gains)
+    sigma = joint_noise(regression)
+    phi = solve(regression, sigma)
+    n, b, K = regression.n_joints, len(regression.base.names), regression.base.K
+    rows = weighted_rows(regression, regression.joint_factors, sigma)
+    torques = np.zeros((len(rows), n))
+    start = 0
+    for j, r in enumerate(regression.joint_factors):
+        torques[start : start + len(r), j] = rows[start : start + len(r), b]
+        start += len(r)
+    Q, R = np.linalg.qr(rows[:, :b])
+    columns = np.linalg.norm(R, axis=0)
+    columns = np.where(columns > 0, columns, 1.0)
+    u, s, vt = np.linalg.svd(R / columns)
+    good = s > _SINGULAR * s[0]
+    W, z = s[good, None] * vt[good] * columns, u[:, good].T @ (Q.T @ torques)
+    inverse = (vt[good].T / s[good]) / columns[:, None]  # phi = inverse @ z
+    F, kind = _noise(regression, sigma, phi, W)
+    values, vectors = np.linalg.eigh(F)
+    whiten = vectors.T / np.sqrt(values)[:, None]
+    M, y = whiten @ W @ K, whiten @ z
+
+    names = model.names[model.n_rigid :]
+    given = np.array([joint_values.get(name, np.nan) for name in names])
+    known = np.isfinite(given)
+    terms = M[:, model.n_rigid :]
+    Qc = _complement(terms[:, ~known])
+    stated = terms[:, known] @ given[known]
+
+    Phi = inverse @ z
+    residuals = []
+    for j, r in enumerate(regression.joint_factors):
+        left = r[:, :-1] @ Phi[list(regression.parameters[j])]
+        left[:, j] -= r[:, -1]
+        residuals.append(left.T @ left)
+    errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", inverse, F, inverse), 1e-300))
+    open_ = np.linalg.norm(vt[~good], axis=0) > 1e-6
+    positive = {n for n, p in zip(names, model.nonnegative, strict=True) if p and not n.endswith("drive_inertia")}
+    alone = [
+        k
+        for k, name in enumerate(regression.base.names)
+        if name in positive and np.count_nonzero(K[k]) == 1 and not open_[k]
+    ]
+    inflation = float(np.trace(F)) / len(F)
+    effective = np.maximum(regression.rows / max(inflation, 1.0), 2.0 * b / n)
+    return Evidence(
+        Qc.T @ y,
+        Qc.T @ M[:, : model.n_rigid],
+        Qc.T @ (terms[:, known] * (_JOINT_TOLERANCE * np.abs(given[known]))),
+        Qc.T @ stated,
+        tuple(residuals),
+        Phi[alone] / errors[alone, None],
+        effective,
+        gains,
+        kind,
+    )
+
+
+def _noise(regression: Regression, sigma: Array, phi: Array, W: Array) -> tuple[Array, str]:
+    """Return the covariance (r, r) of W phi_hat.
+
+    The jackknife over segments, drawn to its mean variance as far as its own scatter asks for (Ledoit, Wolf, JMVA 88,
+    2004), since there are fewer segments than parameters; fewer than five segments: white noise.
+    """
+    G, r = len(regression.segments), len(W)
+    if G < _CLUSTERS:
+        rows = float(regression.rows.sum())
+        squares = regression.squared_residuals(phi) / sigma**2
+        return np.eye(r) * float(squares.sum()) / max(rows - r, 1.0), "classical"
+    x = np.sqrt(G - 1) * jackknife(regression, sigma, phi) @ W.T
+    F = x.T @ x / G
+    mean = float(np.trace(F)) / r
+    spread = float(np.sum((F - mean * np.eye(r)) ** 2))
+    scatter = float(np.sum(np.sum(x**2, axis=1) ** 2) / G - np.sum(F**2)) / G
+    shrink = min(1.0, scatter / spread) if spread > 0 else 1.0
+    return (1 - shrink) * F + max(shrink, 1e-3) * mean * np.eye(r), "cluster-by-segment"
+
+
+def _complement(columns: Array) -> Array:
+    """Return an orthonormal basis (d, k) of what these columns (d, m) do not span."""
+    size = np.linalg.norm(columns, axis=0)
+    used = columns[:, size > 0] / size[size > 0]
+    if not used.shape[1]:
+        return np.eye(len(columns))
+    u, s, _ = np.linalg.svd(used)
+    return np.asarray(u[:, int(np.sum(s > _SINGULAR * s[0])) :])

@@ -1,0 +1,234 @@
+"""Hypotheses: which mistakes have been made together, and what links, tolerances and torques are without them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.doctor.mistakes import Mistake, Setting, known_mistakes, natural, parameters_of
+from ident.spatial.inertia import from_com
+
+#: A link whose numbers are wrong in no known way: so many times the tolerance.
+UNEXPLAINED = (3.0, 10.0)
+#: An extra body has about this share of the mean link's mass.
+EXTRA = (0.2, 1.0)
+#: The torque's gain is looked for within this factor, up and down.
+GAIN = 5.0
+#: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
+PRIOR = {
+    "sign": 0.14, "point": 0.12, "unit": 0.18, "order": 0.05, "axes": 0.09, "frame": 0.08, "count": 0.05,
+    "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04, "extra": 0.05,
+    "unexplained": 0.04,
+}  # fmt: skip
+#: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
+_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class InLinks:
+    """One mistake of a body's numbers, in one link or in all of them."""
+
+    mistake: Mistake
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """The numbers of two links stand in each other's place."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Numbers that are off by `times` the tolerance, in no way of the list."""
+
+    links: tuple[int, ...]
+    times: float
+
+
+@dataclass(frozen=True)
+class ExtraBody:
+    """A body on a link that CAD leaves out: its mass about `mass` [kg], within about `radius` [m] of the frame."""
+
+    link: int
+    mass: float
+    radius: float
+
+    @property
+    def mean(self) -> Array:
+        """Its parameters (10,) before the logs are looked at: half of what they may be."""
+        return 0.5 * from_com(self.mass, np.zeros(3), self.mass * self.radius**2 * np.eye(3))
+
+    @property
+    def root(self) -> Array:
+        """A root (10, 10) of their covariance."""
+        return self.mass * np.diag([1.0, *[self.radius] * 3, *[self.radius**2] * 6])
+
+
+@dataclass(frozen=True)
+class TorqueSign:
+    """The torque of a joint is recorded with the other sign."""
+
+    joint: int
+
+
+@dataclass(frozen=True)
+class TorqueGain:
+    """The torque of a joint has to be multiplied by `factor`; `cost`: log of the share of gains that do as well."""
+
+    joint: int
+    factor: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class OtherView:
+    """Gravity or geometry is another one: the name of a view."""
+
+    name: str
+    kind: str
+
+
+Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | OtherView
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """What is right if these mistakes have been made.
+
+    bodies (n, 10): m, c, tensor as the table declares them; shares (n,): tolerances; gains (n,): of the torques; view.
+    """
+
+    moves: tuple[Move, ...]
+    bodies: Array
+    shares: Array
+    gains: Array
+    view: str = ""
+
+    @property
+    def extras(self) -> tuple[ExtraBody, ...]:
+        """The extra bodies among the moves."""
+        return tuple(m for m in self.moves if isinstance(m, ExtraBody))
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """All that the search chooses from: settings of the mistakes and those that are settled by other evidence.
+
+    settled: (link, kind) pairs that reports decide, which are not questioned; views: other gravities and geometries.
+    """
+
+    setting: Setting
+    share: float
+    settled: frozenset[tuple[int, str]]
+    views: tuple[OtherView, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of links."""
+        return self.setting.robot.n
+
+    def start(self, parameters: Array) -> Hypothesis:
+        """Return the table as given (n, 10)."""
+        bodies = natural(parameters, self.setting.about_origin)
+        return Hypothesis((), bodies, np.full(self.n, self.share), np.ones(self.n))
+
+    def after(self, state: Hypothesis, move: Move) -> Hypothesis:
+        """Return the hypothesis with one mistake more."""
+        moves = (*state.moves, move)
+        match move:
+            case InLinks(mistake, links):
+                bodies = state.bodies.copy()
+                for i in links:
+                    bodies[i] = mistake.undone(bodies[i], i, self.setting)
+                return replace(state, moves=moves, bodies=bodies)
+            case Swapped(a, b):
+                bodies = state.bodies.copy()
+                bodies[[a, b]] = bodies[[b, a]]
+                return replace(state, moves=moves, bodies=bodies)
+            case Unexplained(links, times):
+                shares = state.shares.copy()
+                shares[list(links)] = np.maximum(shares[list(links)], times * self.share)
+                return replace(state, moves=moves, shares=shares)
+            case TorqueSign(joint):
+                return replace(state, moves=moves, gains=_times(state.gains, joint, -1.0))
+            case TorqueGain(joint, factor, _):
+                return replace(state, moves=moves, gains=_times(state.gains, joint, factor))
+            case OtherView(name, _):
+                return replace(state, moves=moves, view=name)
+        return replace(state, moves=moves)
+
+    def of(self, parameters: Array, moves: tuple[Move, ...]) -> Hypothesis:
+        """Return the hypothesis with these mistakes."""
+        state = self.start(parameters)
+        for move in moves:
+            state = self.after(state, move)
+        return state
+
+    def parameters(self, state: Hypothesis) -> Array:
+        """Return the links' parameters (n, 10)."""
+        return parameters_of(state.bodies, self.setting.about_origin)
+
+    def log_prior(self, move: Move) -> float:
+        """Return the log of a move's odds beforehand; half of a kind's share goes to whole tables."""
+        n = self.n
+        kind = kind_of(move)
+        match move:
+            case InLinks(_, links):
+                members = _MEMBERS[kind]
+                if n == 1:
+                    return math.log(PRIOR[kind] / members)
+                return math.log(PRIOR[kind] / members / 2 / (1 if len(links) > 1 else n))
+            case Swapped():
+                return math.log(PRIOR[kind] / max(n * (n - 1) // 2, 1))
+            case Unexplained(links, _):
+                return math.log(PRIOR[kind] / len(UNEXPLAINED) / 2 / (1 if len(links) > 1 else n))
+            case ExtraBody():
+                return math.log(PRIOR[kind] / len(EXTRA))
+            case TorqueSign():
+                return math.log(PRIOR[kind] / n)
+            case TorqueGain(_, _, cost):
+                return math.log(PRIOR[kind] / n) + cost
+            case OtherView(_, group):
+                return math.log(PRIOR[kind] / max(sum(v.kind == group for v in self.views), 1))
+
+    def link_moves(self) -> list[tuple[Mistake, int]]:
+        """Return every mistake of a single link that is not settled."""
+        return [(m, i) for i in range(self.n) for m in KNOWN if (i, m.kind) not in self.settled]
+
+
+KNOWN = known_mistakes()
+_MEMBERS = {kind: sum(m.kind == kind for m in KNOWN) for kind in {m.kind for m in KNOWN}}
+_KINDS = {
+    Swapped: "swap", Unexplained: "unexplained", ExtraBody: "extra", TorqueSign: "torque sign",
+    TorqueGain: "torque gain",
+}  # fmt: skip
+
+
+def kind_of(move: Move) -> str:
+    """Return one word for the family of a mistake."""
+    if isinstance(move, InLinks):
+        return move.mistake.kind
+    return move.kind if isinstance(move, OtherView) else _KINDS[type(move)]
+
+
+def can_exist(body: Array, about_origin: bool) -> bool:
+    """Return whether a body (10,) can exist, but for the rounding of its digits."""
+    if not body[0] > 0:
+        return False
+    central = natural(parameters_of(body[None], about_origin), False)[0] if about_origin else body
+    xx, xy, xz, yy, yz, zz = central[4:]
+    half = (xx + yy + zz) / 2
+    matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
+    return bool(half >= 0 and np.linalg.eigvalsh(matter)[0] >= -_ROUNDING * half)
+
+
+def _times(gains: Array, joint: int, factor: float) -> Array:
+    out = gains.copy()
+    out[joint] *= factor
+    return out

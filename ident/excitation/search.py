@@ -15,6 +15,7 @@ from ident.excitation.guarantee import Guarantee
 from ident.excitation.interior_point import minimise
 from ident.excitation.problem import Problem
 from ident.excitation.trajectory import Trajectory
+from ident.simulation.acceleration import one_thread
 
 _WEIGHTS = (1.0, 0.1, 0.01, 0.003)  # of the barrier, one after the other
 _STEPS = 400
@@ -86,7 +87,8 @@ def search(
         rng = np.random.default_rng([seed, number])
         first = problem.coordinates(warm[number]) if number < len(warm) else None
         try:
-            found = _start(problem, rng, first, over, obstacles)
+            with one_thread():
+                found = _start(problem, rng, first, over, obstacles)
         except KeyboardInterrupt:
             if best is None:
                 raise
@@ -110,20 +112,29 @@ def search(
 def _start(
     problem: Problem, rng: np.random.Generator, z: Array | None, over: Callable[[], bool], obstacles: list[str]
 ) -> tuple[float, Array, tuple[Guarantee, ...]] | None:
-    """Return criterion, coefficients and guarantees of what one start leads to, or None."""
+    """Return criterion, coefficients and guarantees of what one start leads to, or None; never worse than a given z."""
     tight = (_TIGHT,) * len(problem.constraints)
-    anchor = _anchor(problem, rng, tight, obstacles)
+    given = None if z is None else _as_it_is(problem, z)
+    anchor = _anchor(problem, rng, tight, over, obstacles)
     if anchor is None:
-        return None
+        return given
     z = _inside(problem, anchor, rng.normal(size=anchor.shape) if z is None else z - anchor, tight, near=z is not None)
     inverse = None
     for weight in _WEIGHTS:
         z, inverse = minimise(partial(problem.merit, weight=weight, tight=tight), z, inverse, _STEPS, _GAIN, over)
     found = _proven(problem, anchor, z, inverse, tight, over, obstacles)
     if found is None:
-        return None
+        return given
     z, guarantees = found
-    return problem.criterion(problem.factor(z))[0], z, guarantees
+    value = problem.criterion(problem.factor(z))[0]
+    return given if given is not None and given[0] <= value else (value, z, guarantees)
+
+
+def _as_it_is(problem: Problem, z: Array) -> tuple[float, Array, tuple[Guarantee, ...]] | None:
+    """Return criterion, coefficients and guarantees of a motion when all of them hold, else None."""
+    trajectory = problem.trajectory(z)
+    guarantees = tuple(g for constraint in problem.constraints for g in constraint.guarantees(trajectory))
+    return (problem.criterion(problem.factor(z))[0], z, guarantees) if all(g.holds for g in guarantees) else None
 
 
 def _proven(
@@ -165,7 +176,13 @@ def _inside(problem: Problem, anchor: Array, way: Array, tight: tuple[float, ...
     return np.asarray(anchor + (length if near else 2.0 / 3.0 * length) * way)
 
 
-def _anchor(problem: Problem, rng: np.random.Generator, tight: tuple[float, ...], obstacles: list[str]) -> Array | None:
+def _anchor(
+    problem: Problem,
+    rng: np.random.Generator,
+    tight: tuple[float, ...],
+    over: Callable[[], bool],
+    obstacles: list[str],
+) -> Array | None:
     """Return a motion inside all constraints: standing still in some posture, or found by reducing what is violated."""
     still = _constant(problem)
     z = np.zeros((len(problem.joints), problem.free.shape[1]))
@@ -175,7 +192,7 @@ def _anchor(problem: Problem, rng: np.random.Generator, tight: tuple[float, ...]
             if np.isfinite(problem.barrier(z, tight)):
                 return z
     for _ in range(3):
-        z, _ = minimise(partial(_violation, problem, tight), z, None, 200, -np.inf, lambda: False)
+        z, _ = minimise(partial(_violation, problem, tight), z, None, 200, -np.inf, over)
         if np.isfinite(problem.barrier(z, tight)):
             return z
         obstacles.append(min(_named(problem, z), key=lambda margin: float(margin[1].min()))[0])

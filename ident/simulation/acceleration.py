@@ -131,7 +131,7 @@ def _weakest(D: Array) -> tuple[int, float, bool]:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Run the kernels on one thread: for a single state, waking the others takes longer than the work."""
+    """Run the kernels on one thread: for few states, waking the others takes longer than the work."""
     import numba
 
     before = numba.get_num_threads()

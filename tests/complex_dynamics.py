@@ -69,9 +69,7 @@ def rigid_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
             spin_rate.append(al)
             origin.append(mount + z * q[:, i : i + 1])
             arm = origin[i] - o
-            pull.append(
-                a + _cross(al, arm) + _cross(w, _cross(w, arm)) + 2.0 * _cross(w, z) * rate + z * rate_rate
-            )
+            pull.append(a + _cross(al, arm) + _cross(w, _cross(w, arm)) + 2.0 * _cross(w, z) * rate + z * rate_rate)
             line.append(origin[i])
         axis.append(z)
         force, moment = np.zeros((2, 10, samples, 3), kind)

@@ -1,4 +1,4 @@
-"""Criteria of an experiment against numpy on a dense regressor, their slopes against differences and the complex step."""
+"""Criteria against numpy on a dense regressor, their slopes against differences and the complex step."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_what_information_refuses() -> None:
         information(model, [1.0, 1.0])
     other = Model(model.robot, (Viscous(),))
     log = recording(rng, other, random_theta(rng, other))
-    with pytest.raises(ModelError, match="the prior log was compressed for another model. Compress it with"):
+    with pytest.raises(ModelError, match=r"the prior log was compressed for another model\. Compress it with"):
         information(model, np.ones(3), prior=compress(other, log))
 
 

@@ -1,4 +1,4 @@
-"""Limits of a motion: margins, their reverse, and what is proven between samples against a hundred times more samples."""
+"""Limits: margins, their reverse, and what is proven between samples against a hundred times more samples."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def reverse_error(constraint: Constraint, states: tuple[np.ndarray, ...], rng: n
 def random_limits(rng: np.random.Generator, n: int) -> list[Limits]:
     """Return ranges with and without zero, open on one side or both, and rates of which some are missing."""
     found = []
-    for j in range(n):
+    for _ in range(n):
         low = rng.uniform(-3, 1.0)
         lower, upper = ((low, low + 2.0), (low, np.inf), (-np.inf, low), (-np.inf, np.inf))[int(rng.integers(4))]
         rates = rng.uniform(1, 5, 3)
@@ -107,8 +107,8 @@ def test_kinematic_limits(seed: int, n: int, basis: Basis) -> None:
     for j, joint in enumerate(robot.joints):
         x = joint.limits
         kept[f"position of joint '{joint.name}'"] = (states[0][:, j] >= x.lower) & (states[0][:, j] <= x.upper)
-        for what, order, most in (("velocity", 1, x.velocity), ("acceleration", 2, x.acceleration), ("jerk", 3, x.jerk)):
-            kept[f"{what} of joint '{joint.name}'"] = np.abs(states[order][:, j]) <= most
+        for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
+            kept[f"{what} of joint '{joint.name}'"] = np.abs(states[order][:, j]) <= getattr(x, what)
     for name, column in zip(limits.names, margins.T, strict=True):
         assert np.array_equal(column >= 0, kept.pop(name))
     assert all(np.all(rest) for rest in kept.values())  # what has no margin has no limit
@@ -131,7 +131,8 @@ def check_kinematic(guarantees: tuple[Guarantee, ...], robot: Robot, states: tup
                 continue
             beyond = g.reached - reached if g.at_least else reached - g.reached
             assert -1e-4 * (1 + abs(reached)) < beyond < 1e-9 * (1 + abs(reached))
-            assert g.limit == limit and g.at_least == what.startswith("least")
+            assert g.limit == limit
+            assert g.at_least == what.startswith("least")
             assert g.holds == (g.reached >= limit if g.at_least else g.reached <= limit)
     assert not by_name
 
@@ -160,10 +161,11 @@ def test_kinematic_margins_and_what_is_refused() -> None:
     robot = random_tree(np.random.default_rng(0), 2)
     one = limited(robot, Limits(-1.0, 3.0, 2.0, 10.0, 8.0, 50.0))
     found = kinematic_limits(one, position=0.1, rates=0.25)
-    assert found.lower == pytest.approx([-0.9] * 2) and found.upper == pytest.approx([2.9] * 2)
+    assert found.lower == pytest.approx([-0.9] * 2)
+    assert found.upper == pytest.approx([2.9] * 2)
     assert found.rates[:, 0] == pytest.approx([1.5, 6.0, 37.5])
     for options, message in (
-        ({"position": 2.0}, r"position limits of joint 'joint1' leave no room: 1 to 1\. Check the limits, and the margin"),
+        ({"position": 2.0}, r"position limits of joint 'joint1' leave no room: 1 to 1\. Check the limits, and"),
         ({"position": -1.0}, "margin of the positions must not be negative, got -1"),
         ({"rates": 1.0}, "margin of the rates is a share between 0 and 1, got 1"),
     ):
@@ -173,7 +175,7 @@ def test_kinematic_margins_and_what_is_refused() -> None:
         kinematic_limits(limited(robot, [one.joints[0].limits, Limits(-1, 1, 2.0, acceleration=0.0)]))
     with pytest.raises(
         ExcitationError,
-        match=r"joint 'joint1' of robot 'tree' has neither a velocity nor an acceleration limit\. Give it one: limits = ",
+        match=r"joint 'joint1' of robot 'tree' has neither a velocity nor an acceleration limit\. Give it one",
     ):
         kinematic_limits(robot)
 
@@ -214,12 +216,14 @@ def test_torque_and_power(seed: int, n: int, basis: Basis) -> None:
     assert [g.what for g in guarantees] == list(limits.names)
     for g, j in zip(guarantees, np.flatnonzero(~open_), strict=False):
         assert wanted[:, j].max() <= g.reached * (1 + 1e-12)
-        assert g.limit == effort[j] and "second derivative" in g.method
+        assert g.limit == effort[j]
+        assert "second derivative" in g.method
         if g.holds:
             assert g.reached <= effort[j]
         else:  # not proven: because it is not so, or hardly
             assert wanted[:, j].max() > 0.995 * effort[j]
-    assert power.max() <= guarantees[-1].reached and guarantees[-1].unit == "W"
+    assert power.max() <= guarantees[-1].reached
+    assert guarantees[-1].unit == "W"
 
 
 def test_torque_reverse_against_the_complex_step() -> None:
@@ -297,7 +301,7 @@ def test_what_torque_limits_refuse() -> None:
     ):
         torque_limits(Model(zero, model.terms), theta)
     weak = limited(model.robot, [Limits(effort=500.0), Limits(effort=500.0), Limits(effort=0.1)])
-    with pytest.raises(ExcitationError, match=r"Coulomb friction of joint 'joint3', [\d.]+, takes all of its torque li"):
+    with pytest.raises(ExcitationError, match=r"Coulomb friction of joint 'joint3', [\d.]+, takes all of its"):
         torque_limits(Model(weak, model.terms), theta)
     smooth = Model(model.robot, (SmoothCoulomb(0.1),))
     limits = torque_limits(smooth, random_theta(rng, smooth))  # tanh counts in full, too: it stays below
@@ -319,11 +323,13 @@ def test_clearances(seed: int, n: int, basis: Basis) -> None:
     states = fine(trajectory)
     truth = clearances(scene, robot, states[0])
     margins = limits.margins(tuple(x[::100] for x in states))
-    assert np.array_equal(margins >= 0, (truth - limits.wanted)[::100] >= 0) and margins.max() < 1.0
+    assert np.array_equal(margins >= 0, (truth - limits.wanted)[::100] >= 0)
+    assert margins.max() < 1.0
     guarantees = limits.guarantees(trajectory)
     assert [g.what for g in guarantees] == [f"clearance of {name}" for name in scene.names(robot)]
     for g, least in zip(guarantees, truth.min(axis=0), strict=True):
-        assert g.at_least and g.reached <= least + 1e-12
+        assert g.at_least
+        assert g.reached <= least + 1e-12
         if g.limit + 0.02 < least and np.all(truth.min(axis=0) > limits.wanted + 0.02):
             assert g.holds
 

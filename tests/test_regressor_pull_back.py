@@ -143,9 +143,9 @@ def test_whole_model_against_the_complex_step(seed: int, n: int) -> None:
     kept = list(columns.base.kept)
 
     def both(*y: np.ndarray) -> np.ndarray:
-        return np.concatenate(
-            [complex_dynamics.rigid_regressor(robot, *y), complex_terms(robot, *y)], axis=2
-        )[:, :, kept]
+        return np.concatenate([complex_dynamics.rigid_regressor(robot, *y), complex_terms(robot, *y)], axis=2)[
+            :, :, kept
+        ]
 
     rows = state_rows(columns, *x)
     dense = both(*x.astype(complex)).real

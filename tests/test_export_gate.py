@@ -125,7 +125,7 @@ def test_names_stay_data(tmp_path):
     broken = Robot("a\nimport os\n#", (replace(joint, name="j\n x"),), ("l\r\nevil",))
     e = estimate_of(broken, Model(broken), np.array([1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, (0.1).real]))
     for form in FORMATS:
-        if form.suffix in (".m", ".hpp", ".yaml"):
+        if form.suffix in (".m", ".h", ".hpp", ".yaml"):
             with pytest.raises(ModelError, match="characters that no program takes"):
                 export_to(form.name, e, tmp_path / "o", robot=broken)
             continue

@@ -9,6 +9,10 @@ from pathlib import Path
 from ident.errors import InputError, nearest
 from ident.estimate.estimate import Estimate
 from ident.export.abb import write_abb
+from ident.export.controller_c import write_c_header
+from ident.export.controller_cpp import write_cpp_header
+from ident.export.controller_matlab import write_matlab_function
+from ident.export.controller_python import write_python_module
 from ident.export.doosan import write_doosan
 from ident.export.fanuc import write_fanuc
 from ident.export.franka import write_franka
@@ -79,6 +83,10 @@ FORMATS = (
     Format("rtb-matlab", ".m", "MATLAB script: Robotics Toolbox SerialLink (DH, modified DH)", write_rtb_matlab),
     Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", write_simscape),
     Format("ros2", ".yaml", "ROS 2 parameter file", write_ros2),
+    Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", write_c_header),
+    Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header),
+    Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module),
+    Format("matlab", ".m", "MATLAB function: the same for Simulink and MATLAB Coder", write_matlab_function),
 )
 
 PAYLOAD_FORMATS = (

@@ -6,6 +6,7 @@ which `write_c`, `write_python` and `write_latex` write down.
 
 from ident.symbolic.c import write_c
 from ident.symbolic.closed_form import ClosedForm, closed_form
+from ident.symbolic.controller import controller_functions
 from ident.symbolic.functions import functions
 from ident.symbolic.latex import write_latex
 from ident.symbolic.planar import planar, planar_arm
@@ -16,6 +17,7 @@ __all__ = [
     "ClosedForm",
     "Program",
     "closed_form",
+    "controller_functions",
     "functions",
     "planar",
     "planar_arm",

@@ -42,8 +42,7 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
         rotation, position = poses[p]
         before = moved[arm.parents[p]] if arm.parents[p] >= 0 else {}
         twists = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
-        axis = arm.axes[p]
-        twists[p] = (axis, cross(arm.points[p], axis)) if arm.revolute[p] else (zeros(3), axis)
+        twists[p] = _twist(arm, p)
         moved.append(twists)
         w, wd, B, a = rates[p]
         for j, (u, v) in twists.items():
@@ -55,6 +54,74 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
                 full[r, c] + full[c, r] if r != c else full[r, r] for r in range(3) for c in range(r, 3)
             ]
     return Y
+
+
+def gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+    """Return g (n,): the torque that holds the arm still.
+
+    All that joint i carries weighs like one body of mass m and first moment h, which has to accelerate upwards by a:
+    g_i = u.(h x a) + v.(m a) for the joint's twist (u, v).
+    """
+    bodies, g = composites(arm, theta[:, :4], q), zeros(arm.n)
+    accelerations: list[Objects] = []
+    for i in range(arm.n):
+        rotation, _ = arm.placed(i, q)
+        a = rotation.T @ (accelerations[arm.parents[i]] if arm.parents[i] >= 0 else -arm.gravity)
+        accelerations.append(a)
+        u, v = _twist(arm, i)
+        g[i] = a @ (cross(u, bodies[i][1:4]) + bodies[i][0] * v)
+    return g
+
+
+def mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+    """Return D (n, n): column i holds what the joints before take when joint i alone accelerates all that it carries.
+
+    Composite bodies: Walker, Orin, J. Dyn. Syst. Meas. Control 104 (1982), method 3.
+    """
+    bodies, D = composites(arm, theta, q), zeros(arm.n, arm.n)
+    for i in range(arm.n):
+        m, h, inertia = bodies[i][0], bodies[i][1:4], symmetric(bodies[i][4:])
+        u, v = _twist(arm, i)
+        f, n = m * v + cross(u, h), inertia @ u + cross(h, v)
+        for j in reversed(arm.carriers(i)):
+            u, v = _twist(arm, j)
+            D[i, j] = D[j, i] = u @ n + v @ f
+            rotation, position = arm.placed(j, q)
+            f = rotation @ f
+            n = rotation @ n + cross(position, f)
+    return D
+
+
+def composites(arm: Mechanism, theta: Objects, q: Objects) -> list[Objects]:
+    """Return of each link the parameters of all that it carries, itself included, in its frame.
+
+    theta (n, 10), or (n, 4) for mass and first moment alone, which is what is returned then.
+    """
+    bodies = [np.array(body, dtype=object) for body in theta]
+    for i in reversed(range(arm.n)):
+        if arm.parents[i] >= 0:
+            before = bodies[arm.parents[i]]
+            bodies[arm.parents[i]] = before + _seen_from(bodies[i], *arm.placed(i, q))
+    return bodies
+
+
+def _seen_from(body: Objects, rotation: Objects, position: Objects) -> Objects:
+    """Return a body's parameters in another frame: h' = R h + m p, I' = R I R^T + what the shift adds."""
+    m, turned = body[0], rotation @ body[1:4]
+    moved = np.concatenate([body[:1], turned + m * position])
+    if len(body) == 4:
+        return moved
+    inertia = rotation @ symmetric(body[4:]) @ rotation.T
+    # r r^T summed over the mass grows by p h'^T + (R h) p^T
+    spread = np.outer(position, moved[1:4]) + np.outer(turned, position)
+    tensor = inertia + np.trace(spread) * np.eye(3).astype(object) - spread
+    return np.concatenate([moved, tensor[np.triu_indices(3)]])
+
+
+def _twist(arm: Mechanism, i: int) -> tuple[Objects, Objects]:
+    """Return the angular velocity of link i, and the velocity of its frame's origin, per unit of its joint's speed."""
+    axis = arm.axes[i]
+    return (axis, cross(arm.points[i], axis)) if arm.revolute[i] else (zeros(3), axis)
 
 
 def _outward(

@@ -42,13 +42,13 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many multiplications, additions (and subtractions), signs, sines and cosines one evaluation takes."""
+        """How many multiplications, additions (and subtractions), signs, sines, cosines and tanh one evaluation has."""
         ops = Counter(node.op for node in self.nodes)
         return {
             "multiplications": ops["*"],
             "additions": ops["+"] + ops["-"],
             "signs": ops["neg"],
-            "sines and cosines": ops["sin"] + ops["cos"],
+            "sines and cosines": ops["sin"] + ops["cos"] + ops["tanh"],
         }
 
     @cached_property
@@ -71,8 +71,8 @@ class Program:
             if node.op == "input":
                 continue
             size = 1 + sum(length.get(a.index, 0) for a in node.args if isinstance(a, Node))
-            angle = node.args[0] if node.op in ("sin", "cos") else None
-            if isinstance(angle, Node) and angle.op == "input":
+            angle = node.args[0] if node.op in ("sin", "cos", "tanh") else None
+            if isinstance(angle, Node) and angle.op == "input" and node.op != "tanh":
                 lines.append((f"{node.op[0]}{angle.label.removeprefix('q')}", node))
             elif (uses[node.index] > 1 and node.op != "neg") or angle is not None or size >= _LONGEST:
                 count += 1
@@ -123,6 +123,7 @@ _EVALUATE: dict[str, Callable[..., Array]] = {
     "neg": np.negative,
     "sin": np.sin,
     "cos": np.cos,
+    "tanh": np.tanh,
 }
 
 

@@ -24,7 +24,7 @@ def plus(a: float, b: float) -> float:
 
 
 class Node:
-    """One recorded operation: "input", "+", "-", "*", "neg", "sin" or "cos" of `args`, nodes or numbers."""
+    """One recorded operation: "input", "+", "-", "*", "neg", "sin", "cos" or "tanh" of `args`, nodes or numbers."""
 
     __slots__ = ("args", "index", "label", "op", "tape")
 
@@ -57,6 +57,10 @@ class Node:
     def cos(self) -> Node:
         """Return its cosine; `np.cos` of an array of nodes calls this."""
         return self.tape.record("cos", self)
+
+    def tanh(self) -> Node:
+        """Return its hyperbolic tangent; `np.tanh` of an array of nodes calls this."""
+        return self.tape.record("tanh", self)
 
 
 Scalar = Node | float
@@ -151,6 +155,8 @@ def _partials(node: Node) -> list[tuple[Node, Scalar]]:
             found = [(args[0], args[0].cos())]  # type: ignore[union-attr]
         case "cos":
             found = [(args[0], -args[0].sin())]  # type: ignore[union-attr]
+        case "tanh":
+            found = [(args[0], 1.0 - node * node)]
         case _:
             found = []
     return [(arg, d) for arg, d in found if isinstance(arg, Node)]

@@ -1,0 +1,185 @@
+"""What every file for a controller holds: functions of the base parameters, a test vector, what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import ModelError
+from ident.estimate.written import rounded
+from ident.export.identified import Identified
+from ident.export.parameters import TERMS
+from ident.export.text import comment, number, quoted
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, torque
+from ident.model.term import Term
+from ident.regression.base import base_parameters
+from ident.robot.robot import Robot
+from ident.spatial.inertia import INERTIAL
+from ident.symbolic import Program, controller_functions
+from ident.symbolic.names import identifier
+
+#: Width of the tanh that stands for the sign in Coulomb friction [rad/s; m/s]: 76 % of the friction at this speed.
+COULOMB_WIDTH = 0.01
+CONVENTIONS = (
+    "Units: SI, rad; q, qd, qdd in the order of the joints below, as the robot's description counts them.",
+    "Torques [N m; prismatic: N] are on the joint side, as the joint moves the links.",
+    "inverse_dynamics: M qdd + C qd + gravity, WITHOUT friction: add friction to predict the torque of the log.",
+    "gravity: the torque that holds the arm still, offsets included. mass_matrix: drive inertia included.",
+    "friction: viscous * qd + coulomb * tanh(qd / width), for whatever law of Coulomb friction was fitted.",
+    "regressor: inverse_dynamics + friction = Y phi, phi the base parameters below.",
+    "Link parameters: m, h = m * centre of mass, tensor about the link frame's ORIGIN, link axes, tensor signs",
+    "(Ixy = -integral of x y dm). The functions are made of phi alone: what torque cannot show is left out.",
+    "Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.",
+)
+MEANING = {
+    "inverse_dynamics": "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]",
+    "gravity": "torque that holds the arm still at q [N m; N]",
+    "mass_matrix": "M(q), drive inertia included [kg m^2; kg m; kg]",
+    "friction": "viscous and Coulomb friction at qd [N m; N]",
+    "regressor": "Y with Y phi = inverse_dynamics + friction",
+}
+_OWN: dict[str, Callable[..., Term]] = {"drive_inertia": DriveInertia, "viscous": Viscous, "offset": Offset}
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """Functions and numbers for one robot.
+
+    name: the robot's as an identifier; functions: see `controller_functions`; phi (b,), expressions and errors (b,):
+    base parameters, NaN where no error is known; bodies (n, 10); state (3, n) and expected: a test vector by the batch
+    functions, for Coulomb friction of `COULOMB_WIDTH`; about: lines for the file's head.
+    """
+
+    name: str
+    robot: Robot
+    functions: tuple[Program, ...]
+    phi: Array
+    expressions: tuple[str, ...]
+    errors: Array
+    bodies: Array
+    state: Array
+    expected: dict[str, Array]
+    about: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.robot.n
+
+    def phi_lines(self) -> list[str]:
+        """Return what each base parameter is, and its standard error, one a line."""
+        known = [f"+- {error:.1e}" if np.isfinite(error) else "not determined by data" for error in self.errors]
+        return [f"{text} ({error})" for text, error in zip(self.expressions, known, strict=True)]
+
+
+def controller(item: Identified, target: str) -> Controller:
+    """Return the functions of a result; raises ModelError without robot or where a term cannot be told apart."""
+    robot, base = item.geometry(target), item.estimate.base
+    terms, left = _terms(item, robot)
+    model = Model(robot, terms)
+    own = base_parameters(model)
+    kept = [k for k, name in enumerate(base.standard) if name not in left]
+    theta = item.theta[kept]
+    if model.names != tuple(base.standard[k] for k in kept):
+        raise ModelError(f"the joint terms of '{robot.name}' have names that its joints and motors do not explain")
+    phi = rounded(own.K @ theta)
+    errors = item.estimate.covariance.standard_errors
+    known = {base.expression(k): float(error) for k, error in enumerate(errors)}
+    expressions = tuple(own.expression(k) for k in range(len(own.names)))
+    notes: tuple[str, ...] = ()
+    if left:
+        laws = "; ".join(
+            f"{kind}: {TERMS[kind][0]}" for kind in sorted({x.rpartition(".")[2] for x in left} & {*TERMS})
+        )
+        notes = (f"Not in this file, the controller has to add it: {', '.join(left)}{f' ({laws})' if laws else ''}.",)
+    functions = controller_functions(model, own, theta)
+    state, expected = _test(model, theta)
+    about = (
+        *item.head,
+        *CONVENTIONS,
+        f"width of Coulomb friction's tanh: {COULOMB_WIDTH} rad/s (m/s).",
+        f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
+        *notes,
+        "Multiplications, additions and sines, cosines, tanh a call: "
+        + "; ".join(f"{p.name} {_operations(p)}" for p in functions)
+        + ".",
+    )
+    return Controller(
+        name=identifier(robot.name, "robot"),
+        robot=robot,
+        functions=functions,
+        phi=phi,
+        expressions=expressions,
+        errors=np.array([known.get(text, np.nan) for text in expressions]),
+        bodies=item.bodies,
+        state=state,
+        expected=expected,
+        about=about,
+        notes=notes,
+    )
+
+
+def body_line(link: str) -> str:
+    """Return what a row of the links' parameters holds."""
+    return f"{link}: {', '.join(INERTIAL)}"
+
+
+def _terms(item: Identified, robot: Robot) -> tuple[tuple[Term, ...], tuple[str, ...]]:
+    """Return the joint terms that code is made of, in the order of the names, and the names of those left out."""
+    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=COULOMB_WIDTH)}
+    terms: list[Term] = []
+    left: list[str] = []
+    for name in item.terms:
+        owner, _, kind = name.rpartition(".")
+        if owner in coupled:
+            if kind == "drive_inertia":  # the first of its three
+                terms.append(coupled[owner])
+        elif owner in robot.joint_names and kind in _OWN:
+            terms.append(_OWN[kind](joints=(owner,)))
+        elif owner in robot.joint_names and kind == "coulomb":
+            terms.append(SmoothCoulomb(COULOMB_WIDTH, joints=(owner,)))
+        else:
+            left.append(name)
+    return tuple(terms), tuple(left)
+
+
+def _test(model: Model, theta: Array) -> tuple[Array, dict[str, Array]]:
+    """Return a state (3, n) and what each function gives there, by the batch functions of `ident.model`."""
+    n = model.robot.n
+    state = np.random.default_rng(7).uniform(-1.5, 1.5, (3, n)).round(3)
+    state[1, -1] = 0.5 * COULOMB_WIDTH  # where the tanh bends
+    rest = np.zeros((1, n))
+    q, qd, qdd = state[:, None]
+
+    def tau(q: Array, qd: Array, qdd: Array) -> Array:
+        return torque(model, theta, q, qd, qdd)
+
+    every = np.repeat(q, n, axis=0)
+    gravity = tau(q, rest, rest)
+    friction = 0.5 * (tau(q, qd, rest) - tau(q, -qd, rest))  # all else is even in qd
+    found = {
+        "inverse_dynamics": (tau(q, qd, qdd) - friction)[0],
+        "gravity": gravity[0],
+        "mass_matrix": (tau(every, np.zeros((n, n)), np.eye(n)) - gravity).T,
+        "friction": friction[0],
+    }
+    return state, {key: rounded(value) for key, value in found.items()}
+
+
+def _operations(program: Program) -> str:
+    ops = program.operations
+    return f"{ops['multiplications']}, {ops['additions']}, {ops['sines and cosines']}"
+
+
+def c_comment(lines: Sequence[str]) -> list[str]:
+    """Return lines as C99 and C++ comments: no trigraph, no backslash, nothing that could go on in the next line."""
+    return [line.replace("??", "? ?").rstrip() for line in comment(lines, "//")]
+
+
+def c_string(text: str) -> str:
+    """Return a C or C++ string; two question marks could begin a trigraph, which is code."""
+    return quoted(text).replace("??", "?\\?")

@@ -1,0 +1,197 @@
+"""Drive gains from a load of known mass.
+
+Torque computed from motor current needs each drive's gain [N m/A], and no log of the robot alone can tell it: gains,
+masses and friction that are all c times larger explain the currents as well. One absolute anchor is needed, such as
+two recordings of which one carries a mass that was weighed (Gautier, Briot, J. Dyn. Sys. Meas. Control 136(5), 2014).
+With a_j = 1 / s_j, s_j being the factor by which the torque of joint j has to be multiplied,
+
+    tau_j = a_j (Y_j phi + carries Y_j K_l p),   p_1 = mass,
+
+is fitted in the measured torque, where the noise is: nonlinear least squares in a, phi and the other nine numbers of
+p. (Gautier and Briot write s_j tau_j = Y_j phi ..., linear, and take the noise in tau into account by total least
+squares; ordinary least squares of that form would shrink the gains.) That the joints' torques belong to the same bodies
+gives the gains' ratios, the mass gives their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import EstimationError, InputError
+from ident.estimate.covariance import jackknife
+from ident.estimate.least_squares import joint_noise, solve
+from ident.estimate.payload import (
+    ENOUGH,
+    OPEN,
+    IdentifiedPayload,
+    LoadFit,
+    carrying_link,
+    existing,
+    joined,
+    lengths,
+    load_columns,
+    own_columns,
+    require_apart,
+    scaled_torques,
+    torque_columns,
+    with_load,
+)
+from ident.model.model import Model
+from ident.regression.base import BaseParameters
+from ident.regression.regression import Regression, weighted_rows
+
+_ROUNDS = 3  # of weights and fit in turn
+_SINGULAR = 1e-9  # of the largest singular value, columns scaled
+
+
+@dataclass(frozen=True, eq=False)
+class DriveGains:
+    """Factors (n,) that turn the measured torque of each joint into its torque, with standard errors (n,).
+
+    NaN where the recordings do not determine a joint's factor. kind, dof: of the errors. mass [kg]: the known one.
+    payload: the load that goes with the corrected torques, its errors those of the common fit, the mass taken as exact.
+    """
+
+    joints: tuple[str, ...]
+    scale: Array
+    errors: Array
+    kind: str
+    dof: int
+    mass: float
+    payload: IdentifiedPayload
+
+    def half_widths(self, level: float = 0.95) -> Array:
+        """Return half the width of each factor's interval (n,) at this level."""
+        from scipy.stats import t
+
+        return np.asarray(t.ppf(0.5 + level / 2, self.dof) * self.errors)
+
+
+def drive_gains(
+    model: Model,
+    unloaded: Regression,
+    loaded: Regression,
+    mass: float,
+    *,
+    link: str | None = None,
+    own: Iterable[str] = (),
+) -> DriveGains:
+    """Return the factors of all joints' torques, and the load, from a load of known mass [kg].
+
+    Arguments and errors as for `identify_payload`; InputError for a mass that is not positive, EstimationError where no
+    load is seen, or a factor comes out negative.
+    """
+    if not 0.0 < mass < np.inf:
+        raise InputError(f"a known mass of {mass:g} kg", fix="Give the mass of the load in kg, above 0")
+    require_apart(unloaded, loaded)
+    carrier = carrying_link(model, link)
+    own = tuple(own)
+    terms, load = own_columns(loaded.base, own), load_columns(loaded.base, carrier)
+    extended = with_load(unloaded, loaded, np.column_stack([terms, load]))
+    b, size = terms.shape
+    m = b + size  # where the mass stands in x = (phi, own terms, load)
+
+    sigma = joint_noise(extended)
+    x = solve(extended, sigma)
+    if x[m] <= 0:
+        raise EstimationError(f"no load is seen (mass {x[m]:.3g} kg), so nothing can be scaled. Check the recordings")
+    a = np.full(model.robot.n, x[m] / mass)
+    x = x * mass / x[m]
+    for _ in range(_ROUNDS):
+        x, a = _fitted(extended, sigma, x, a, m)
+        missed = scaled_torques(extended, 1.0 / a).squared_residuals(x) * a**2
+        sigma = np.maximum(np.sqrt(missed / extended.rows), 1e-9 * np.sqrt(extended.squared_torques / extended.rows))
+    wrong = [name for name, k in zip(model.robot.joint_names, a, strict=True) if k <= 0]
+    if wrong:
+        raise EstimationError(f"the factor of '{wrong[0]}' comes out negative. Check its sign and excitation")
+
+    slope = _linearised(extended, x, a, m)
+    free = np.delete(np.append(x, a), m)
+    rows = weighted_rows(slope, slope.joint_factors, sigma)[:, :-1]
+    unit = lengths(rows)
+    _, s, vt = np.linalg.svd(rows / unit)
+    lost = vt[np.append(s, np.zeros(len(vt) - len(s))) <= _SINGULAR * s[0]].T
+    fewest = min(len(unloaded.segments), len(loaded.segments))
+    if fewest >= ENOUGH:
+        kind, dof = "cluster-by-segment", fewest - 1
+        d = jackknife(slope, sigma, free)
+        V = (len(d) - 1) / len(d) * d.T @ d
+    else:
+        kind, dof = "classical", max(int(extended.rows.sum()) - len(free), 1)
+        W = np.linalg.pinv(rows / unit, rcond=_SINGULAR) / unit[:, None]
+        V = W @ W.T
+    n = model.robot.n
+    known = np.linalg.norm(lost[-n:], axis=1) <= OPEN
+    scale = np.where(known, 1.0 / a, np.nan)
+    errors = np.where(known, np.sqrt(np.diag(V)[-n:]) / a**2, np.nan)
+
+    # in torques that are right the free load is x's; the one that can exist is the nearest to it
+    right = scaled_torques(extended, 1.0 / a)
+    rows = weighted_rows(right, right.joint_factors, sigma / a)
+    fit = LoadFit.of(rows[:, :m], rows[:, m:-1], torque_columns(right, rows[:, -1]))
+    of_load = np.zeros((10, 10))
+    of_load[1:, 1:] = V[m : m + 9, m : m + 9]
+    more = np.vstack([np.zeros(lost.shape[1]), lost[m : m + 9] * (fit.scale[1:] / unit[m : m + 9])[:, None]])
+    fit = replace(fit, undetermined=joined(fit.undetermined, more))
+    body, edge = existing(fit, of_load, mass)
+    found = fit.others_at(body)
+    payload = IdentifiedPayload(
+        model.robot.links[carrier], body, fit.free, of_load, kind, dof, fit.undetermined, fit.scale,
+        np.zeros((n, 10)), found[:b], found[:b] + terms @ found[b:] + load @ body, sigma / a, edge, True,
+    )  # fmt: skip
+    return DriveGains(model.robot.joint_names, scale, errors, kind, dof, mass, payload)
+
+
+def _fitted(extended: Regression, sigma: Array, x: Array, a: Array, m: int) -> tuple[Array, Array]:
+    """Return the x and a of least weighted squared residual from these on, x[m] kept."""
+    from scipy.optimize import least_squares
+
+    n, size = len(a), len(x)
+    free = np.delete(np.arange(size + n), m)
+    factors = weighted_rows(extended, extended.joint_factors, sigma)
+    Y, z = factors[:, :-1], factors[:, -1]
+    joint = np.repeat(np.arange(n), [len(F) for F in extended.joint_factors])
+
+    def whole(y: Array) -> tuple[Array, Array]:
+        both = np.insert(y, m, x[m])
+        return both[:size], both[size:]
+
+    def residual(y: Array) -> Array:
+        found, k = whole(y)
+        return np.asarray(k[joint] * (Y @ found) - z)
+
+    def slopes(y: Array) -> Array:
+        found, k = whole(y)
+        of_a = np.where(joint[:, None] == np.arange(n), (Y @ found)[:, None], 0.0)
+        return np.asarray(np.column_stack([k[joint][:, None] * Y, of_a])[:, free])
+
+    start = np.append(x, a)[free]
+    done = least_squares(residual, start, jac=slopes, x_scale="jac", xtol=1e-12, ftol=1e-14, gtol=1e-12, max_nfev=500)
+    if done.status <= 0:
+        raise EstimationError(
+            "the fit of the drive gains did not converge. Give longer recordings that move every joint"
+        )
+    return whole(done.x)
+
+
+def _linearised(extended: Regression, x: Array, a: Array, m: int) -> Regression:
+    """Return factors whose columns are the slopes in x (without x[m]) and a, and whose residual there is ours."""
+    size = len(x)
+    own = [tuple(k - (k > m) for k in of if k != m) for of in extended.parameters]
+    parameters = tuple((*of, size - 1 + j) for j, of in enumerate(own))
+    y = np.delete(np.append(x, a), m)
+    segments = []
+    for s in extended.segments:
+        factors = []
+        for j, (F, of) in enumerate(zip(s.factors, extended.parameters, strict=True)):
+            predicted = F[:, :-1] @ x[list(of)]
+            slopes = np.column_stack([a[j] * F[:, [c for c, k in enumerate(of) if k != m]], predicted])
+            factors.append(np.column_stack([slopes, slopes @ y[list(parameters[j])] - (a[j] * predicted - F[:, -1])]))
+        segments.append(replace(s, factors=tuple(factors)))
+    names = tuple(f"x{k}" for k in range(len(y)))
+    base = BaseParameters(names, tuple(range(len(y))), np.eye(len(y)), names)
+    return Regression(f"{extended.model}|gains", base, parameters, tuple(segments))

@@ -1,0 +1,477 @@
+"""The load that a robot carries, from recordings with it and without it.
+
+A load fixed to link l adds its ten parameters p to that link's, so that with K_l the link's columns of K
+
+    without:  tau = Y phi,        with:  tau = Y (phi + K_l p).
+
+Robot and friction are shared: one weighted least-squares problem in phi and p, on the factors that any fit uses. With
+phi eliminated, |R (p - p_free)|^2 is left, and its least value among bodies that can exist, the 4 x 4 pseudo-inertia
+of p positive semidefinite, is a cone program in ten numbers (Khalil, Gautier, Lemoine, ICRA 2007: the payload as ten
+more parameters of the last link; Wensing, Kim, Slotine, RA-L 2018: the constraint). p can be known where the robot's
+own last link cannot: it is a difference, and nothing is regrouped into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import EstimationError, InfeasibleError, ModelError, RegressionError, nearest
+from ident.estimate.cones import Block, least_norm
+from ident.estimate.covariance import jackknife
+from ident.estimate.estimate import Estimate
+from ident.estimate.least_squares import joint_noise
+from ident.estimate.metric import natural_jacobian
+from ident.estimate.written import rounded
+from ident.model.model import Model
+from ident.regression.base import BaseParameters
+from ident.regression.regression import Regression, weighted_rows
+from ident.spatial.inertia import (
+    INERTIAL,
+    consistency,
+    from_com,
+    from_pseudo_inertia,
+    pseudo_inertia,
+    tensor,
+    to_com,
+    transformed,
+)
+from ident.spatial.pose import Pose
+
+#: Segments with and without load from which on error bars come from the differences between segments.
+ENOUGH = 5
+#: Radius of gyration [m] of the body that an undetermined part of the load is drawn to, and that sets the scale.
+GYRATION = 0.1
+#: Share of a number's direction along what the logs do not show, above which it is not determined.
+OPEN = 1e-6
+_SINGULAR = 1e-9  # of the largest singular value, columns scaled
+_EDGE = 1e-4  # of the load's torque: the free load and the one that can exist differ by more
+_UPPER = [(i, j) for j in range(4) for i in range(j + 1)]  # of a 4 x 4 matrix, in the cone solver's order
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadFigures:
+    """Mass [kg], centre (3,) [m] and tensor about the centre (3, 3) [kg m^2] of a load, seen from one frame.
+
+    *_error: standard errors, NaN where the logs do not determine the number. dof: of Student's t for intervals.
+    """
+
+    mass: float
+    com: Array
+    inertia: Array
+    mass_error: float
+    com_error: Array
+    inertia_error: Array
+    dof: int
+
+    def half_width(self, error: ArrayLike, level: float = 0.95) -> Array:
+        """Return half the width of the interval at this level for standard errors of any shape."""
+        from scipy.stats import t
+
+        return np.asarray(t.ppf(0.5 + level / 2, self.dof) * np.asarray(error))
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedPayload:
+    """A load fixed to a link, ten parameters about the LINK FRAME's origin in its axes.
+
+    body (10,): can exist, checked in exact arithmetic; free (10,): least squares without that constraint, edge: they
+    differ because the free one cannot exist. covariance (10, 10) of `free`, its kind and dof. undetermined (10, k):
+    orthonormal directions (columns of scaled length, see `scale` (10,)) that the logs do not show. by_joint (n, 10):
+    what each joint's torque contributes to `free`, which is their sum: the change of `free` per relative error of a
+    drive gain. phi (b,): base parameters of the robot alone; loaded_phi (b,): with the load, and terms of its own.
+    sigma (n,): noise used as weights. known_mass: the mass was given, not identified.
+    """
+
+    link: str
+    body: Array
+    free: Array
+    covariance: Array
+    kind: str
+    dof: int
+    undetermined: Array
+    scale: Array
+    by_joint: Array
+    phi: Array
+    loaded_phi: Array
+    sigma: Array
+    edge: bool
+    known_mass: bool = False
+
+    @property
+    def seen(self) -> bool:
+        """Whether the mass differs from zero by more than its 95 % interval, so that there is a centre to speak of."""
+        figures = self._numbers(np.eye(10), 0.0)
+        return self.known_mass or bool(self.free[0] > figures.half_width(figures.mass_error))
+
+    def at(self, frame: Pose | None = None, *, gain_error: float = 0.0) -> PayloadFigures:
+        """Return mass, centre and tensor with standard errors, seen from a frame fixed to the link (its own: None).
+
+        frame: that frame seen from the link's. gain_error: relative standard error of the drive gains, which shows in
+        no log; as nobody knows how the joints' errors hang together, their effects add up. Where no load is seen,
+        centre and tensor are not determined.
+        """
+        return self._numbers(_transform((frame or Pose.identity()).inverse()), gain_error)
+
+    def _numbers(self, T: Array, gain_error: float) -> PayloadFigures:
+        body = T @ self.body
+        mass, com, inertia = to_com(body)
+        slopes = T[:1] if mass <= 0 else np.linalg.inv(natural_jacobian(mass, com)) @ T
+        variance = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        errors = np.hypot(np.sqrt(np.maximum(variance, 0.0)), gain_error * np.abs(self.by_joint @ slopes.T).sum(axis=0))
+        scaled = slopes / self.scale
+        along = np.linalg.norm(scaled @ self.undetermined, axis=1)
+        errors[along > OPEN * np.linalg.norm(scaled, axis=1)] = np.nan
+        if self.known_mass:
+            errors[0] = 0.0
+        figures = PayloadFigures(
+            mass, com, inertia, float(errors[0]), np.full(3, np.nan), np.full((3, 3), np.nan), self.dof
+        )
+        clear = self.known_mass or mass > figures.half_width(errors[0])
+        if len(errors) == 1 or not clear:  # NaN compares as not clear
+            return figures
+        return replace(figures, com_error=errors[1:4], inertia_error=tensor(np.append(np.zeros(4), errors[4:])))
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedErrors:
+    """Torque errors on loaded recordings: ||residual|| / ||torque|| of each joint (n,) and of all, with the load and
+    with the robot alone."""  # fmt: skip
+
+    recordings: tuple[str, ...]
+    with_load: Array
+    with_load_total: float
+    without: Array
+    without_total: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the load makes the prediction better, and every joint's better than none."""
+        known = self.with_load[np.isfinite(self.with_load)]
+        return bool(self.with_load_total < self.without_total and (known < 1).all())
+
+
+def identify_payload(
+    model: Model,
+    unloaded: Regression,
+    loaded: Regression,
+    *,
+    link: str | None = None,
+    own: Iterable[str] = (),
+) -> IdentifiedPayload:
+    """Return the load of the loaded recordings, from one fit of both groups that shares robot and friction.
+
+    unloaded, loaded: factors of the same model. link: that carries the load, by default the last one. own: kinds of
+    joint terms ("offset", "coulomb" ...) whose values may differ between the groups.
+    Error bars are a jackknife over segments from five segments a group on, else classical (`kind`).
+    Raises RegressionError for another model's factors or a recording in both groups, ModelError for an unknown link
+    or term, EstimationError where the loaded recordings carry less than the others or the cone program fails.
+    """
+    require_apart(unloaded, loaded)
+    carrier = carrying_link(model, link)
+    terms, load = own_columns(loaded.base, own), load_columns(loaded.base, carrier)
+    extended = with_load(unloaded, loaded, np.column_stack([terms, load]))
+    size = len(terms) + terms.shape[1]
+    sigma = joint_noise(extended)
+    rows = weighted_rows(extended, extended.joint_factors, sigma)
+    fit = LoadFit.of(rows[:, :size], rows[:, size:-1], torque_columns(extended, rows[:, -1]))
+    kind, dof, V = _covariance(fit, extended, sigma, (unloaded, loaded))
+    body, edge = existing(fit, V)
+    nuisance = fit.others_at(body)
+    phi = nuisance[: len(terms)]
+    loaded_phi = phi + terms @ nuisance[len(terms) :] + load @ body
+    return IdentifiedPayload(
+        model.robot.links[carrier], body, fit.free, V, kind, dof, fit.undetermined, fit.scale, fit.by_joint,
+        phi, loaded_phi, sigma, edge,
+    )  # fmt: skip
+
+
+def identify_payload_against(
+    model: Model, estimate: Estimate, loaded: Regression, *, link: str | None = None, own: Iterable[str] = ()
+) -> IdentifiedPayload:
+    """Return the load of the loaded recordings against a robot that is identified already.
+
+    The carrying link is compared with its own identified values: p is fitted to what the estimate leaves of the
+    torque, and the estimate's covariance is carried over. Arguments and errors as for `identify_payload`.
+    """
+    if estimate.base.standard != model.names or loaded.model != model.fingerprint():
+        raise RegressionError(
+            "estimate, model and factors are not of one and the same robot and terms",
+            fix="Give the experiment that the estimate comes from",
+        )
+    carrier = carrying_link(model, link)
+    terms = own_columns(loaded.base, own)
+    L = np.column_stack([terms, load_columns(loaded.base, carrier)])
+    b, size = terms.shape
+    rest = _left_over(loaded, L, estimate.phi)
+    sigma = joint_noise(rest)
+    extended = with_load(None, loaded, L)
+    rows = weighted_rows(extended, extended.joint_factors, sigma)
+    Y, z = rows[:, :b], rows[:, -1] - rows[:, :b] @ estimate.phi
+    fit = LoadFit.of(rows[:, b : b + size], rows[:, b + size : -1], torque_columns(extended, z))
+    kind, dof, V = _covariance(fit, rest, sigma, (loaded,))
+    # p = B (tau - Y phi), so that an error of phi passes on as -B Y
+    D = fit.load_of(Y)
+    known = np.isfinite(np.diag(estimate.covariance.matrix))
+    V = V + D[:, known] @ estimate.covariance.matrix[np.ix_(known, known)] @ D[:, known].T
+    lost = fit.scale[:, None] * (D / lengths(Y))[:, ~known]
+    fit = replace(fit, undetermined=joined(fit.undetermined, lost))
+    body, edge = existing(fit, V)
+    loaded_phi = estimate.phi + L @ np.append(fit.others_at(body), body)
+    return IdentifiedPayload(
+        model.robot.links[carrier], body, fit.free, V, kind, min(dof, estimate.covariance.dof), fit.undetermined,
+        fit.scale, fit.by_joint, estimate.phi, loaded_phi, sigma, edge,
+    )  # fmt: skip
+
+
+def loaded_errors(payload: IdentifiedPayload, loaded: Regression) -> LoadedErrors:
+    """Return how well loaded recordings are predicted with the load and without it."""
+    energy = loaded.squared_torques
+    found = [loaded.squared_residuals(phi) for phi in (payload.loaded_phi, payload.phi)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = [np.sqrt(f / energy) for f in found]
+        total = [float(np.sqrt(f.sum() / energy.sum())) for f in found]
+    return LoadedErrors(loaded.recordings, each[0], total[0], each[1], total[1])
+
+
+def scaled_torques(regression: Regression, scale: ArrayLike) -> Regression:
+    """Return the factors of the same recordings with each joint's measured torque times `scale` (n,)."""
+    scale = frozen(scale, (regression.n_joints,), "scale", RegressionError)
+    segments = []
+    for s in regression.segments:
+        factors = tuple(np.column_stack([F[:, :-1], k * F[:, -1]]) for F, k in zip(s.factors, scale, strict=True))
+        segments.append(replace(s, factors=factors))
+    return replace(regression, segments=tuple(segments))
+
+
+# ---- the columns of the load ---------------------------------------------------------------------------------------
+
+
+def require_apart(unloaded: Regression, loaded: Regression) -> None:
+    """Raise RegressionError for factors of two models, and for a recording with and without load."""
+    if loaded.model != unloaded.model:
+        raise RegressionError(
+            "the recordings with load belong to another model than those without (robot, gravity or terms differ)",
+            fix="Compress both with one and the same model",
+        )
+    for name in loaded.recordings:
+        if name in unloaded.recordings:
+            raise RegressionError(
+                f"recording '{name}' is given with load and without",
+                fix="The load is what differs between recordings: give each to one group",
+            )
+
+
+def carrying_link(model: Model, link: str | None) -> int:
+    """Return the index of the link that carries the load, by default the last one.
+
+    Raises ModelError for an unknown link, and where the robot has several ends.
+    """
+    links = model.robot.links
+    if link is not None:
+        if link not in links:
+            raise ModelError(
+                f"the robot has no moving link '{link}'{nearest(link, links)}", fix=f"It has {', '.join(links)}"
+            )
+        return links.index(link)
+    ends = [i for i in range(len(links)) if i not in model.robot.parents]
+    if len(ends) > 1:
+        raise ModelError(
+            f"the robot has {len(ends)} ends: {', '.join(links[i] for i in ends)}", fix="Say which one carries the load"
+        )
+    return ends[0]
+
+
+def load_columns(base: BaseParameters, link: int) -> Array:
+    """Return K_l (b, 10): what ten parameters more of a link change in the base parameters."""
+    return np.asarray(base.K[:, 10 * link : 10 * link + 10])
+
+
+def own_columns(base: BaseParameters, own: Iterable[str]) -> Array:
+    """Return (b, k): a unit column per base parameter that is a joint term of the given kinds; ModelError for none."""
+    rigid = set(INERTIAL)
+    kinds = {name: name.rpartition(".")[2] for name in base.names}
+    wanted = list(dict.fromkeys(own))
+    terms = sorted({kind for kind in kinds.values() if kind not in rigid})
+    for kind in wanted:
+        if kind not in terms:
+            known = f"It has {', '.join(terms)}" if terms else "It has none"
+            raise ModelError(f"the model has no joint term '{kind}'{nearest(kind, terms)}", fix=known)
+    chosen = [i for i, name in enumerate(base.names) if kinds[name] in wanted]
+    return np.eye(len(base.names))[:, chosen]
+
+
+def with_load(unloaded: Regression | None, loaded: Regression, L: Array) -> Regression:
+    """Return both groups' factors with the columns Y L (zero without load) between those of phi and the torque."""
+    b, k = L.shape
+    names = tuple(f"load{i}" for i in range(k))
+    base = loaded.base
+    K = np.block([[base.K, np.zeros((b, k))], [np.zeros((k, base.K.shape[1])), np.eye(k)]])
+    places = tuple(range(base.K.shape[1], K.shape[1]))
+    wider = BaseParameters((*base.names, *names), (*base.kept, *places), K, (*base.standard, *names))
+    segments = []
+    for s, carries in [(s, 0.0) for s in (unloaded.segments if unloaded else ())] + [(s, 1.0) for s in loaded.segments]:
+        factors = tuple(
+            np.column_stack([F[:, :-1], carries * (F[:, :-1] @ L[list(of)]), F[:, -1]])
+            for F, of in zip(s.factors, loaded.parameters, strict=True)
+        )
+        segments.append(replace(s, factors=factors))
+    parameters = tuple((*of, *range(b, b + k)) for of in loaded.parameters)
+    return Regression(f"{loaded.model}|load", wider, parameters, tuple(segments))
+
+
+def _left_over(loaded: Regression, L: Array, phi: Array) -> Regression:
+    """Return the factors of tau - Y phi in the columns Y L alone."""
+    names = tuple(f"load{i}" for i in range(L.shape[1]))
+    every = tuple(range(len(names)))
+    segments = []
+    for s in loaded.segments:
+        factors = tuple(
+            np.column_stack([F[:, :-1] @ L[list(of)], F[:, -1] - F[:, :-1] @ phi[list(of)]])
+            for F, of in zip(s.factors, loaded.parameters, strict=True)
+        )
+        segments.append(replace(s, factors=factors))
+    base = BaseParameters(names, every, np.eye(len(names)), names)
+    return Regression(f"{loaded.model}|left", base, (every,) * loaded.n_joints, tuple(segments))
+
+
+# ---- the fit -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LoadFit:
+    """Least squares in weighted rows: A1 x + A2 p = z, p the load.
+
+    R: A2 without its part in the span of A1; scale (10,): column norms of A2; undetermined, free, by_joint as in the
+    result; residual: least sum of squares; rank: how many numbers are determined.
+    """
+
+    A1: Array
+    A2: Array
+    z: Array
+    R: Array
+    scale: Array
+    undetermined: Array
+    free: Array
+    by_joint: Array
+    residual: float
+    rank: int
+
+    @staticmethod
+    def of(A1: Array, A2: Array, torques: Array) -> LoadFit:
+        """Return the fit; torques (rows, n): z, one column per joint, zero in the rows of the others."""
+        z, U = torques.sum(axis=1), _range(A1 / lengths(A1))
+        R = A2 - U @ (U.T @ A2)
+        R = R - U @ (U.T @ R)  # twice is enough
+        scale = lengths(A2)
+        _, s, vt = np.linalg.svd(R / scale)
+        good = np.append(s, np.zeros(len(vt) - len(s))) > _SINGULAR
+        R = (R / scale) @ vt[good].T @ vt[good] * scale  # without the rounding in the other directions
+        by_joint = _solution(R, scale, torques).T
+        free = by_joint.sum(axis=0)
+        left = z - U @ (U.T @ z) - R @ free
+        rank = U.shape[1] + int(good.sum())
+        return LoadFit(A1, A2, z, R, scale, vt[~good].T, free, by_joint, float(left @ left), rank)
+
+    def others_at(self, body: Array) -> Array:
+        """Return the x that fits best beside a given load (10,)."""
+        return _solution(self.A1, lengths(self.A1), self.z - self.A2 @ body)
+
+    def load_of(self, columns: Array) -> Array:
+        """Return the load (10, k) that columns (rows, k) in the place of the torque would give."""
+        return _solution(self.R, self.scale, columns)
+
+
+def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, bool]:
+    """Return the load (10,) nearest to the free one, in the metric of the logs, that can exist; whether they differ.
+
+    What no log shows is taken from a body of GYRATION about the centre. Raises EstimationError for a negative mass.
+    """
+    free, error = fit.free, float(np.sqrt(max(V[0, 0], 0.0)))
+    if mass is None and free[0] < -4.0 * error and np.linalg.norm(fit.undetermined[0]) <= OPEN:
+        raise EstimationError(
+            f"the loaded recordings carry {-free[0]:.4g} kg (standard error {error:.2g}) less than the unloaded ones."
+            " Are the two groups swapped?"
+        )
+    size = mass if mass is not None else max(float(free[0]), error, 1e-3)
+    centre = free[1:4] / size
+    centre = centre / max(1.0, float(np.linalg.norm(centre)))
+    reference = from_com(size, centre, size * GYRATION**2 * np.eye(3))
+    C = np.linalg.cholesky(pseudo_inertia(reference))
+    T = np.empty((10, 10))  # p = T x with x the upper entries of Q, J = C Q C'
+    for k, (a, c) in enumerate(_UPPER):
+        Q = np.zeros((4, 4))
+        Q[a, c] = Q[c, a] = 1.0
+        T[:, k] = from_pseudo_inertia(C @ Q @ C.T)
+    logs, open_ = fit.R @ T, (fit.scale[:, None] * fit.undetermined).T @ T
+    unit, units = lengths(logs).max(), lengths(open_.T)
+    at_reference = np.linalg.solve(T, reference)
+    rows = np.vstack([logs / unit, open_ / units[:, None]])
+    target = np.append(fit.R @ free / unit, open_ @ at_reference / units)
+    triangle = np.diag([1.0 if a == c else np.sqrt(2.0) for a, c in _UPPER])
+    blocks = [Block(np.column_stack([triangle, np.zeros(10)]), np.zeros(10), "semidefinite")]
+    if mass is not None:
+        blocks.append(Block(np.append(T[0], -mass)[None] / mass, np.zeros(1), "zero"))
+    x, _ = least_norm(rows, target, blocks)
+    body = _written(T @ x, reference, mass)
+    return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(fit.R @ free))
+
+
+def _written(body: Array, reference: Array, mass: float | None) -> Array:
+    """Return the numbers that are written: rounded, and moved inside by the least power of ten that is needed."""
+    for share in (0.0, *10.0 ** np.arange(-14.0, -4.9)):
+        found = rounded(body + share * reference)
+        found[0] = found[0] if mass is None else mass
+        if consistency(found).consistent:
+            return found
+    raise InfeasibleError(f"the load cannot exist ({'; '.join(consistency(found).failures())}) and was not written")
+
+
+def _covariance(
+    fit: LoadFit, regression: Regression, sigma: Array, groups: tuple[Regression, ...]
+) -> tuple[str, int, Array]:
+    """Return kind, degrees of freedom and covariance (10, 10) of the free load; the smaller group decides."""
+    fewest = min(len(group.segments) for group in groups)
+    if fewest >= ENOUGH:
+        d = jackknife(regression, sigma, np.append(fit.others_at(fit.free), fit.free))[:, -10:]
+        return "cluster-by-segment", fewest - 1, np.asarray((len(d) - 1) / len(d) * d.T @ d)
+    dof = max(int(regression.rows.sum()) - fit.rank, 1)
+    W = np.linalg.pinv(fit.R / fit.scale, rcond=_SINGULAR) / fit.scale[:, None]
+    return "classical", dof, np.asarray(fit.residual / dof * W @ W.T)
+
+
+def torque_columns(regression: Regression, z: Array) -> Array:
+    """Return z (rows,) as one column per joint (rows, n), in the order of `weighted_rows`."""
+    ends = np.cumsum([len(r) for r in regression.joint_factors])
+    joint = np.searchsorted(ends, np.arange(len(z)), side="right")
+    return np.where(joint[:, None] == np.arange(regression.n_joints), z[:, None], 0.0)
+
+
+def lengths(columns: Array) -> Array:
+    """Return each column's length, 1 for empty ones."""
+    found = np.linalg.norm(columns, axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
+def _range(columns: Array) -> Array:
+    """Return an orthonormal basis of the columns' span."""
+    U, s, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(U[:, s > _SINGULAR * s.max(initial=_SINGULAR)])
+
+
+def joined(undetermined: Array, more: Array) -> Array:
+    """Return an orthonormal basis of directions (10, k), and more that count where they are longer than OPEN."""
+    return _range(np.column_stack([undetermined, np.where(np.abs(more) > OPEN, more, 0.0)]))
+
+
+def _solution(columns: Array, scale: Array, right: Array) -> Array:
+    return np.asarray((np.linalg.lstsq(columns / scale, right, rcond=_SINGULAR)[0].T / scale).T)
+
+
+def _transform(pose: Pose) -> Array:
+    """Return T (10, 10) with transformed(p, pose) = T @ p."""
+    return np.column_stack([transformed(unit, pose) for unit in np.eye(10)])

@@ -1,0 +1,277 @@
+"""What residuals hint at: terms that the model lacks, each judged on stretches that it was not fitted to.
+
+A candidate column z of joint j's equation is worth something when tau = Y phi + z c, with phi free for all joints,
+predicts the other half of the recording better than tau = Y phi. Candidates are taken one after the other, the best
+one first, so that one fault is named once. The gain of a torque sensor is such a column, too (z = Y_j phi): the
+parameters that joint j shares with other joints forbid it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.logs.decimate import decimate
+from ident.logs.motion import Motion
+from ident.model.model import Model, torque
+from ident.regression.base import BaseParameters
+from ident.regression.compress import packed_columns, packed_rows
+from ident.regression.segment import r_factor
+
+Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
+
+#: A hint lowers the squared residual of its joint by at least this share of what is left, and of what there was.
+LEAST, LEAST_AT_FIRST = 0.05, 0.03
+_SAMPLES = 60_000  # looked at where the log is thinned by filters
+_ROWS = 12_000  # looked at in all
+_PIECES = 10  # stretches, taken alternately for the fit and for the test
+_SHIFTS = (-12, -4, -1, 1, 4, 12)  # samples: torque jumps with the direction, so a slope does not tell its delay
+_SPANNED = 1e-7  # of a column's square: what is left of a column that the model has already
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A term that joint `joint` (and for a coupling `other`) seems to lack; `what` names it within its kind.
+
+    value: its coefficient [SI]: seconds for a delay, relative for a gain, None where several columns take part.
+    share: by which the norm of what the model cannot explain falls, on stretches not used for the fit: of this
+    joint's residual, for a gain of all joints' (each divided by its noise).
+    """
+
+    joint: str
+    kind: Kind
+    what: str
+    value: float | None
+    share: float
+    other: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    joint: int
+    kind: Kind
+    what: str
+    columns: Array
+    other: int | None = None
+
+
+def residual_hints(
+    model: Model, motion: Motion, theta: Array, sigma: Array, *, base: BaseParameters
+) -> tuple[Hint, ...] | None:
+    """Return the hints in the order of what they explain; None where the recording is too short to judge.
+
+    theta (p,): parameters that predict the torque; sigma (n,): torque noise that weights the joints [N m; N].
+    Looks at 12,000 rows at most, after the thinning of the fit.
+    """
+    n = model.robot.n
+    count = min(len(motion.q), _SAMPLES) if motion.decimation else len(motion.q)
+    part = slice(0, count)
+    predicted = torque(model, theta, motion.q[part], motion.qd[part], motion.qdd[part])
+    found = list(_candidates(motion, part, predicted))
+    columns = packed_columns(model, base)
+    terms = model.term_columns(motion.q[part], motion.qd[part], motion.qdd[part])
+    keep = motion.keep
+    if motion.decimation:
+        Y = decimate(packed_rows(columns, motion, terms, 0, count), motion.decimation)
+        z = [decimate(c.columns, motion.decimation) for c in found]
+        rows, keep = slice(0, len(Y)), keep[: len(Y)]
+    else:
+        rows = slice(0, count, -(-count // _ROWS))
+        thin = _every(motion, rows.step)
+        Y = packed_rows(columns, thin, terms[:, rows], 0, len(thin.q))
+        z, keep = [c.columns[rows] for c in found], keep[rows]
+    weights = 1.0 / np.where(sigma > 0, sigma, 1.0)
+    fold = np.arange(len(Y)) * _PIECES // max(len(Y), 1) % 2
+    halves = [_half(columns.span, columns.parameters, len(base.names), Y, z, found, keep, weights, fold == k)
+              for k in (0, 1)]  # fmt: skip
+    if any(h is None for h in halves):
+        return None
+    (Y0, E0), (Y1, E1) = (h for h in halves if h is not None)
+    grams = [_left(Y0, E0, Y1, E1, n), _left(Y1, E1, Y0, E0, n)]
+    return tuple(_selected(model.robot.joint_names, found, grams))
+
+
+def _every(motion: Motion, step: int) -> Motion:
+    """Return every `step`-th sample of a motion that is not thinned."""
+    s = slice(None, None, step)
+    return Motion(
+        motion.name, motion.t[s], motion.q[s], motion.qd[s], motion.qdd[s], motion.tau[s], motion.keep[s]
+    )  # fmt: skip
+
+
+def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Candidate]:
+    """Yield every joint's candidates, with columns (N, c)."""
+    t, q, qd, qdd = motion.t[part], motion.q[part], motion.qd[part], motion.qdd[part]
+    moving = np.ptp(q, axis=0) > 0
+    for j in np.flatnonzero(moving):
+        v, load = qd[:, j], predicted[:, j]
+        sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
+        single: list[tuple[Kind, str, Array]] = [
+            *(("delay", "delay", _delayed(t, load, shift)) for shift in _SHIFTS if len(t) > 1),
+            ("gain", "gain", load),
+            ("offset", "offset", np.ones(len(t))),
+            ("friction", "viscous", v),
+            ("friction", "Coulomb", sign),
+            ("friction", "at low speed", sign * np.exp(-np.abs(v) / (0.05 * top))),
+            ("friction", "at low speed", sign * np.exp(-np.abs(v) / (0.15 * top))),
+            ("friction", "bent", v * np.abs(v)),
+            ("friction", "by direction", np.abs(v)),
+            ("friction", "by load", sign * np.abs(load)),
+            ("spring", "spring", q[:, j]),
+        ]
+        for kind, what, column in single:
+            yield _Candidate(int(j), kind, what, column[:, None])
+        for k in np.flatnonzero(moving):
+            if k != j:
+                drive = np.stack([qd[:, k], np.sign(qd[:, k]), qdd[:, k]], axis=1)
+                yield _Candidate(int(j), "coupling", "movement", drive, int(k))
+                yield _Candidate(int(j), "coupling", "torque", predicted[:, k : k + 1], int(k))
+
+
+def _delayed(t: Array, load: Array, shift: int) -> Array:
+    """Return by how much a torque changes when it is late by some samples, per second of delay."""
+    late = shift * float(np.median(np.diff(t)))
+    return np.asarray((np.interp(t - late, t, load) - load) / late)
+
+
+def _half(
+    span: tuple[tuple[int, int], ...],
+    parameters: tuple[tuple[int, ...], ...],
+    b: int,
+    Y: Array,
+    z: list[Array],
+    found: list[_Candidate],
+    keep: NDArray[np.bool_],
+    weights: Array,
+    half: NDArray[np.bool_],
+) -> tuple[list[Array], list[Array]] | None:
+    """Return per joint the factors of [Y_j | Z tau_j], spread to (rows, b) and (rows, m + 1); None when too short."""
+    places = np.concatenate([[0], np.cumsum([x.shape[1] for x in z])]).astype(int)
+    regressors, rest = [], []
+    for j, (start, stop) in enumerate(span):
+        own = [c for c, candidate in enumerate(found) if candidate.joint == j]
+        mask = keep[:, j] & half
+        block = np.column_stack([Y[mask, start : stop - 1], *(z[c][mask] for c in own), Y[mask, stop - 1]])
+        if len(block) < 3 * block.shape[1] and own:
+            return None
+        R = r_factor(block * weights[j])
+        k = stop - 1 - start
+        spread, others = np.zeros((len(R), b)), np.zeros((len(R), int(places[-1]) + 1))
+        spread[:, list(parameters[j])] = R[:, :k]
+        others[:, [*(x for c in own for x in range(places[c], places[c + 1])), -1]] = R[:, k:]
+        regressors.append(spread)
+        rest.append(others)
+    return regressors, rest
+
+
+def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_e: list[Array], n: int) -> Array:
+    """Return Gram matrices (n + 1, m + 1, m + 1) of what Y phi leaves of [Z tau], phi from the training half.
+
+    The first one is the training half's own, the others are each joint's in the test half.
+    """
+    Y, E = np.concatenate(train_y), np.concatenate(train_e)
+    size = np.linalg.norm(Y, axis=0)
+    scaled = Y / np.where(size > 0, size, 1.0)
+    P = np.linalg.lstsq(scaled, E, rcond=1e-10)[0] / np.where(size > 0, size, 1.0)[:, None]
+    left = [E - Y @ P, *(e - y @ P for y, e in zip(test_y, test_e, strict=True))]
+    spanned = np.square(left[0]).sum(axis=0) <= _SPANNED * np.square(E).sum(axis=0)
+    for x in left:
+        x[:, :-1][:, spanned[:-1]] = 0.0
+    return np.array([x.T @ x for x in left])
+
+
+def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Array]) -> Iterator[Hint]:
+    places = np.concatenate([[0], np.cumsum([c.columns.shape[1] for c in found])]).astype(int)
+    chosen: list[int] = []
+    named: set[tuple[int, str, int | None]] = set()
+    now = [_squares(g, []) for g in grams]
+    first = now
+    for _ in range(4 * len(joints)):
+        best: tuple[float, int, list[Array], list[int]] | None = None
+        for c, candidate in enumerate(found):
+            own = list(range(places[c], places[c + 1]))
+            if not any(g[0][own, own].any() for g in grams) or set(own) & set(chosen):
+                continue
+            after = [_squares(g, chosen + own) for g in grams]
+            gains = [float((a - b).sum()) for a, b in zip(now, after, strict=True)]
+            j = candidate.joint
+            least = max(LEAST * sum(a[j] for a in now), LEAST_AT_FIRST * sum(a[j] for a in first))
+            if min(gains) > 0 and sum(gains) > least and (best is None or sum(gains) > best[0]):
+                best = sum(gains), c, after, own
+        if best is None:
+            return
+        _, c, after, own = best
+        candidate = found[c]
+        chosen += own
+        places_of = [own[0]] if len(own) == 1 else []
+        value = float(np.mean([_solved(g[0], chosen)[chosen.index(k)] for g in grams for k in places_of] or [np.nan]))
+        mine: slice | int = slice(None) if candidate.kind == "gain" else candidate.joint
+        before, left = (float(sum(x[mine].sum() for x in y)) for y in (now, after))
+        now = after
+        key = (candidate.joint, candidate.kind, candidate.other)
+        if key not in named:  # what is left of one kind is not another fault
+            named.add(key)
+            yield Hint(
+                joints[candidate.joint],
+                candidate.kind,
+                candidate.what,
+                None if np.isnan(value) else value,
+                1.0 - float(np.sqrt(max(left, 0.0) / before)),
+                None if candidate.other is None else joints[candidate.other],
+            )
+
+
+def _squares(gram: Array, chosen: list[int]) -> Array:
+    """Return each joint's squared residual (n,) in the test half with the chosen columns fitted in the other one."""
+    if not chosen:
+        return np.asarray(gram[1:, -1, -1])
+    c = _solved(gram[0], chosen)
+    test = gram[1:]
+    cross = test[:, chosen, -1] @ c
+    return np.asarray(test[:, -1, -1] - 2.0 * cross + np.einsum("i,jik,k->j", c, test[:, chosen][:, :, chosen], c))
+
+
+def _solved(gram: Array, chosen: list[int]) -> Array:
+    """Return the least-squares coefficients of the chosen columns from a Gram matrix."""
+    G = gram[np.ix_(chosen, chosen)]
+    size = np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
+    return np.asarray(
+        np.linalg.pinv(G / np.outer(size, size), rcond=1e-9, hermitian=True) @ (gram[chosen, -1] / size) / size
+    )
+
+
+def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
+    """Return a hint in plain words, with what to do; `prismatic`: names of the joints that slide."""
+    unit, way = ("N", "m") if hint.joint in prismatic else ("N m", "rad")
+    value = hint.value or 0.0
+    told = {
+        "delay": f"measured torque {'lags' if value > 0 else 'leads'} the prediction by about {abs(value) * 1e3:.2g}"
+        " ms; set delay_s if the recorder causes it",
+        "gain": f"measured torque is {abs(value):.1%} {'larger' if value > 0 else 'smaller'} than the other joints"
+        " allow; check torque constant, gear ratio and unit",
+        "offset": f"the residual is {value:.3g} {unit} on average; add an offset",
+        "spring": f"the residual follows position ({value:.3g} {unit}/{way}); a spring, balancer, hose or cable is"
+        " missing from the model",
+        "coupling": f"the residual follows the {hint.what} of {hint.other}; look for a coupled transmission"
+        if hint.what == "movement"
+        else f"the residual follows the torque of {hint.other}; look for crosstalk of the sensors or a coupled drive",
+    }
+    friction = {
+        "viscous": "the residual grows with speed; viscous friction is missing",
+        "Coulomb": "the residual changes sign with the direction of movement; Coulomb friction is missing",
+        "at low speed": "friction near standstill is "
+        + ("larger" if value > 0 else "smaller")
+        + " than the law says; "
+        + ("try a Stribeck term" if value > 0 else "try a smooth or Dahl law instead of a jump"),
+        "bent": "friction bends with speed; a straight viscous law does not describe it",
+        "by direction": "friction at speed differs between the two directions",
+        "by load": "friction grows with the load on the joint; gears do so",
+    }
+    what = friction[hint.what] if hint.kind == "friction" else told[hint.kind]
+    whose = "what no joint explains falls" if hint.kind == "gain" else "its residual falls"
+    return f"{hint.joint}: {what}. With that, {whose} by {hint.share:.0%}."

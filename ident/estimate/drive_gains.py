@@ -96,6 +96,12 @@ def drive_gains(
     m = b + size  # where the mass stands in x = (phi, own terms, load)
 
     sigma = joint_noise(extended)
+    rows = weighted_rows(extended, extended.joint_factors, sigma)
+    if not LoadFit.of(rows[:, :m], rows[:, m:-1], torque_columns(extended, rows[:, -1])).shows_mass:
+        raise EstimationError(
+            "the torques of these recordings do not show the mass of the load, so that knowing it scales nothing."
+            " Move the joints that lift it"
+        )
     x = solve(extended, sigma)
     if x[m] <= 0:
         raise EstimationError(f"no load is seen (mass {x[m]:.3g} kg), so nothing can be scaled. Check the recordings")

@@ -209,10 +209,14 @@ def _extremes(coordinates: Coordinates, blocks: list[Block]) -> list[tuple[float
 
     def least(i: int, k: int, sign: float) -> float:
         value, at_end = far.least(i, k, sign)
-        if not at_end:
+        if np.isfinite(value) and not at_end:
             return value
-        growth = abs(value - near.least(i, k, sign)[0])  # what is left of it beyond the reach is a ninth of that
-        return value - growth if growth < _SETTLED * sizes[i, k] else -np.inf
+        # a minimum that no nearer end holds back is the minimum of all, the program being convex
+        nearer, held = near.least(i, k, sign)
+        if not held and np.isfinite(nearer):
+            return nearer if np.isnan(value) else min(value, nearer)
+        growth = abs(value - nearer)  # what is left of it beyond the reach is a ninth of that
+        return value - growth if growth < _SETTLED * sizes[i, k] else np.nan if np.isnan(nearer) else -np.inf
 
     found: list[tuple[float, float]] = []
     for i in range(len(sizes)):

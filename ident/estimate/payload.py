@@ -103,6 +103,11 @@ class IdentifiedPayload:
     known_mass: bool = False
 
     @property
+    def shows_mass(self) -> bool:
+        """Whether the recordings determine the load's mass, or it was given."""
+        return self.known_mass or bool(np.linalg.norm(self.undetermined[0]) <= OPEN)
+
+    @property
     def seen(self) -> bool:
         """Whether the mass differs from zero by more than its 95 % interval, so that there is a centre to speak of."""
         figures = self._numbers(np.eye(10), 0.0)
@@ -377,6 +382,11 @@ class LoadFit:
         rank = U.shape[1] + int(good.sum())
         return LoadFit(A1, A2, z, R, scale, vt[~good].T, free, by_joint, float(left @ left), rank)
 
+    @property
+    def shows_mass(self) -> bool:
+        """Whether the recordings determine the load's mass."""
+        return bool(np.linalg.norm(self.undetermined[0]) <= OPEN)
+
     def others_at(self, body: Array) -> Array:
         """Return the x that fits best beside a given load (10,)."""
         return _solution(self.A1, lengths(self.A1), self.z - self.A2 @ body)
@@ -392,7 +402,7 @@ def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, 
     What no log shows is taken from a body of GYRATION about the centre. Raises EstimationError for a negative mass.
     """
     free, error = fit.free, float(np.sqrt(max(V[0, 0], 0.0)))
-    if mass is None and free[0] < -4.0 * error and np.linalg.norm(fit.undetermined[0]) <= OPEN:
+    if mass is None and free[0] < -4.0 * error and fit.shows_mass:
         raise EstimationError(
             f"the loaded recordings carry {-free[0]:.4g} kg (standard error {error:.2g}) less than the unloaded ones."
             " Are the two groups swapped?"

@@ -192,7 +192,7 @@ def _anchor(
             if np.isfinite(problem.barrier(z, tight)):
                 return z
     for _ in range(3):
-        z, _ = minimise(partial(_violation, problem, tight), z, None, 200, -np.inf, over)
+        z, _ = minimise(partial(_violation, problem, tight), z, None, 200, 1e-6, over)
         if np.isfinite(problem.barrier(z, tight)):
             return z
         obstacles.append(min(_named(problem, z), key=lambda margin: float(margin[1].min()))[0])

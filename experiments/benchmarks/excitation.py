@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.cad import read_cad
+from ident.errors import ExcitationError
 from ident.excitation import Fourier, Trajectory
 from ident.excitation.criteria import condition, scaled_condition, worst_error
 from ident.excitation.design_problem import design_problem
@@ -116,7 +117,11 @@ def certified(count: int, seed: int) -> None:
     p = everything()
     began, proven, broken, tightest = time.perf_counter(), 0, 0, np.inf
     for k in range(count):
-        design = search(p, starts=1, seed=1000 + seed + k, seconds=300.0)
+        try:
+            design = search(p, starts=1, seed=1000 + seed + k, seconds=300.0)
+        except ExcitationError as none:
+            print(f"start {k}: {none}", flush=True)
+            continue
         proven += design.proven
         broken += violations(design.trajectory, 100 * len(p.times))
         tightest = min(tightest, *(m.min() for m in p.margins(p.coordinates(design.trajectory))))
@@ -148,8 +153,8 @@ def gradient() -> None:
         whole = milliseconds(lambda bare=bare, z=z: bare.merit(z, 1.0, ()))
         every = milliseconds(lambda p=p, z=z: p.merit(z, 1.0, (0.0,) * 3))
         print(
-            f"{harmonics:2} harmonics, {z.size} coefficients, {len(p.times)} instants: criterion {value:.2f} ms, "
-            f"with its gradient {whole:.2f} ms ({whole / value:.1f} times), with all constraints {every:.2f} ms",
+            f"{harmonics:2} harmonics, {z.size} coefficients, {len(p.times)} instants: criterion {value:.2f} ms,"
+            f" with gradient {whole:.2f} ms ({whole / value:.1f} times), with all constraints {every:.2f} ms",
             flush=True,
         )
 
@@ -163,7 +168,7 @@ def others(seed: int) -> None:
         began = time.perf_counter()
         found = excite(wishes)
         print(
-            f"ident excite {name}: condition {found.conditions[0]:.1f} (SI), {found.conditions[1]:.1f} (columns scaled), "
+            f"ident excite {name}: condition {found.conditions[0]:.1f} (SI), {found.conditions[1]:.1f} (scaled), "
             f"{sum(g.holds for g in found.design.guarantees)} of {len(found.design.guarantees)} limits proven, "
             f"{len(found.worth.hidden)} base parameters hidden, {time.perf_counter() - began:.0f} s for 5 starts",
             flush=True,

@@ -73,6 +73,9 @@ def excite(
     friction: Annotated[
         bool, typer.Option("--friction/--no-friction", help="With viscous and Coulomb friction and an offset per joint")
     ] = True,
+    drive_inertia: Annotated[
+        bool, typer.Option("--drive-inertia/--no-drive-inertia", help="With the inertia of each joint's drive")
+    ] = False,
     starts: Annotated[int, typer.Option("--starts", help="Random motions to start from")] = 10,
     seconds: Annotated[float, typer.Option("--seconds", help="Time budget of the search")] = 60.0,
     seed: Annotated[int | None, typer.Option("--seed", help="Of the random motions")] = None,
@@ -109,6 +112,7 @@ def excite(
         seed=seed,
         seconds=seconds,
         friction=friction,
+        drive_inertia=drive_inertia,
     )
     total = starts + (resume is not None)
 
@@ -135,9 +139,10 @@ def _tell(found: Excitation, folder: Path) -> None:
 
     design, (si, scaled) = found.design, found.conditions
     done = [s for s in design.starts if s.value is not None]
+    ended = "" if design.ended.endswith("done") else f"; {design.ended}"
     say(
         f"{design.trajectory.duration:.4g} s for {found.robot.name}: condition number {si:.4g} (SI), {scaled:.3g} "
-        f"(columns scaled); best of {len(done)} motions from {len(design.starts)} starts ({design.ended})"
+        f"(columns scaled); best of {len(done)} motions from {len(design.starts)} starts{ended}"
     )
     show(worth_table(found.worth, found.slides), ("base parameter", *WORTH))
     for sentence in worth_sentences(found.worth):
@@ -185,6 +190,8 @@ def _noise(text: str | None, robot: Robot) -> tuple[float, ...] | None:
         values = tuple(float(word) for word in text.replace(",", " ").split())
     except ValueError:
         raise InputError(f"'{text}' is no list of numbers", key="--noise", fix="Such as 0.1, or '1 1 0.5'") from None
+    if not all(0 < x < math.inf for x in values):
+        raise InputError(f"'{text}' are no standard deviations", key="--noise", fix="Give positive numbers")
     if len(values) not in (1, robot.n):
         raise InputError(f"'{text}' is not one number, nor {robot.n}", key="--noise", fix="Give one number per joint")
     return values

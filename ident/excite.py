@@ -32,7 +32,7 @@ from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
 from ident.logs import Motion
-from ident.model import Model, Offset, SmoothCoulomb, Viscous
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.pipeline import NOTES, Warned, load, motions, urdf_source, whole_folder
 from ident.provenance import provenance, sha256
@@ -88,6 +88,7 @@ class Wishes:
     seed: int | None = None
     seconds: float = 60.0
     friction: bool = True
+    drive_inertia: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,15 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
         rate_hz=known.log_hz,
         periods=wishes.periods,
     )
-    design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
+    try:
+        design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
+    except np.linalg.LinAlgError:
+        raise ExcitationError(
+            f"motions of {wishes.harmonics} harmonics within these limits do not show all "
+            f"{len(problem.information.base.names)} base parameters",
+            fix="Use more harmonics, a longer period, or a model with fewer terms",
+        ) from None
+    design = _no_worse(problem, warm, design)
     value = _worth(known, problem, design.factor)
     before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
     return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
@@ -236,6 +245,7 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
         "margins": {"position": w.position_margin, "rates": w.rate_margin, "torque": w.torque_margin},
         "power": None if math.isinf(w.power) else w.power,
         "friction": w.friction,
+        "drive_inertia": w.drive_inertia,
         "start": w.start,
         "end": w.end,
         "seed": found.seed,
@@ -253,6 +263,7 @@ def _sensible(wishes: Wishes) -> None:
             fix=f"Choose one of {', '.join(CRITERIA)}",
         )
     positive(wishes.duration, "the duration of a period [s]")
+    count(wishes.harmonics, "the number of harmonics", 2, 200)  # one alone is never at rest
     count(wishes.starts, "the number of starts", 1, 100_000)
     count(wishes.periods, "the number of periods", 1, 10**6)
     if wishes.seed is not None:
@@ -293,6 +304,20 @@ def _resumed(wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial
     return (trajectory,), after if wishes.seed is None else wishes.seed
 
 
+def _no_worse(problem: Problem, warm: tuple[Trajectory, ...], design: Design) -> Design:
+    """Return the design, or a motion that was gone on from where that is better and keeps every limit."""
+    for trajectory in warm:
+        z = problem.coordinates(trajectory)
+        factor = problem.factor(z)
+        value = problem.criterion(factor)[0]
+        if value < design.value:
+            old = problem.trajectory(z)
+            kept = tuple(g for constraint in problem.constraints for g in constraint.guarantees(old))
+            if all(g.holds for g in kept):
+                design = replace(design, trajectory=old, value=value, factor=factor, guarantees=kept)
+    return design
+
+
 def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
     """Return predicted errors beside CAD values, NaN where CAD leaves out a part of the combination."""
     base = problem.information.base
@@ -306,7 +331,9 @@ def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
 def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     if wishes.after is not None:
         return _after(wishes, robot, notes, inputs)
-    terms: list[Term] = [Viscous(), *_coulomb(robot), Offset()] if wishes.friction else []
+    terms: list[Term] = [DriveInertia()] if wishes.drive_inertia else []
+    if wishes.friction:
+        terms += [Viscous(), *_coulomb(robot), Offset()]
     model = Model(robot, tuple(terms))
     theta, absent = None, tuple[str, ...]()
     if wishes.cad is not None:
@@ -350,8 +377,9 @@ def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str
     assert wishes.after is not None
     if wishes.cad is not None:
         raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")
-    if not wishes.friction:
-        raise ExcitationError("--no-friction and --after are both given", fix="The experiment has its own model")
+    if wishes.drive_inertia or not wishes.friction:
+        flag = "--drive-inertia" if wishes.drive_inertia else "--no-friction"
+        raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
     loaded = load(read_experiment(wishes.after))
     if loaded.robot.fingerprint() != robot.fingerprint():
         raise ExcitationError(

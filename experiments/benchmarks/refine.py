@@ -6,8 +6,8 @@ Coverage: arms of three or four joints, torque noise of 5 % with a correlation o
 20 % off; a case counts when every interval of it holds the truth. Errors: the five-joint arm in a log of 20 s.
 - Identifiable combinations: error in base parameters over its standard error, root mean square over draws and
   parameters; the figure asks for at most 1.
-- The rest: the numbers of the table (masses, centres, tensor entries), none of which this robot's torque fixes by
-  itself; error over the number's size, root mean square per draw; median and 95th percentile over the draws.
+- The rest: all numbers of the table (masses, centres, tensor entries), few of which torque fixes by itself; error over
+  the number's size, root mean square per draw; median and 95th percentile over the draws.
 """
 
 from __future__ import annotations

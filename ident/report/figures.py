@@ -39,7 +39,8 @@ INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
 _TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
 _VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
-_STATES = {
+#: State of a link parameter -> colour, sign, what it means.
+STATES = {
     "alone": (BLUE, "●", "known by the data alone"),
     "sum": (PALE, "+", "known only in a sum with others"),
     "logs": (AMBER, "!", "not shown by these logs"),
@@ -54,7 +55,7 @@ def torque_figure(
 
     More samples than `points` are drawn as least and largest values, so that no peak is lost.
     """
-    figure, (above, below) = _figure(2.9, title, rows=(2.2, 1.0))
+    figure, (above, below) = blank(2.9, title, rows=(2.2, 1.0))
     measured, predicted = np.asarray(measured), np.asarray(predicted)
     above.plot(*envelope(t, measured, points), color=MEASURED, linewidth=2.6, label="measured")
     above.plot(*envelope(t, predicted, points), color=BLUE, linewidth=1.0, label="predicted")
@@ -67,7 +68,7 @@ def torque_figure(
     below.sharex(above)
     limit = float(np.abs(measured - predicted).max(initial=0.0)) or 1.0
     below.set_ylim(-1.15 * limit, 1.15 * limit)
-    _legend(figure, 2)
+    legend(figure, 2)
     figure.align_ylabels()
     return figure
 
@@ -87,7 +88,7 @@ def friction_figure(
 
     torque: measured, less all that the model explains otherwise.
     """
-    figure, (axes,) = _figure(2.6, title)
+    figure, (axes,) = blank(2.6, title)
     velocity, torque = np.asarray(velocity), np.asarray(torque)
     step = max(1, -(-len(velocity) // points))
     axes.plot(velocity[::step], torque[::step], ".", color=MEASURED, markersize=2.2, label="measured less rigid body")
@@ -96,7 +97,7 @@ def friction_figure(
     axes.axvline(0.0, color=MUTED, linewidth=0.6)
     axes.set_xlabel(f"velocity [{velocity_unit}]")
     axes.set_ylabel(f"friction [{unit}]")
-    _legend(figure, 2)
+    legend(figure, 2)
     return figure
 
 
@@ -109,7 +110,7 @@ def comparison_figure(
     """
     off = np.asarray(standard_errors_off, dtype=np.float64)
     order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
-    figure, (axes,) = _figure(1.1 + 0.165 * len(off), title)
+    figure, (axes,) = blank(1.1 + 0.165 * len(off), title)
     edge = round(boundary or 3.0, 1)
     axes.axvspan(-edge, edge, color=BAND, zorder=0)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
@@ -131,13 +132,45 @@ def comparison_figure(
     axes.set_xlabel("(identified − CAD) / standard error")
     for verdict, (colour, marker) in _VERDICTS.items():
         axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
-    _legend(figure, 3)
+    legend(figure, 3)
+    return figure
+
+
+def interval_figure(
+    names: Sequence[str], differences: ArrayLike, half_widths: ArrayLike, verdicts: Sequence[str], *, title: str
+) -> Figure:
+    """Return (identified - CAD) of each base parameter (b,) with its 95 % interval, as shares of CAD's size.
+
+    The order of `names` is kept, from top to bottom. An interval that holds zero does not contradict CAD.
+    """
+    x = np.clip(100.0 * np.asarray(differences, dtype=np.float64), -1e6, 1e6)
+    half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
+    figure, (axes,) = blank(1.1 + 0.165 * len(x), title)
+    axes.axvline(0.0, color=MUTED, linewidth=0.8)
+    for row, k in enumerate(reversed(range(len(x)))):
+        colour, marker = _VERDICTS[verdicts[k]]
+        axes.plot([x[k] - half[k], x[k] + half[k]], [row, row], color=colour, linewidth=1.4, solid_capstyle="butt")
+        axes.plot([x[k]], [row], marker, color=colour, markersize=4.2)
+    axes.set_xscale("symlog", linthresh=10.0, linscale=1.0)
+    reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
+    axes.set_xlim(-reach, reach)
+    sizes = [10.0**k for k in range(1, 7) if 10.0**k < reach]
+    sizes = sizes if len(sizes) <= 3 else sizes[::2]
+    ticks = [*(-t for t in reversed(sizes)), 0.0, *sizes]
+    axes.set_xticks(ticks, [f"{t:+g} %".replace("-", "−") if t else "0" for t in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(x)), [plain(n) for n in reversed(names)])
+    axes.set_ylim(-0.7, len(x) - 0.3)
+    axes.set_xlabel("(identified − CAD) / size of CAD, with 95 % interval")
+    for verdict, (colour, marker) in _VERDICTS.items():
+        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
+    legend(figure, 3)
     return figure
 
 
 def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str) -> Figure:
     """Return the relative error (n,) of each prediction as bars per joint; 100 % is a prediction of no torque."""
-    figure, (axes,) = _figure(0.9 + 0.24 * len(joints) * len(relative), title)
+    figure, (axes,) = blank(0.9 + 0.24 * len(joints) * len(relative), title)
     height = 0.8 / len(relative)
     colours = [BLUE, AMBER, MUTED, GREEN]
     largest = 1.0
@@ -158,7 +191,7 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
     axes.set_ylim(len(joints) - 0.5, -0.5)
     axes.set_xlabel("norm of error / norm of torque [%]")
     axes.grid(axis="y", visible=False)
-    _legend(figure, len(relative) + 1)
+    legend(figure, len(relative) + 1)
     return figure
 
 
@@ -168,10 +201,10 @@ def identifiability_figure(
     """Return links x parameters; states[i][k]: "alone", "sum", "logs" or "never", as the legend explains them."""
     from matplotlib.patches import Rectangle
 
-    figure, (axes,) = _figure(1.15 + 0.27 * len(links), title)
+    figure, (axes,) = blank(1.15 + 0.27 * len(links), title)
     for i, row in enumerate(states):
         for k, state in enumerate(row):
-            colour, sign, _ = _STATES[state]
+            colour, sign, _ = STATES[state]
             axes.add_patch(Rectangle((k - 0.46, i - 0.44), 0.92, 0.88, facecolor=colour, linewidth=0))
             dark = INK if state == "never" else PAGE if state == "alone" else "black"
             axes.text(k, i, sign, ha="center", va="center", fontsize=8, color=dark)
@@ -183,17 +216,17 @@ def identifiability_figure(
     axes.grid(visible=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    seen = [s for s in _STATES if any(s in row for row in states)]
+    seen = [s for s in STATES if any(s in row for row in states)]
     for state in seen:
-        axes.plot([], [], "s", color=_STATES[state][0], markersize=7, label=f"{_STATES[state][1]} {_STATES[state][2]}")
-    _legend(figure, 2)
+        axes.plot([], [], "s", color=STATES[state][0], markersize=7, label=f"{STATES[state][1]} {STATES[state][2]}")
+    legend(figure, 2)
     return figure
 
 
 def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, title: str) -> Figure:
     """Return the cross-validation error (w,), above the least one in percent, over the prior's weight (w,)."""
     weights, errors = np.asarray(weights, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    figure, (axes,) = _figure(2.4, title)
+    figure, (axes,) = blank(2.4, title)
     excess = 100.0 * (errors / np.nanmin(errors) - 1.0)
     axes.plot(weights, excess, "-o", color=BLUE, markersize=4, linewidth=1.4, label="tried")
     at = excess[int(np.argmin(np.abs(weights - chosen)))]
@@ -206,7 +239,7 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
         axes.minorticks_off()
     axes.set_xlabel("weight of the prior [-]")
     axes.set_ylabel("error above the least [%]")
-    _legend(figure, 2)
+    legend(figure, 2)
     return figure
 
 
@@ -245,6 +278,14 @@ def svg(figure: Figure, description: str) -> str:
     return text
 
 
+def svg_file(figure: Figure, description: str) -> str:
+    """Return the figure as an SVG file on white."""
+    text = svg(figure, description)
+    for colour, variable in COLOURS.items():
+        text = text.replace(f"var({variable})", colour)
+    return text.replace("<svg", "<svg style='background: white'", 1)
+
+
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """Return the figure as PNG on white."""
     buffer = io.BytesIO()
@@ -252,18 +293,24 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
     return buffer.getvalue()
 
 
-def _figure(height: float, title: str, rows: tuple[float, ...] = (1.0,)) -> tuple[Figure, list[Axes]]:
-    """Return a Figure of WIDTH x height [inch] with its own look, and its axes from top to bottom."""
+def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return an empty Figure of WIDTH x height [inch] with its own look, and its axes row by row.
+
+    rows: their heights relative to each other.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     FigureCanvasAgg(figure)
     shape: dict[str, Any] = {"height_ratios": rows}
-    made = figure.subplots(len(rows), 1, squeeze=False, gridspec_kw=shape)[:, 0]
+    made = figure.subplots(len(rows), columns, squeeze=False, gridspec_kw=shape).ravel()
     top = 1.0 - 0.05 / height
     told = figure.text(0.01, top, title, ha="left", va="top", fontsize=9.5, fontweight="bold", color=INK)
     told.set_in_layout(False)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - _TITLE / height))  # type: ignore[call-arg]
     for axes in made:
         axes.set_facecolor("none")
         axes.grid(color=LINE, linewidth=0.5)
@@ -276,11 +323,11 @@ def _figure(height: float, title: str, rows: tuple[float, ...] = (1.0,)) -> tupl
     return figure, list(made)
 
 
-def _legend(figure: Figure, columns: int) -> None:
+def legend(figure: Figure, columns: int) -> None:
     """Put the legend of the first axes in rows under the title, and the axes below it, where it hides nothing."""
     height = float(figure.get_size_inches()[1])
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    legend = figure.legend(
+    shown = figure.legend(
         handles,
         labels,
         loc="upper left",
@@ -295,7 +342,7 @@ def _legend(figure: Figure, columns: int) -> None:
         columnspacing=1.2,
         handletextpad=0.5,
     )
-    legend.set_in_layout(False)
+    shown.set_in_layout(False)
     taken = _TITLE + _LEGEND * -(-len(labels) // columns)
     engine = figure.get_layout_engine()
     if engine is not None:

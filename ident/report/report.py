@@ -1,11 +1,11 @@
-"""The report: one HTML file that needs nothing else, with figures, tables, warnings and provenance."""
+"""The report of an estimate: its figures, tables and sentences, gathered once and written as HTML, PDF or pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,24 +13,46 @@ from ident.arrays import Array
 from ident.compare.cad import Comparison
 from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Validation
-from ident.errors import ModelError
+from ident.errors import InputError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.report import figures, text
+from ident.regression.compress import compress
+from ident.regression.regression import Regression
+from ident.report import conditioning, figures, residual_hints, text
+from ident.report.charts import page_data, recording_data, stretches
 from ident.report.figures import plain
+from ident.report.inertia_figure import inertia_figure, links_named
+from ident.report.residual_figure import alike_for, residual_figure
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Endings that `write_report` knows.
+FORMATS = (".html", ".htm", ".pdf")
+_WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure as <svg> text."""
 
-    svg: str
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure, made when it is asked for: a name that suits a file, where it belongs, what it shows.
+
+    chart: (recording, joint) of the page's zoomable chart that stands for it.
+    """
+
+    name: str
+    section: str
+    title: str
+    description: str
+    figure: Callable[[], Figure]
+    chart: tuple[int, int] | None = None
+
+    @property
+    def svg(self) -> str:
+        """The figure as <svg> for the page."""
+        return figures.svg(self.figure(), self.description)
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,41 @@ class Card:
     value: str
     note: str
     tone: text.Tone = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One parameter of the identifiability map: its state and what to say about it."""
+
+    state: str
+    sign: str
+    say: str
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a report shows.
+
+    hints: sentences on the residuals, None where none could be judged; notes: sentences by section; tables by name;
+    recordings: title and note of each recording drawn; data: what the page's charts draw.
+    """
+
+    robot: str
+    verdict: text.Judgement
+    sentences: tuple[str, ...]
+    cards: tuple[Card, ...]
+    warnings: tuple[str, ...]
+    hints: tuple[str, ...]
+    notes: dict[str, tuple[str, ...]]
+    tables: dict[str, text.Table]
+    drawings: tuple[Drawing, ...]
+    map: tuple[tuple[str, tuple[Cell, ...]], ...]
+    recordings: tuple[tuple[str, str], ...]
+    data: str
+
+    def of(self, section: str) -> list[Drawing]:
+        """Return the drawings of a section."""
+        return [d for d in self.drawings if d.section == section]
 
 
 def write_report(
@@ -54,18 +111,19 @@ def write_report(
     validation: Validation | None = None,
     truth: TruthComparison | None = None,
     command: str | None = None,
+    regression: Regression | None = None,
+    pictures: str | Path | None = None,
 ) -> Path:
-    """Write the report of an estimate to `path` (HTML), whole or not at all.
+    """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
     The first motion of each kind is drawn (of a streamed recording: its first part); tables hold them all.
-    Raises ModelError when estimate and model have other parameters, InputError when the file cannot be written.
+    regression: the factors of the fit, where they are at hand; else those of the motion drawn say what is weak.
+    pictures: a folder that gets every figure as PNG and SVG, too.
+    Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
+    be written.
     """
-    if estimate.base.standard != model.names:
-        raise ModelError(
-            f"the estimate of '{estimate.robot}' has other parameters than the model",
-            fix="Use the robot and the terms that were fitted",
-        )
-    page = render(
+    path = known_format(path)
+    report = gather(
         estimate,
         model=model,
         fit=next(iter(fit_motions), None),
@@ -74,26 +132,131 @@ def write_report(
         validation=validation,
         truth=truth,
         command=command,
+        regression=regression,
     )
-    return write_whole(path, page)
+    if pictures is not None:
+        write_pictures(pictures, report.drawings)
+    if path.suffix.lower() == ".pdf":
+        from ident.report.pdf import pdf
+
+        return write_whole(path, pdf(report))
+    return write_whole(path, html(report))
 
 
-def render(
+def known_format(path: str | Path) -> Path:
+    """Return the path; raises InputError for an ending that no report has."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"a report ends in {', '.join(FORMATS)}, got '{path.suffix}'", file=path)
+    return path
+
+
+def write_pictures(folder: str | Path, drawings: Iterable[Drawing]) -> list[Path]:
+    """Write every figure as PNG and as SVG on white to a folder; raises InputError when that cannot be written."""
+    written = []
+    for drawing in drawings:
+        figure = drawing.figure()
+        written.append(write_whole(Path(folder) / f"{drawing.name}.png", figures.png(figure)))
+        written.append(write_whole(Path(folder) / f"{drawing.name}.svg", figures.svg_file(figure, drawing.description)))
+    return written
+
+
+def gather(
     estimate: Estimate,
     *,
     model: Model,
     fit: Motion | None,
     held_out: Motion | None,
-    comparison: Comparison | None,
-    validation: Validation | None,
-    truth: TruthComparison | None,
-    command: str | None,
-) -> str:
-    """Return the page; `fit` and `held_out` are the motions to draw."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+    comparison: Comparison | None = None,
+    validation: Validation | None = None,
+    truth: TruthComparison | None = None,
+    command: str | None = None,
+    regression: Regression | None = None,
+) -> Report:
+    """Return what a report shows; `fit` and `held_out` are the motions to draw. Raises ModelError as `write_report`."""
+    if estimate.base.standard != model.names:
+        raise ModelError(
+            f"the estimate of '{estimate.robot}' has other parameters than the model",
+            fix="Use the robot and the terms that were fitted",
+        )
     theta = prediction_theta(estimate)
     slides = frozenset(j.name for j in model.robot.joints if j.kind == "prismatic")
+    drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", fit)) if m is not None]
+    predicted = [torque(model, theta, m.q, m.qd, m.qdd) for _, m in drawn]
+    if regression is None and fit is not None:
+        regression = compress(model, fit, base=estimate.base)
+    hints = None if not drawn else residual_hints.residual_hints(
+        model, drawn[-1][1], theta, estimate.sigma, base=estimate.base
+    )  # fmt: skip
+    drawings = [
+        *_errors(validation),
+        *_identifiable(estimate),
+        *_comparisons(comparison),
+        *_inertias(estimate, model, comparison, [m for _, m in drawn]),
+        *_selection(estimate),
+    ]
+    units = ["N m" if j.kind == "revolute" else "N" for j in model.robot.joints]
+    most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
+    for place, ((section, motion), tau) in enumerate(zip(drawn, predicted, strict=True)):
+        drawings += _torques(model, motion, tau, section, place)
+    if drawn:
+        drawings += _residuals(model, drawn[-1][1], predicted[-1])
+        drawings += _frictions(model, theta, drawn[-1][1], predicted[-1])
+    tables = {
+        "compared": text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
+        "standard": text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
+        "residual": text.residual_rows(estimate, slides),
+        "numbers": text.figures_rows(estimate),
+        "provenance": text.provenance_rows(estimate, command),
+        "combinations": _combinations(estimate, slides),
+    }
+    if validation is not None:
+        tables["validation"] = text.validation_rows(validation)
+    if truth is not None:
+        tables["truth"] = text.truth_rows(truth, slides)
+    return Report(
+        robot=estimate.robot,
+        verdict=text.verdict(estimate, validation),
+        sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
+        cards=tuple(cards(estimate, comparison, validation)),
+        warnings=tuple(text.warnings(estimate, comparison, validation)),
+        hints=tuple(_hinted(hints, drawn[-1][1] if drawn else None, slides)),
+        notes={
+            "cad": comparison.notes if comparison else (),
+            "weak": tuple(_weakest(estimate, regression)),
+            "truth": _truth_sentence(truth),
+            "links": (links_named(estimate.links),),
+        },
+        tables=tables,
+        drawings=tuple(drawings),
+        map=tuple(_map(estimate, slides)),
+        recordings=tuple(
+            (f"{'Motion never seen' if s == 'held-out' else 'Fitted recording'} “{m.name}”", _drawn_as(len(m.t), k))
+            for (s, m), k in zip(drawn, most, strict=True)
+        ),
+        data=page_data(
+            [
+                recording_data(m.t, m.tau, tau, units, most=k)
+                for (_, m), tau, k in zip(drawn, predicted, most, strict=True)
+            ]
+        ),
+    )
+
+
+def html(report: Report) -> str:
+    """Return the page."""
+    return page("report.html.j2", report=report)
+
+
+def page(template: str, **shown: Any) -> str:
+    """Return a page of this folder's templates, with the script whose hash lets it run."""
+    import base64
+    import hashlib
+
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    script = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
         loader=PackageLoader("ident.report", ""),
         autoescape=True,
@@ -101,28 +264,13 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2").render(
-        robot=estimate.robot,
-        sentences=text.summary_sentences(estimate, comparison, validation),
-        cards=cards(estimate, comparison, validation),
-        warnings=text.warnings(estimate, comparison, validation),
-        held_out=None if held_out is None else (held_out.name, _torques(model, theta, held_out)),
-        fitted=None if fit is None else (fit.name, _torques(model, theta, fit)),
-        errors=_errors(validation),
-        comparison=_comparison(comparison),
-        compared=text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
-        notes=comparison.notes if comparison else (),
-        standard=text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
-        friction=[] if fit is None else _frictions(model, theta, fit),
-        identifiable=_identifiable(estimate),
-        selection=_selection(estimate),
-        residual=text.residual_rows(estimate, slides),
-        validation=text.validation_rows(validation) if validation else None,
-        truth=text.truth_rows(truth, slides) if truth else None,
-        truth_sentence=_truth_sentence(truth),
-        numbers=text.figures_rows(estimate),
-        provenance=text.provenance_rows(estimate, command),
+    return environment.get_template(template).render(
+        script=script,
+        script_hash=f"sha256-{digest}",
         colours=figures.COLOURS,
+        states=figures.STATES,
+        parameters=INERTIAL,
+        **shown,
     )
 
 
@@ -186,115 +334,264 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
     return found
 
 
-def _torques(model: Model, theta: Array, motion: Motion) -> list[Picture]:
-    predicted = torque(model, theta, motion.q, motion.qd, motion.qdd)
-    found = []
+# ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def _hinted(hints: tuple[residual_hints.Hint, ...] | None, motion: Motion | None, slides: frozenset[str]) -> list[str]:
+    if motion is None:
+        return []
+    if hints is None:
+        return [f"“{motion.name}” is too short, or masked too much, to judge what the model lacks."]
+    if not hints:
+        return [
+            "Nothing systematic was found: no delay, friction, spring, coupling or gain that was tried improves the"
+            " prediction of stretches that it was not fitted to."
+        ]
+    return [residual_hints.sentence(hint, slides) for hint in hints]
+
+
+def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
+    scaled = estimate.condition_scaled
+    yield (
+        f"Condition number {text.number(scaled, 3)} with columns of unit length and noise weights"
+        f" ({text.number(estimate.condition, 3)} in SI units): an error of the torque of 1 % can become one of up to"
+        f" {text.number(scaled, 3)} % in the combination that the logs show worst."
+    )
+    if regression is None:
+        return
+    weak = [d for d in conditioning.weakest_directions(regression, estimate.sigma) if d.times >= _WEAK]
+    if not weak:
+        yield "No combination of parameters is shown much worse than its parts."
+    yield from (conditioning.sentence(d) for d in weak)
+
+
+def _truth_sentence(truth: TruthComparison | None) -> tuple[str, ...]:
+    if truth is None or truth.largest is None:
+        return ()
+    return (
+        f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; "
+        f"the largest difference is {truth.largest:.1f} standard errors.",
+    )
+
+
+def _drawn_as(samples: int, most: int) -> str:
+    if samples <= most:
+        return f"All {samples:,} samples are drawn, with their noise, also those that thinning and masks leave out."
+    return (
+        f"{samples:,} samples: the least and the largest of every {samples / most:.1f} are drawn, with their noise, "
+        "also those that thinning and masks leave out."
+    )
+
+
+def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
+        cells = []
+        for k, state in enumerate(row):
+            name = f"{link}.{INERTIAL[k]}"
+            say = f"{name}: {figures.STATES[state][2]}"
+            if state == "alone":
+                say += f": {_value(estimate, name)} {text.unit(name, slides)}"
+            elif state in ("sum", "logs"):
+                say += ": " + "; ".join(_sums(estimate, 10 * i + k))
+            cells.append(Cell(state, figures.STATES[state][1], say))
+        yield link, tuple(cells)
+
+
+def _value(estimate: Estimate, name: str) -> str:
+    k = estimate.base.names.index(name)
+    return text.with_error(float(estimate.phi[k]), float(estimate.covariance.half_widths(0.95)[k]))
+
+
+def _sums(estimate: Estimate, k: int) -> list[str]:
+    """Return the base parameters that a standard parameter is part of, as sums."""
+    return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
+
+
+def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
+    rows = [
+        (
+            f"{link}.{INERTIAL[k]}",
+            text.unit(f"{link}.{INERTIAL[k]}", slides),
+            figures.STATES[state][2],
+            "; ".join(_sums(estimate, 10 * i + k)) or text.MISSING,
+        )
+        for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True))
+        for k, state in enumerate(states)
+    ]
+    columns = ("parameter", "unit", "known", "combination")
+    return text.table("Which parameters are known, and in which combinations", columns, rows)
+
+
+# ---- figures -------------------------------------------------------------------------------------------------------
+
+
+def _torques(model: Model, motion: Motion, predicted: Array, section: str, place: int) -> Iterator[Drawing]:
     for j, joint in enumerate(model.robot.joints):
         measured = motion.tau[:, j]
         energy = float(np.linalg.norm(measured))
         share = float(np.linalg.norm(measured - predicted[:, j])) / energy if energy > 0 else None
-        figure = figures.torque_figure(
-            motion.t,
-            measured,
-            predicted[:, j],
-            title=f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included",
-            unit="N m" if joint.kind == "revolute" else "N",
-        )
-        found.append(_picture(figure, f"Measured and predicted torque of {joint.name} in {motion.name}"))
-    return found
+        title = f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
+
+        def draw(j: int = j, title: str = title) -> Figure:
+            unit = "N m" if model.robot.joints[j].kind == "revolute" else "N"
+            return figures.torque_figure(motion.t, motion.tau[:, j], predicted[:, j], title=title, unit=unit)
+
+        name = f"torque_{section}_{j + 1}"
+        about = f"Measured and predicted torque of {joint.name} in {motion.name}"
+        yield Drawing(name, section, _spoken(title), about, draw, (place, j))
 
 
-def _frictions(model: Model, theta: Array, motion: Motion) -> list[Picture]:
+def _residuals(model: Model, motion: Motion, predicted: Array) -> Iterator[Drawing]:
+    for j, joint in enumerate(model.robot.joints):
+        unit, position = ("N m", "rad") if joint.kind == "revolute" else ("N", "m")
+        residual = motion.tau[:, j] - predicted[:, j]
+        lasting, alike = alike_for(motion.t, residual)
+        rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
+        title = f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms, alike for {text.number(1e3 * lasting, 2)} ms"
+
+        def draw(j: int = j, title: str = title, unit: str = unit, position: str = position) -> Figure:
+            r = motion.tau[:, j] - predicted[:, j]
+            return residual_figure(
+                motion.t, r, motion.qd[:, j], motion.q[:, j], title=title, unit=unit, position_unit=position
+            )
+
+        about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
+        about += f" {text.number(alike, 2)} samples count as one"
+        yield Drawing(f"residual_{j + 1}", "residual", _spoken(title), about, draw)
+
+
+def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> Iterator[Drawing]:
     names = model.names
-    residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd)
-    found = []
+    residual = motion.tau - predicted
     for j, joint in enumerate(model.robot.joints):
         own = {names[k].rpartition(".")[2]: theta[k] for i, k in model.term_entries if i == j}
         if not own.keys() & {"viscous", "coulomb"}:
             continue
         turns = joint.kind == "revolute"
         unit, velocity_unit = ("N m", "rad/s") if turns else ("N", "m/s")
-        velocity = motion.qd[:, j]
-        reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
-        grid = np.linspace(-reach, reach, 601)
         said = []
         if "coulomb" in own:
             said.append(f"Coulomb {text.number(own['coulomb'], 3)} {unit}")
         if "viscous" in own:
             said.append(f"viscous {text.number(own['viscous'], 3)} {unit} s/{'rad' if turns else 'm'}")
-        figure = figures.friction_figure(
-            velocity,
-            residual[:, j] + friction_law(model, theta, j, velocity),
-            grid,
-            friction_law(model, theta, j, grid),
-            title=f"{plain(joint.name)}: {', '.join(said)}",
-            unit=unit,
-            velocity_unit=velocity_unit,
-        )
-        found.append(_picture(figure, f"Friction of {joint.name} over velocity"))
-    return found
+        title = f"{plain(joint.name)}: {', '.join(said)}"
+
+        def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:
+            velocity = motion.qd[:, j]
+            reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
+            grid = np.linspace(-reach, reach, 601)
+            return figures.friction_figure(
+                velocity,
+                residual[:, j] + friction_law(model, theta, j, velocity),
+                grid,
+                friction_law(model, theta, j, grid),
+                title=title,
+                unit=unit,
+                velocity_unit=velocity_unit,
+            )
+
+        yield Drawing(f"friction_{j + 1}", "friction", _spoken(title), f"Friction of {joint.name} over velocity", draw)
 
 
-def _errors(validation: Validation | None) -> Picture | None:
+def _errors(validation: Validation | None) -> Iterator[Drawing]:
     if validation is None:
-        return None
+        return
     totals = {n: validation.total(n) for n in validation.names if n != ZERO}
     relative = {n: t.relative for n, t in totals.items() if t is not None}
-    if not relative:
-        return None
     own = totals[validation.names[0]]
-    title = "" if own is None else f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
-    figure = figures.error_figure(validation.joints, relative, title=title)
-    return _picture(figure, "Relative prediction error of each joint on recordings kept out of the fit")
+    if own is None:
+        return
+    title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
+    about = "Relative prediction error of each joint on recordings kept out of the fit"
+    joints = validation.joints
+    yield Drawing("errors", "errors", title, about, lambda: figures.error_figure(joints, relative, title=title))
 
 
-def _comparison(comparison: Comparison | None) -> Picture | None:
+def _comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     rows = [r for r in comparison.rows if r.standard_errors_off is not None] if comparison else []
     if comparison is None or not rows:
-        return None
+        return
     bad = comparison.count("contradicted")
     told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
-    figure = figures.comparison_figure(
-        [r.name for r in rows],
-        [r.standard_errors_off or 0.0 for r in rows],
-        [r.verdict for r in rows],
-        comparison.boundary,
-        title=told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
+    title = told if bad else f"No contradiction with CAD in {len(rows)} base parameters"
+    verdicts = [r.verdict for r in rows]
+    names = [r.name for r in rows]
+    off, boundary = [r.standard_errors_off or 0.0 for r in rows], comparison.boundary
+    yield Drawing(
+        "cad_standard_errors",
+        "cad",
+        title,
+        told,
+        lambda: figures.comparison_figure(names, off, verdicts, boundary, title=title),
     )
-    return _picture(figure, told)
+    sized = [r for r in rows if r.scale and r.half_width is not None and r.difference is not None]
+    if not sized:
+        return
+    widths = [(r.half_width or 0.0) / (r.scale or 1.0) for r in sized]
+    differences = [(r.difference or 0.0) / (r.scale or 1.0) for r in sized]
+    within = sum(abs(d) < 0.1 for d in differences)
+    said = f"{within} of {len(sized)} base parameters are within 10 % of CAD's size"
+    yield Drawing(
+        "cad_intervals",
+        "cad",
+        said,
+        said,
+        lambda: figures.interval_figure(
+            [r.name for r in sized], differences, widths, [r.verdict for r in sized], title=said
+        ),
+    )
 
 
-def _identifiable(estimate: Estimate) -> Picture:
+def _identifiable(estimate: Estimate) -> Iterator[Drawing]:
     states = identifiability(estimate)
     known = sum(row.count("alone") for row in states)
-    figure = figures.identifiability_figure(
-        estimate.links,
-        INERTIAL,
-        states,
-        title=f"{known} of {10 * len(states)} link parameters are known by the data alone",
+    title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
+    yield Drawing(
+        "identifiability",
+        "map",
+        title,
+        "Which link parameters the data determine",
+        lambda: figures.identifiability_figure(estimate.links, INERTIAL, states, title=title),
     )
-    return _picture(figure, "Which link parameters the data determine")
 
 
-def _selection(estimate: Estimate) -> Picture | None:
+def _inertias(
+    estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion]
+) -> Iterator[Drawing]:
+    inertials = estimate.inertials
+    if inertials is None:
+        return
+    n = len(estimate.links)
+    cad = None
+    if comparison is not None:
+        cad = np.array([np.nan if r.cad is None else r.cad for r in comparison.standard[: 10 * n]]).reshape(n, 10)
+    q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
+    title = f"The {n} links as solid ellipsoids of the same mass and inertia"
+    yield Drawing(
+        "inertia_ellipsoids",
+        "inertia",
+        title,
+        f"{title}, on the robot",
+        lambda: inertia_figure(model.robot, q, inertials, cad, title=title, named="CAD"),
+    )
+
+
+def _selection(estimate: Estimate) -> Iterator[Drawing]:
     tried = [(w, e) for w, e in estimate.selection if w > 0 and np.isfinite(e)]
     if len(tried) < 2 or not estimate.weight:
-        return None
+        return
     weights, errors = zip(*tried, strict=True)
-    figure = figures.selection_figure(
-        weights, errors, estimate.weight, title=f"A prior weight of {estimate.weight:.2g} predicts left-out data best"
+    chosen = estimate.weight
+    title = f"A prior weight of {chosen:.2g} predicts left-out data best"
+    yield Drawing(
+        "prior_weight",
+        "selection",
+        title,
+        "Cross-validation error over the weight of the prior",
+        lambda: figures.selection_figure(weights, errors, chosen, title=title),
     )
-    return _picture(figure, "Cross-validation error over the weight of the prior")
 
 
-def _picture(figure: Figure, description: str) -> Picture:
-    return Picture(figures.svg(figure, description))
-
-
-def _truth_sentence(truth: TruthComparison | None) -> str:
-    if truth is None or truth.largest is None:
-        return ""
-    return (
-        f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; "
-        f"the largest difference is {truth.largest:.1f} standard errors."
-    )
+def _spoken(title: str) -> str:
+    """Return a figure's title as text: `plain` escapes what matplotlib would read as mathematics."""
+    return title.replace(r"\$", "$")

@@ -11,6 +11,7 @@ from ident.compare.cad import Comparison, Verdict, decided_by
 from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Predicted, Validation
 from ident.estimate.estimate import Estimate
+from ident.export.gate import VERDICT, with_validation
 from ident.export.parameters import TERMS
 from ident.spatial.inertia import INERTIAL
 
@@ -107,6 +108,43 @@ def summary_sentences(
             counts.append(f"{comparison.count('not comparable')} have no CAD value")
         told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
     return told
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The first line of a report: what to make of the result, and why."""
+
+    tone: Tone
+    headline: str
+    reason: str
+
+
+#: Above this share of the torque, over all joints or in one, a prediction that passes is called rough.
+ROUGH, ROUGH_JOINT = 0.15, 0.5
+
+
+def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgement:
+    """Return whether the numbers can be used, in plain words."""
+    if estimate.feasible is False:
+        return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
+    total = None if validation is None else validation.total(validation.names[0])
+    if validation is None or total is None:
+        reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
+        return Judgement("unknown", "Not validated", reason)
+    error = f"motions never seen are predicted within {percent(total.relative_total)} of the torque"
+    judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
+    if not judged.startswith("passed"):
+        return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")
+    rough = [
+        joint
+        for joint, relative in zip(validation.joints, total.relative, strict=True)
+        if math.isfinite(relative) and relative > ROUGH_JOINT
+    ]
+    if total.relative_total > ROUGH or rough:
+        where = f", and those of {', '.join(rough)} by more than {ROUGH_JOINT:.0%}" if rough else ""
+        return Judgement("unknown", "Rough", f"Better than nothing, but {error}{where}.")
+    links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
+    return Judgement("good", "Ready to use", f"{error[0].upper()}{error[1:]}, and {links}.")
 
 
 def warnings(

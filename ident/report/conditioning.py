@@ -1,0 +1,61 @@
+"""What the logs show worst: the weakest directions of the regressor, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.regression.regression import Regression
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Base parameters that together move the torque `times` less than each of them would alone.
+
+    parts: (name, sign) of those that count, largest first.
+    """
+
+    times: float
+    parts: tuple[tuple[str, int], ...]
+
+
+def weakest_directions(regression: Regression, sigma: ArrayLike, count: int = 3) -> tuple[Direction, ...]:
+    """Return the `count` weakest directions of the regressor, its columns in units of noise and of length 1.
+
+    Their `times` are the reciprocal singular values; base parameters that no sample shows are left out.
+    """
+    sigma = np.asarray(sigma, dtype=np.float64)
+    W = regression.factor(np.where(sigma > 0, sigma, 1.0))[:-1, :-1]
+    size = np.linalg.norm(W, axis=0)
+    shown = np.flatnonzero(size > 0)
+    if len(shown) == 0:
+        return ()
+    _, s, vt = np.linalg.svd(W[:, shown] / size[shown])
+    found = []
+    for value, v in list(zip(s, vt, strict=True))[::-1][:count]:
+        largest = np.abs(v).max()
+        order = [int(k) for k in np.argsort(-np.abs(v), kind="stable") if abs(v[k]) >= 0.35 * largest][:5]
+        flip = np.sign(v[order[0]])
+        parts = tuple((regression.base.names[shown[k]], int(np.sign(v[k]) * flip)) for k in order)
+        found.append(Direction(float(1.0 / value) if value > 0 else float("inf"), parts))
+    return tuple(found)
+
+
+def sentence(direction: Direction) -> str:
+    """Return a direction in plain words."""
+    up = [name for name, sign in direction.parts if sign > 0]
+    down = [name for name, sign in direction.parts if sign < 0]
+    change = " and ".join(part for part in (_moved(up, "larger"), _moved(down, "smaller")) if part)
+    if len(direction.parts) == 1:
+        return f"{direction.parts[0][0]}: seen {_times(direction.times)} less sharply than if all others were known."
+    return f"{change}: together they move the torque {_times(direction.times)} less than each alone."
+
+
+def _moved(names: list[str], how: str) -> str:
+    return f"{', '.join(names)} {how}" if names else ""
+
+
+def _times(times: float) -> str:
+    return f"{times:.3g} times" if np.isfinite(times) else "infinitely"

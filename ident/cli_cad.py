@@ -1,18 +1,29 @@
-"""The commands `ident cad read` and `ident cad check`: what a CAD report or table says, and what is wrong with it."""
+"""The commands `ident cad read|check|doctor|refine|report`: what a CAD report or table says, what is wrong with it, and
+what it should say.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ident.console import PROBLEMS, guarded, say, show
+from ident.console import PROBLEMS, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
+    from ident.arrays import Array
+    from ident.cad.back_to_cad import Change
     from ident.cad.mass_report import MassReport
     from ident.cad.report_evidence import Finding
     from ident.cad.table import Cad
+    from ident.compare.doctor import Diagnosis
+    from ident.estimate.interval import NumberVerdict
+    from ident.estimate.refine import Refined
+    from ident.pipeline import Loaded, Tell, Warned
+    from ident.regression import Regression
 
 app = typer.Typer(
     name="cad",
@@ -34,6 +45,20 @@ ProductsOption = Annotated[
         "--products",
         help="Sign of the printed products, where it is known: 'tensor' (-integral of x y dm) or 'positive'",
     ),
+]
+ExperimentPath = Annotated[
+    Path, typer.Argument(metavar="EXPERIMENT", help="Folder of an experiment, or its .toml file")
+]
+CadOption = Annotated[
+    Path | None,
+    typer.Option("--cad", help="Report, folder of reports, or table; without: the experiment's, or the robot's own"),
+]
+FramesOption = Annotated[
+    Path | None, typer.Option("--frames", help="Poses of the CAD output frames in their link frames (.toml)")
+]
+ToleranceOption = Annotated[float, typer.Option("--tolerance", help="How far right CAD numbers may be off, a share")]
+WayOption = Annotated[
+    str, typer.Option("--way", help="weighted (by the tolerance), data-first, or cross-validated (over recordings)")
 ]
 
 
@@ -75,6 +100,323 @@ def check(source: Source) -> None:
         problems = _check_table(_cad(source, None, None, None))
     if problems:
         raise typer.Exit(PROBLEMS)
+
+
+@app.command()
+@guarded
+def doctor(
+    experiment: ExperimentPath,
+    cad: CadOption = None,
+    products: ProductsOption = None,
+    frames: FramesOption = None,
+    tolerance: ToleranceOption = 0.03,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Table to write without the mistakes that are sure, .csv or .toml"),
+    ] = None,
+) -> None:
+    """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
+    _table_ending(out)
+    with progress() as tell:
+        found = _examined(experiment, cad, products, frames, tolerance, tell)
+    warn(found.warned)
+    _show_diagnosis(found.diagnosis, found.cad.source)
+    if out is not None:
+        from ident.cad.back_to_cad import refined_cad, write_refined
+
+        write_refined(found.cad, refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected), out)
+        say(f"wrote {out.name}")
+    if found.diagnosis.faults:
+        raise typer.Exit(PROBLEMS)
+
+
+@app.command()
+@guarded
+def refine(
+    experiment: ExperimentPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Table to write, .csv or .toml")],
+    cad: CadOption = None,
+    products: ProductsOption = None,
+    frames: FramesOption = None,
+    tolerance: ToleranceOption = 0.03,
+    way: WayOption = "weighted",
+) -> None:
+    """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
+    _table_ending(out)
+    with progress() as tell:
+        found = _examined(experiment, cad, products, frames, tolerance, tell)
+        tell("refining", 0, 1)
+        table, refined, _ = _refined(found, way, tolerance)
+        tell("refining", 1, 1)
+    warn(found.warned)
+    _show_diagnosis(found.diagnosis, found.cad.source)
+    from ident.cad.back_to_cad import write_refined
+    from ident.report.text import number
+    from ident.report.text import table as rows
+
+    shown = [
+        (c.link, c.number, c.unit, number(c.given, 6), number(c.refined, 6), c.why)
+        for c in _changes(found, table, refined)
+    ]
+    show(rows("Given and refined", ("link", "number", "unit", "given", "refined", "why"), shown))
+    write_refined(found.cad, table, out)
+    say(f"wrote {out.name}")
+
+
+@app.command()
+@guarded
+def report(
+    experiment: ExperimentPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write")],
+    cad: CadOption = None,
+    products: ProductsOption = None,
+    frames: FramesOption = None,
+    tolerance: ToleranceOption = 0.03,
+    way: WayOption = "weighted",
+) -> None:
+    """Write findings, the refined table as it came, all numbers side by side, a bill of materials, and figures."""
+    with progress() as tell:
+        found = _examined(experiment, cad, products, frames, tolerance, tell)
+        tell("refining", 0, 1)
+        table, refined, verdicts = _refined(found, way, tolerance, judge=True)
+        tell("refining", 1, 1)
+        _write_report(out, found, table, refined, verdicts, products, frames)
+    warn(found.warned)
+    _show_diagnosis(found.diagnosis, found.cad.source)
+    say(f"wrote {out}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """An experiment's model and factors, its CAD table, what the doctor says, and what to warn of."""
+
+    loaded: Loaded
+    regression: Regression
+    cad: Cad
+    source: Path | None
+    diagnosis: Diagnosis
+    warned: list[Warned]
+
+
+def _table_ending(out: Path | None) -> None:
+    from ident.errors import InputError
+
+    if out is not None and out.suffix not in (".csv", ".toml"):
+        raise InputError(f"ends in '{out.suffix}'", file=out, fix="Choose .csv or .toml")
+
+
+def _examined(
+    path: Path, cad: Path | None, products: str | None, frames: Path | None, tolerance: float, tell: Tell
+) -> _Found:
+    """Read the experiment and the table, and let the doctor look at them."""
+    from ident import pipeline
+    from ident.compare.doctor import doctor, other_convention, settled
+    from ident.config import read_experiment
+    from ident.errors import CadError
+    from ident.regression import compress
+
+    if not 0 < tolerance < 1:
+        raise CadError(f"is {tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
+    experiment = read_experiment(path)
+    loaded = pipeline.load(replace(experiment, cad=None))  # the table may be one that cannot exist
+    given = cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
+    if given is not None:
+        table = _cad(given, products, frames, experiment.robot)
+    else:
+        if loaded.robot.inertials is None:
+            raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+        from ident.cad.table import Cad
+
+        table = Cad(loaded.robot.links, loaded.robot.inertials, experiment.robot.name)
+    warned: list[Warned] = []
+    motions = list(pipeline.motions(loaded, experiment.fit, experiment.processing, warned, tell))
+    regression = compress(loaded.model, motions, base=loaded.base)
+    tell("looking for mistakes", 0, 1)
+    diagnosis = doctor(
+        loaded.model,
+        regression,
+        table.for_robot(loaded.robot) if given is not None else table.parameters,
+        joint_values=table.joint_values,
+        about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
+        settled=settled(given) if given is not None and given.is_dir() else (),
+        motions=motions,
+        geometries=other_convention(experiment.robot),
+        tolerance=tolerance,
+    )
+    tell("looking for mistakes", 1, 1)
+    return _Found(loaded, regression, table, given, diagnosis, warned)
+
+
+def _refined(
+    found: _Found, way: str, tolerance: float, judge: bool = False
+) -> tuple[Cad, Refined, dict[str, NumberVerdict]]:
+    """Return the refined table in the links of the given one, the refinement, and the verdict on each number."""
+    import numpy as np
+
+    from ident.cad.back_to_cad import refined_cad
+    from ident.errors import InputError
+    from ident.estimate import (
+        Tolerances,
+        cad_prior,
+        intervals,
+        refine_cross_validated,
+        refine_entropic,
+        refine_weighted,
+        verdicts,
+    )
+    from ident.estimate.interval import natural
+
+    if way not in ("weighted", "data-first", "cross-validated"):
+        raise InputError(f"unknown word '{way}'", key="--way", fix="Write weighted, data-first or cross-validated")
+    model, corrected = found.loaded.model, found.diagnosis.corrected
+    prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
+    bounds = found.loaded.experiment.bounds
+    if way == "weighted":
+        wide = np.array(found.diagnosis.shares) / tolerance
+        centres = np.maximum(np.linalg.norm(natural(prior.inertials)[0][:, 1:4], axis=1), 0.01)
+        tolerances = Tolerances(
+            mass=tuple((tolerance * wide).tolist()),
+            centre=tuple((tolerance * wide * centres).tolist()),
+            tensor=tuple((tolerance * wide).tolist()),
+        )
+        refined = refine_weighted(model, found.regression, prior, tolerances, bounds=bounds)
+    elif way == "data-first":
+        refined = refine_entropic(model, found.regression, prior, bounds=bounds)
+    else:
+        refined = refine_cross_validated(model, found.regression, prior, bounds=bounds)
+    judged = verdicts(intervals(model, found.regression, prior, bounds=bounds), corrected) if judge else {}
+    assert refined.estimate.inertials is not None
+    return refined_cad(found.cad, model.robot, refined.estimate.inertials), refined, judged
+
+
+def _changes(
+    found: _Found, table: Cad, refined: Refined, verdicts: Mapping[str, NumberVerdict] | None = None
+) -> tuple[Change, ...]:
+    """Return all numbers side by side, with what is known of why each changed."""
+    from ident.cad.back_to_cad import changes
+
+    why: dict[str, list[str]] = {}
+    for fault in found.diagnosis.faults:
+        for n in fault.numbers:
+            if fault.asserted:
+                why.setdefault(n.name, []).append(fault.what)
+    for number in refined.numbers:
+        said = why.setdefault(number.name, [])
+        if verdicts and number.name in verdicts:
+            said.append(verdicts[number.name])
+        said.append(f"{100 * number.data_share:.0f} % from the logs")
+    return changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
+
+
+def _write_report(
+    out: Path,
+    found: _Found,
+    table: Cad,
+    refined: Refined,
+    verdicts: Mapping[str, NumberVerdict],
+    products: str | None,
+    frames: Path | None,
+) -> None:
+    """Write all files of `report` to a folder, which appears whole or not at all."""
+    import shutil
+    import tempfile
+
+    from ident.cad.back_to_cad import write_bill_of_materials, write_changes, write_refined, write_reports
+    from ident.cad.read_reports import read_frames
+    from ident.errors import InputError
+    from ident.files import write_whole
+    from ident.report.cad_figures import link_figure
+
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InputError("is there already", file=out, fix="Name a new folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        write_refined(found.cad, table, work / "refined.csv")
+        write_changes(_changes(found, table, refined, verdicts), work / "side_by_side.csv")
+        write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
+        write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad.source)) + "\n")
+        if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
+            (work / "reports").mkdir()
+            poses = None if frames is None else read_frames(frames)
+            write_reports(found.source, table, work / "reports", poses, _sign(products))
+        identified, robot = _identified(found), found.loaded.robot
+        given = found.cad.for_robot(robot) if found.source is not None else found.cad.parameters
+        clouds = _outlines(found)
+        assert refined.estimate.inertials is not None
+        for i, link in enumerate(robot.links):
+            bodies = {"CAD": given[i], "refined": refined.estimate.inertials[i]}
+            if identified is not None:
+                bodies["identified"] = identified[i]
+            figure = link_figure(link, bodies, clouds.get(link))
+            figure.savefig(work / f"{link.replace('/', '_')}.png", dpi=130)
+        if out.exists():
+            out.rmdir()
+        work.chmod(0o755)
+        work.rename(out)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _identified(found: _Found) -> Array | None:
+    """Return the links (n, 10) that the logs tell without CAD, the rest drawn to neutral rods; None without success."""
+    from ident.errors import EstimationError
+    from ident.estimate import closest_to_prior, neutral_prior
+
+    model = found.loaded.model
+    try:
+        return closest_to_prior(
+            model, found.regression, neutral_prior(model.robot), bounds=found.loaded.experiment.bounds
+        ).inertials
+    except EstimationError:
+        return None
+
+
+def _outlines(found: _Found) -> dict[str, Array]:
+    """Return points of the links' collision shapes where the robot's URDF has them and they can be read."""
+    from ident.errors import RobotError
+    from ident.excitation.collision_geometry import collision_clouds
+    from ident.pipeline import urdf_source
+    from ident.robot.urdf import parse_document
+    from ident.robot.xml import read_bytes
+
+    urdf = urdf_source(found.loaded.experiment.robot)
+    if urdf is None:
+        return {}
+    try:
+        clouds = collision_clouds(parse_document(read_bytes(urdf), file=urdf.name), found.loaded.robot, urdf.parent)
+    except RobotError:  # meshes are often left out of a description
+        return {}
+    return {link: cloud.points for link, cloud in clouds.items()}
+
+
+def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
+    before, after = diagnosis.deviation
+    found = [
+        f"{source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
+        f"differences in standard deviations (of the fit and a tolerance of {100 * diagnosis.tolerance:g} %): "
+        f"{before:.3g} as given, {after:.3g} without what was found",
+    ]
+    if not diagnosis.faults:
+        found.append("no mistake of the list is shown")
+    for fault in diagnosis.faults:
+        found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault}")
+        shown = fault.numbers[:_SHOWN]
+        found += [f"    {n.name}: {n.given:.6g} -> {n.corrected:.6g}" for n in shown]
+        if len(fault.numbers) > len(shown):
+            found.append(f"    and {len(fault.numbers) - len(shown)} more numbers")
+    for u in diagnosis.undecidable:
+        found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
+    return found + [f"note: {note}" for note in diagnosis.notes]
+
+
+_SHOWN = 10  # numbers of one fault
+
+
+def _show_diagnosis(diagnosis: Diagnosis, source: str) -> None:
+    for line in _sentences(diagnosis, source):
+        style = "bold red" if line.startswith("PROBLEM") else "yellow" if line.startswith("cannot") else ""
+        say(line, style)
 
 
 def _is_report(source: Path) -> bool:

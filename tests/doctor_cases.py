@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from refine_cases import correlated, wrong
 
 from ident.arrays import Array
+from ident.compare.doctor.doctor import diagnosis, searching
 from ident.compare.doctor.hypotheses import (
     KNOWN,
     PRIOR,
@@ -19,11 +21,12 @@ from ident.compare.doctor.hypotheses import (
     Swapped,
     TorqueGain,
     TorqueSign,
-    can_exist,
+    kind_of,
 )
 from ident.compare.doctor.mistakes import OtherFrame, OtherOrigin, Setting, natural, parameters_of
 from ident.logs.motion import Motion
-from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.regression import compress
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh
 from ident.spatial.inertia import from_com
 
@@ -128,16 +131,17 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
                 planted.append(TorqueSign(j) if kind == "torque sign" else TorqueGain(j, 1 / factor, 0.0))
         elif kind == "swap":
             a, b = sorted(int(x) for x in rng.choice(n, 2, replace=False))
-            if not planted:
+            if not any(isinstance(m, InLinks | Swapped) for m in planted):
                 cad[[a, b]], exact[[a, b]] = cad[[b, a]], exact[[b, a]]
                 planted.append(Swapped(a, b))
-        elif kind in KINDS:
+        elif any(m.kind == kind for m in KNOWN):
             known = [m for m in KNOWN if m.kind == kind]
             mistake = known[int(rng.integers(len(known)))]
             links = tuple(range(n)) if rng.random() < 0.4 else (int(rng.integers(n)),)
             if isinstance(mistake, OtherFrame | OtherOrigin) and any(isinstance(m, OtherView) for m in planted):
                 continue
             touched = {i for m in planted if isinstance(m, InLinks) for i in m.links}
+            touched |= {i for m in planted if isinstance(m, Swapped) for i in (m.first, m.second)}
             if touched & set(links):
                 continue
             for i in links:
@@ -165,5 +169,65 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
 
 
 KINDS = tuple(k for k in PRIOR if k != "unexplained")
+#: Log odds from which on a planted mistake counts as identifiable.
+IDENTIFIABLE = 20.0
 
-__all__ = ["KINDS", "Case", "Coulomb", "can_exist", "case", "replace"]
+
+@dataclass(frozen=True)
+class Tally:
+    """What one case came to; mistakes as texts "kind of WHERE"."""
+
+    seed: int
+    seconds: float
+    planted: tuple[str, ...]
+    asserted: tuple[str, ...]
+    identifiable: tuple[str, ...]
+    named: tuple[str, ...]
+    wrong: tuple[str, ...]
+    missed: tuple[str, ...]
+    undecidable: int
+    overclaimed: int
+
+
+def same(found: Move, planted: Move) -> bool:
+    """Return whether two moves say the same: gains within 10 %, extra bodies on one link."""
+    if isinstance(found, TorqueGain) and isinstance(planted, TorqueGain):
+        return found.joint == planted.joint and abs(np.log(found.factor / planted.factor)) < 0.1
+    if isinstance(found, ExtraBody) and isinstance(planted, ExtraBody):
+        return found.link == planted.link
+    return found == planted
+
+
+def judged(seed: int, mistakes: int) -> Tally:
+    """Return what the doctor makes of one case."""
+    c = case(seed, mistakes)
+    regression = compress(c.model, c.motion)
+    began = time.perf_counter()
+    search = searching(c.model, regression, c.cad, motions=[c.motion], geometries=c.geometries)
+    found = diagnosis(search)
+    took = time.perf_counter() - began
+    asserted = [f for f in found.faults if f.asserted]
+    exact = searching(c.model, regression, c.exact, motions=[c.motion], geometries=c.geometries)
+    truth = exact.space.of(c.exact, c.planted)
+    sure: dict[Move, float] = {}
+    for move in c.planted:
+        odds, rivals = exact.rivals(truth, move)
+        rivals = [o for o in rivals if not same(o.move, move)]
+        sure[move] = min(odds, *(-o.score for o in rivals[:1]))
+    identifiable = [m for m in c.planted if sure[m] >= IDENTIFIABLE]
+    named = [m for m in identifiable if any(same(f.move, m) for f in asserted)]
+    wrong = [f for f in asserted if not any(same(f.move, m) for m in c.planted)]
+    hidden = [m for m in c.planted if sure[m] < 0]
+    return Tally(
+        seed,
+        took,
+        tuple(f"{m} ({sure[m]:.0f})" for m in c.planted),
+        tuple(f.kind for f in asserted),
+        tuple(kind_of(m) for m in identifiable),
+        tuple(kind_of(m) for m in named),
+        tuple(f"{f.where}: {f.what} ({f.log_odds:.0f})" for f in wrong),
+        tuple(f"missed {m}, found {[f'{f.where}: {f.what}, rivals {f.rivals}' for f in found.faults]}"
+              for m in identifiable if m not in named),
+        len(hidden),
+        sum(any(same(f.move, m) for f in asserted) for m in hidden),
+    )  # fmt: skip

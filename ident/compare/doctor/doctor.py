@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.arrays import Array
+from ident.arrays import Array, frozen
+from ident.cad.table import COLUMNS
 from ident.compare.doctor.evidence import TOLERANCE, Evidence, evidence
-from ident.compare.doctor.hypotheses import OtherView, Space
-from ident.compare.doctor.mistakes import Setting
-from ident.compare.doctor.search import Search
+from ident.compare.doctor.hypotheses import (
+    KNOWN,
+    ExtraBody,
+    Hypothesis,
+    InLinks,
+    Move,
+    OtherView,
+    Space,
+    Swapped,
+    TorqueGain,
+    TorqueSign,
+    Unexplained,
+    can_exist,
+    kind_of,
+)
+from ident.compare.doctor.mistakes import Setting, parameters_of
+from ident.compare.doctor.search import MARGIN, Search
+from ident.errors import ModelError
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
+from ident.spatial.inertia import to_com
 
 
 def searching(
@@ -32,8 +50,6 @@ def searching(
     tolerance: float = TOLERANCE,
 ) -> Search:
     """Return the search that `doctor` does, before it has begun; arguments as there."""
-    from dataclasses import replace
-
     robot, given = model.robot, dict(joint_values or {})
     others: dict[str, Robot] = {}
     views: list[OtherView] = []
@@ -66,3 +82,242 @@ def searching(
     )
     start = look("", np.ones(robot.n))
     return Search(space, np.array(table, dtype=np.float64), look, start.effective)
+
+
+@dataclass(frozen=True)
+class CorrectedNumber:
+    """One number of the table: as given, and as it is without the mistakes (tensor about the declared point) [SI]."""
+
+    name: str
+    given: float
+    corrected: float
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    kind: family of the mistake ("sign", "point", "unit", "order", "axes", "frame", "count", "swap", "gravity",
+    "geometry", "torque sign", "torque gain", "extra", "unexplained"). where: link, joint or "whole table". what: in
+    words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` are those that do.
+    log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence.
+    """
+
+    kind: str
+    where: str
+    what: str
+    asserted: bool
+    log_odds: float
+    rivals: tuple[str, ...]
+    evidence: str
+    move: Move
+    numbers: tuple[CorrectedNumber, ...] = ()
+
+    @property
+    def sure(self) -> str:
+        """How sure it is, in words."""
+        odds = f"odds 10^{self.log_odds / np.log(10):.0f} to 1"
+        if self.asserted:
+            return f"{odds} against the numbers as given"
+        return f"something is wrong ({odds}), but what cannot be told apart from: {'; or '.join(self.rivals)}"
+
+    def __str__(self) -> str:
+        """Return one sentence."""
+        return f"{self.where}: {self.what} ({self.evidence}; {self.sure})"
+
+
+@dataclass(frozen=True)
+class Undecidable:
+    """Kinds of mistakes of one link that this fit could not show, and why."""
+
+    where: str
+    kinds: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What is wrong with a table, and what could not be told.
+
+    corrected (n, 10): parameters without the asserted mistakes; combinations: how many numbers the logs determine;
+    deviation: root mean square of the differences to CAD in their standard deviations (fit and tolerance), as given
+    and without the faults found; shares (n,): tolerance of each link, larger where its numbers are wrong in no known
+    way; kind: of the fit's covariance.
+    """
+
+    faults: tuple[Fault, ...]
+    undecidable: tuple[Undecidable, ...]
+    corrected: Array
+    combinations: int
+    deviation: tuple[float, float]
+    tolerance: float
+    shares: Array
+    kind: str
+    notes: tuple[str, ...] = ()
+
+
+def doctor(
+    model: Model,
+    regression: Regression,
+    table: ArrayLike,
+    *,
+    joint_values: Mapping[str, float] | None = None,
+    about_origin: bool = False,
+    settled: Collection[tuple[str, str]] = (),
+    motions: Sequence[Motion] = (),
+    geometries: Mapping[str, Robot] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Diagnosis:
+    """Return which known mistakes of a CAD table (n, 10) the logs show.
+
+    joint_values: joint terms that CAD states, by name. about_origin: the table's tensors are printed about the link's
+    origin. settled: (link, kind) pairs, such as ("link2", "sign"), that reports decide by themselves. motions: those of
+    the regression; without them gravity and geometry are not questioned. geometries: other robots to compare with, such
+    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off.
+    A mistake is asserted when it is a thousand times more probable than the table without it and than any other one in
+    its place; with prior odds that sum to 1 over all mistakes, a right table is accused less than once in a thousand,
+    as far as the covariances hold. Raises ModelError for a table that does not fit the robot.
+    """
+    values = frozen(table, (model.robot.n, 10), "the CAD table", ModelError)
+    search = searching(
+        model, regression, values, joint_values=joint_values, about_origin=about_origin, settled=settled,
+        motions=motions, geometries=geometries, tolerance=tolerance,
+    )  # fmt: skip
+    return diagnosis(search)
+
+
+def diagnosis(search: Search) -> Diagnosis:
+    """Return what the search finds, in words."""
+    space, robot = search.space, search.space.setting.robot
+    best = search.best()
+    faults, asserted = [], []
+    for move in best.moves:
+        odds, rivals = search.rivals(best, move)
+        near = [o for o in rivals if o.score > -MARGIN]
+        if isinstance(move, Unexplained):  # it claims no cause; rivals are causes to look into
+            near = [o for o in near if not isinstance(o.move, Unexplained)]
+        where, what = described(move, robot, search, best)
+        if not near:
+            asserted.append(move)
+        said = tuple(": ".join(described(o.move, robot, search, best)) for o in near[:_SHOWN])
+        if len(near) > _SHOWN:
+            said = (*said, f"{len(near) - _SHOWN} more")
+        less = search.without(best, move)
+        off = f"{search.deviation(less):.3g} with it, {search.deviation(best):.3g} without"
+        shown = f"differences to the logs in standard deviations: {off}"
+        numbers = _numbers(space, less, best, robot)
+        faults.append(Fault(kind_of(move), where, what, not near, odds, said, shown, move, numbers))
+    right = space.of(search.table, tuple(asserted))
+    E = search.evidence(best)
+    notes = []
+    if not space.views:
+        notes.append("No motion was given, so gravity and geometry were not questioned.")
+    if E.kind == "classical":
+        notes.append("Fewer than five segments: the noise is taken as white, and odds are too large.")
+    if any(f.kind in ("unit", "count") and f.where == "the whole table" for f in faults):
+        notes.append("A mass scale of the whole table and one gain of all torques cannot be told apart by any motion.")
+    start = space.start(search.table)
+    for i, body in enumerate(start.bodies):
+        if not can_exist(body, space.setting.about_origin):
+            notes.append(f"{robot.links[i]}: as given, this body cannot exist.")
+        for k in range(i):
+            if body[0] and np.allclose(body, start.bodies[k], rtol=1e-6, atol=0):
+                pair = f"{robot.links[k]} and {robot.links[i]}"
+                notes.append(f"{pair} have the same numbers: is one report in both places?")
+    return Diagnosis(
+        tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
+        (search.deviation(start), search.deviation(best)), space.share, best.shares, E.kind, tuple(notes),
+    )  # fmt: skip
+
+
+def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tuple[str, str]:
+    """Return where a mistake is and what it is, in words."""
+    share = search.space.share
+    match move:
+        case InLinks(mistake, links):
+            return _where(links, robot), str(mistake)
+        case Swapped(a, b):
+            what = "the two have each other's numbers (report of the wrong link)"
+            return f"{robot.links[a]} and {robot.links[b]}", what
+        case Unexplained(links, times):
+            off = f"numbers are off by about {100 * times * share:.0f} %"
+            return _where(links, robot), f"{off}, and no mistake of the list explains it"
+        case ExtraBody():
+            less = search.without(best, move) if move in best.moves else best
+            body, root = search.extra_body(less, move)
+            return robot.links[move.link], f"carries a body that CAD leaves out: {_body_words(body, root)}"
+        case TorqueSign(joint):
+            return robot.joint_names[joint], "torque is recorded with the other sign"
+        case TorqueGain(joint, factor, _):
+            return robot.joint_names[joint], f"torque has to be multiplied by {factor:.3g}"
+        case OtherView(name, kind):
+            if kind == "gravity":
+                return "robot", f"gravity points along {name.removeprefix('gravity ')} of the base, not as described"
+            return "robot", f"geometry is {name}, not as described"
+
+
+def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
+    """Return for each link the kinds of mistakes that these logs would not show if they had been made."""
+    E, space = search.evidence(best), search.space
+    parameters = space.parameters(best)
+    _, covariance = search.totals(E, best)
+    found = []
+    for i, link in enumerate(space.setting.robot.links):
+        hidden: dict[str, int] = {}
+        counted: dict[str, int] = {}
+        nothing: dict[str, int] = {}
+        for mistake in KNOWN:
+            if (i, mistake.kind) in space.settled:
+                continue
+            counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
+            wrong = parameters_of(mistake.made(best.bodies[i], i, space.setting)[None], space.setting.about_origin)[0]
+            odds = search.expected(E, covariance, i, parameters[i], wrong, float(best.shares[i]))
+            if odds is None:
+                nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1
+            elif odds + space.log_prior(InLinks(mistake, (i,))) < MARGIN:
+                hidden[mistake.kind] = hidden.get(mistake.kind, 0) + 1
+        every = {k for k, n in hidden.items() if n + nothing.get(k, 0) == counted[k]}
+        words = tuple(
+            _KIND_WORDS[k] + ("" if k in every else f" ({n} of {counted[k]} ways)") for k, n in hidden.items()
+        )
+        if words:
+            found.append(Undecidable(link, words, "no motion of this fit shows it beyond CAD's tolerance"))
+        none = tuple(_KIND_WORDS[k] for k, n in nothing.items() if n == counted[k])
+        if none:
+            found.append(Undecidable(link, none, "it would change no number of this link beyond CAD's tolerance"))
+    return tuple(found)
+
+
+_SHOWN = 4
+_KIND_WORDS = {
+    "sign": "sign of the products", "point": "point of the tensor", "unit": "units", "order": "order of the products",
+    "axes": "directions of the axes", "frame": "frame of the centre and the tensor", "count": "number of parts",
+}  # fmt: skip
+
+
+def _where(links: tuple[int, ...], robot: Robot) -> str:
+    return "the whole table" if len(links) > 1 else robot.links[links[0]]
+
+
+def _body_words(body: Array, root: Array) -> str:
+    """Return mass, centre and radii of gyration of a body in words, with what its errors leave of them."""
+    mass, center, inertia = to_com(body)
+    errors = np.linalg.norm(root, axis=1)
+    c = ", ".join(f"{x:.3g}" for x in center)
+    moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
+    principal = ", ".join(f"{x:.2g}" for x in moments)
+    shift = ", ".join(f"{x:.2g}" for x in errors[1:4] / mass)
+    return (
+        f"mass {mass:.3g} kg (standard error {errors[0]:.2g}), centre ({c}) m (standard errors {shift}), "
+        f"principal moments {principal} kg m^2 (standard error {errors[4:].max():.2g})"
+    )
+
+
+def _numbers(space: Space, before: Hypothesis, after: Hypothesis, robot: Robot) -> tuple[CorrectedNumber, ...]:
+    found = []
+    for i, link in enumerate(robot.links):
+        for k, part in enumerate(COLUMNS):
+            a, b = float(before.bodies[i, k]), float(after.bodies[i, k])
+            if abs(a - b) > 1e-9 * max(abs(a), abs(b)):
+                found.append(CorrectedNumber(f"{link}.{part}", a, b))
+    return tuple(found)

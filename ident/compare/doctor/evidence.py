@@ -43,10 +43,11 @@ _CLUSTERS = 5
 class Evidence:
     """The logs of one view (gravity, geometry, signs of torque) in coordinates where the fit's covariance is 1.
 
-    y (d, n): what the logs say, for the torque of each joint by itself, multiplied with `gains` (n,); A (d, 10 n): what links add to it;
-    B (d, k): joint terms that CAD states, times their tolerance, and `stated` (d,) their values. residuals[j] (n, n):
-    Gram matrix of the residual of joint j, torque by torque. friction (f, n): summed, what must not be negative, in standard errors.
-    effective (n,): number of independent samples. base: log probability that does not depend on the reading.
+    y (d, n): what the logs say, joint by joint with the torques multiplied by `gains` (n,); A (d, 10 n): what links add
+    to it; B (d, k): joint terms that CAD states, times their tolerance, and `stated` (d,) their values.
+    residuals[j] (n, n): Gram matrix of the residual of joint j, torque by torque. friction (f, n): summed over n, what
+    must not be negative, in standard errors. effective (n,): number of independent samples. kind: of the covariance.
+    seen: what links have been asked for.
     """
 
     y: Array

@@ -61,6 +61,7 @@ class ProductSign:
         return "products of inertia have the other sign"
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         out = body.copy()
         out[_PRODUCTS] *= -1.0
         return out
@@ -83,9 +84,11 @@ class TensorPoint:
         return np.concatenate([body[:4], body[4:] + sign * shift[_UPPER]])
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return self._shifted(body, -1.0 if setting.about_origin else 1.0)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return self._shifted(body, 1.0 if setting.about_origin else -1.0)
 
 
@@ -107,9 +110,11 @@ class Units:
         return np.asarray(body * scale**power)
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return self._scaled(body, 1)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return self._scaled(body, -1)
 
 
@@ -124,11 +129,13 @@ class ProductOrder:
         return f"columns Ixy, Ixz, Iyz hold {', '.join(self.order)}"
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         out = body.copy()
         out[_PRODUCTS] = body[[_PRODUCTS[_NAMES.index(name)] for name in self.order]]
         return out
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         out = body.copy()
         out[[_PRODUCTS[_NAMES.index(name)] for name in self.order]] = body[_PRODUCTS]
         return out
@@ -159,9 +166,11 @@ class AxesRelabelled:
         return out
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return _turned(body, self.rotation)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return _turned(body, self.rotation.T)
 
 
@@ -181,9 +190,11 @@ class OtherOrigin:
         return np.concatenate([body[:1], body[1:4] + sign * pose.rotation.T @ pose.position, body[4:]])
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return self._moved(body, link, setting, 1.0)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return self._moved(body, link, setting, -1.0)
 
 
@@ -199,9 +210,11 @@ class OtherFrame:
         return f"centre and tensor are in the frame of {where} at zero posture"
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return _in_frame(body, _seen_from(setting.robot, link, self.frame), setting)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return _in_frame(body, _seen_from(setting.robot, link, self.frame).inverse(), setting)
 
 
@@ -219,9 +232,11 @@ class Counted:
         return np.asarray(body * np.array([factor, 1, 1, 1, *[factor] * 6]))
 
     def made(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the body as printed."""
         return self._scaled(body, self.times)
 
     def undone(self, body: Array, link: int, setting: Setting) -> Array:
+        """Return the right body."""
         return self._scaled(body, 1.0 / self.times)
 
 
@@ -252,10 +267,11 @@ def _units() -> list[Units]:
             f = length[said] / length[is_]
             found.append(Units(1.0, f, f * f, f"centre and inertia are in {is_} where {said} is declared"))
             found.append(Units(1.0, f, 1.0, f"centre is in {is_} where {said} is declared"))
-    for m, l in (("g", "mm"), ("lb", "in")):
-        f, g = 1.0 / mass[m], 1.0 / length[l]
-        found.append(Units(f, g, f * g * g, f"all numbers are in {m} and {l} where kg and m are declared"))
-        found.append(Units(1 / f, 1 / g, 1 / (f * g * g), f"all numbers are in kg and m where {m} and {l} are declared"))
+    for small, short in (("g", "mm"), ("lb", "in")):
+        f, g = 1.0 / mass[small], 1.0 / length[short]
+        own, si = f"{small} and {short}", "kg and m"
+        found.append(Units(f, g, f * g * g, f"all numbers are in {own} where {si} are declared"))
+        found.append(Units(1 / f, 1 / g, 1 / (f * g * g), f"all numbers are in {si} where {own} are declared"))
     for f in (1e3, 1e6, 1e9, 1.0 / _LB, _IN**-2, _IN**-2 / _LB):
         found.append(Units(1.0, 1.0, f, f"moments of inertia are {f:.6g} times too large"))
         found.append(Units(1.0, 1.0, 1.0 / f, f"moments of inertia are {f:.6g} times too small"))
@@ -301,7 +317,7 @@ def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:
     central = natural(parameters_of(body[None], setting.about_origin), False)[0]
     turned = _turned(central, pose.rotation)
     turned[1:4] += pose.position
-    return natural(parameters_of(turned[None], False), setting.about_origin)[0]
+    return np.asarray(natural(parameters_of(turned[None], False), setting.about_origin)[0])
 
 
 def _seen_from(robot: Robot, link: int, frame: Literal["parent", "base"]) -> Pose:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, deviations
+from ident.compare.doctor.evidence import Evidence, deviations, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -23,9 +23,8 @@ from ident.compare.doctor.hypotheses import (
     TorqueSign,
     Unexplained,
     can_exist,
-    kind_of,
 )
-from ident.compare.doctor.mistakes import parameters_of
+from ident.compare.doctor.mistakes import Mistake, parameters_of
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
@@ -70,7 +69,7 @@ class Search:
     def score(self, state: Hypothesis) -> float:
         """Return the log probability of the logs and the moves."""
         E = self.evidence(state)
-        residual, covariance = self._totals(E, state)
+        residual, covariance = self.totals(E, state)
         fit = E.fit(state.gains, self.effective)
         found = E.log_probability(residual[None], covariance[None])[0]
         return float(found) + fit + self.log_prior(state.moves) - self._penalty(state)
@@ -145,19 +144,46 @@ class Search:
         The options' scores are log odds against the hypothesis, best (nearest to or above 0) first.
         """
         score, less = self.score(state), self.without(state, move)
-        same = {TorqueGain: lambda m: isinstance(m, TorqueGain) and m.joint == move.joint}.get(  # type: ignore[union-attr]
-            type(move), lambda m: m == move
-        )
-        others = [Option(o.move, o.score - score) for o in self.options(less) if not same(o.move)]
-        if isinstance(move, Unexplained | ExtraBody):  # of another size, it is the same finding
-            others = [o for o in others if not _alike(o.move, move)]
+        others = [Option(o.move, o.score - score) for o in self.options(less) if not _alike(o.move, move)]
         return score - self.score(less), others
+
+    def deviation(self, state: Hypothesis) -> float:
+        """Return the root mean square of the differences between logs and reading, in standard deviations."""
+        E = self.evidence(state)
+        residual, covariance = self.totals(E, state)
+        squares = residual @ np.linalg.solve(covariance + np.eye(E.size), residual)
+        return float(np.sqrt(squares / max(E.size, 1)))
+
+    def extra_body(self, state: Hypothesis, extra: ExtraBody) -> tuple[Array, Array]:
+        """Return the extra body (10,) that a hypothesis without it asks for, and a root (10, 10) of its covariance."""
+        E = self.evidence(state)
+        return E.extra_body(*self.totals(E, state), extra)
+
+    def expected(
+        self, E: Evidence, covariance: Array, i: int, right: Array, wrong: Array, share: float
+    ) -> float | None:
+        """Return the log odds to expect of the right numbers of link i against wrong ones; None where they are alike.
+
+        covariance (d, d): beside the fit's own 1, with the right numbers.
+        """
+        if _same(right, wrong, share):
+            return None
+        d = E.size
+        mean, part = E.link(i, right, share)
+        other, wide = E.link(i, wrong, share)
+        S, T = covariance + np.eye(d), covariance - part + wide + np.eye(d)
+        delta = mean - other
+        inverse = np.linalg.inv(T)
+        squares = np.array([d, delta @ inverse @ delta + np.sum(inverse * S)])
+        logdets = np.array([np.linalg.slogdet(S)[1], np.linalg.slogdet(T)[1]])
+        logs = student(squares, logdets, d)
+        return float(logs[0] - logs[1])
 
     def _penalty(self, state: Hypothesis) -> float:
         origin = self.space.setting.about_origin
         return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.bodies)
 
-    def _totals(self, E: Evidence, state: Hypothesis) -> tuple[Array, Array]:
+    def totals(self, E: Evidence, state: Hypothesis) -> tuple[Array, Array]:
         """Return the residual (d,) and the covariance (d, d) beside the fit's own, and leave parts in the cache."""
         residual = E.y @ (state.gains / E.gains) - E.stated
         covariance = E.B @ E.B.T
@@ -171,7 +197,7 @@ class Search:
 
     def _options(self, state: Hypothesis) -> list[Option]:
         E, space, n = self.evidence(state), self.space, self.space.n
-        residual, covariance = self._totals(E, state)
+        residual, covariance = self.totals(E, state)
         fit = E.fit(state.gains, self.effective)
         base = self.log_prior(state.moves) + fit
         parameters = space.parameters(state)
@@ -191,7 +217,7 @@ class Search:
             covariances.append(S)
             penalties.append(_IMPOSSIBLE * (sum(bad) - mended))
 
-        whole: dict[object, dict[int, tuple[Array, Array]]] = {}
+        whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
         for mistake, i in space.link_moves():
             body = self._mended(mistake, i, state.bodies[i])
             if body is None:
@@ -201,9 +227,9 @@ class Search:
             move = InLinks(mistake, (i,))
             if move not in state.moves:
                 add(move, {i: change}, int(bad[i]))
-        for mistake, changes in whole.items():
-            move = InLinks(mistake, tuple(range(n)))  # type: ignore[arg-type]
-            if len(changes) > 1 and move not in state.moves and self._fits_all(mistake, state, changes):
+        for each, changes in whole.items():
+            move = InLinks(each, tuple(range(n)))
+            if len(changes) > 1 and move not in state.moves and self._fits_all(each, state, changes):
                 add(move, changes, sum(bad[i] for i in changes))
         for a in range(n):
             for b in range(a + 1, n):
@@ -269,12 +295,12 @@ class Search:
                 found.append(Option(view, self.score(to)))
         return found
 
-    def _mended(self, mistake: object, i: int, body: Array) -> Array | None:
+    def _mended(self, mistake: Mistake, i: int, body: Array) -> Array | None:
         """Return the parameters (10,) of a body without a mistake; None where that changes nothing or cannot exist."""
         key = (hash((type(mistake), mistake)), body.tobytes() + bytes([i]))
         if key not in self._links:
             origin = self.space.setting.about_origin
-            mended = mistake.undone(body, i, self.space.setting)  # type: ignore[attr-defined]
+            mended = mistake.undone(body, i, self.space.setting)
             found = None
             if can_exist(mended, origin):
                 before, after = parameters_of(np.array([body, mended]), origin)
@@ -282,11 +308,11 @@ class Search:
             self._links[key] = found
         return self._links[key]
 
-    def _fits_all(self, mistake: object, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
+    def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
         """Return whether every link that the mistake would change can exist without it."""
         origin = self.space.setting.about_origin
         return all(
-            i in changes or can_exist(mistake.undone(b, i, self.space.setting), origin)  # type: ignore[attr-defined]
+            i in changes or can_exist(mistake.undone(b, i, self.space.setting), origin)
             for i, b in enumerate(state.bodies)
         )
 
@@ -303,7 +329,7 @@ def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
     J = pseudo_inertia(body)
     values, vectors = np.linalg.eigh(J)
     if values[0] >= 0:
-        return body[0] > 0
+        return bool(body[0] > 0)
     v = vectors[:, 0]
     spread = np.linalg.norm([v @ pseudo_inertia(column) @ v for column in root.T])
     return bool(values[0] > -times * spread and body[0] > 0)
@@ -316,9 +342,12 @@ def _same(a: Array, b: Array, share: float) -> bool:
 
 
 def _alike(a: Move, b: Move) -> bool:
-    if isinstance(a, Unexplained) and isinstance(b, Unexplained):
-        return bool(set(a.links) & set(b.links))
-    return isinstance(a, ExtraBody) and isinstance(b, ExtraBody)
-
-
-__all__ = ["MARGIN", "MOST", "Option", "Search", "can_exist_within", "kind_of", "replace"]
+    """Return whether two moves are one and the same finding, perhaps of another size."""
+    match a, b:
+        case TorqueGain(), TorqueGain():
+            return a.joint == b.joint
+        case Unexplained(), Unexplained():
+            return bool(set(a.links) & set(b.links))
+        case ExtraBody(), ExtraBody():
+            return True
+    return a == b

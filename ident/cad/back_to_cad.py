@@ -1,0 +1,216 @@
+"""Refined links back in the form in which the table came: units, frame, point, sign and layout."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.cad.convention import SI, Convention
+from ident.cad.mass_report import MassReport, Number, Products
+from ident.cad.read_report import decoded, read_report
+from ident.cad.read_reports import find_reports
+from ident.cad.report_evidence import products_of
+from ident.cad.report_layout import NUMBER
+from ident.cad.table import COLUMNS, Cad
+from ident.cad.write import write_cad, write_cad_toml
+from ident.errors import CadError
+from ident.files import write_whole
+from ident.robot.robot import Robot
+from ident.spatial.inertia import consistency, tensor, to_com, transformed
+from ident.spatial.pose import Pose
+from ident.spatial.principal_axes import principal_axes
+
+#: How tables are written that have no convention of their own, such as a URDF's inertials.
+PLAIN = replace(SI, tensor_at="center_of_mass")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One number before and after, in the unit of the table; `why`: in words, "" where nothing is known of it."""
+
+    link: str
+    number: str
+    unit: str
+    given: float
+    refined: float
+    why: str = ""
+
+
+def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
+    """Return the table with the refined links (n, 10) in the rows of the robot's moving links.
+
+    Rows of bodies fixed to a link stay as given and are taken off their link, since torque shows only the sum of them.
+    Raises CadError when what is left of a link could not exist.
+    """
+    values = frozen(parameters, (robot.n, 10), "refined parameters", CadError)
+    rows = dict(zip(cad.links, np.array(cad.parameters), strict=True))
+    for i, link in enumerate(robot.links):
+        welded = [b for b in robot.fixed if b.link == i and b.name in rows]
+        rest = values[i] - sum((transformed(rows[b.name], b.pose) for b in welded), np.zeros(10))
+        if welded and not consistency(rest).consistent:
+            names = ", ".join(b.name for b in welded)
+            raise CadError(
+                f"the refined link '{link}' is less than the bodies fixed to it ({names})",
+                file=cad.source or None,
+                fix="Give one row for the link with all that is fixed to it",
+            )
+        rows[link] = rest
+    return Cad(cad.links, np.array([rows[link] for link in cad.links]), cad.source, cad.sha256, cad.joint_values)
+
+
+def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tuple[Change, ...]:
+    """Return every number side by side, in the table's units, point and sign. why: by a name such as "link2.Ixy"."""
+    convention = cad.table.convention if cad.table else PLAIN
+    units = (convention.mass, *[convention.length] * 3, *[convention.inertia] * 6)
+    found = []
+    for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):
+        both = zip(printed(before, convention), printed(after, convention), strict=True)
+        for part, unit, (a, b) in zip(COLUMNS, units, both, strict=True):
+            found.append(Change(link, part, unit, float(a), float(b), (why or {}).get(f"{link}.{part}", "")))
+    return tuple(found)
+
+
+def printed(parameters: Array, convention: Convention) -> Array:
+    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention."""
+    mass, length, inertia = (float(f) for f in convention.factors)
+    m, c, central = to_com(parameters)
+    full = central if convention.tensor_at == "center_of_mass" else tensor(parameters)
+    sign = 1.0 if convention.products == "tensor" else -1.0
+    six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
+    return np.concatenate([[m / mass], c / length, six / inertia])
+
+
+def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
+    """Write the refined table in the convention of the given one, .csv or .toml, whole or not at all."""
+    convention = cad.table.convention if cad.table else PLAIN
+    (write_cad_toml if Path(path).suffix == ".toml" else write_cad)(refined, convention, path)
+
+
+def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
+    """Write the numbers side by side as CSV."""
+    rows = [(c.link, c.number, c.unit, f"{c.given:.9g}", f"{c.refined:.9g}", _percent(c), c.why) for c in found]
+    _write_csv(("link", "number", "unit", "given", "refined", "change", "why"), rows, path)
+
+
+def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
+    """Write one line per body with mass and centre as given and refined, and the total mass, as CSV."""
+    convention = cad.table.convention if cad.table else PLAIN
+    m, c = convention.mass, convention.length
+    rows, total = [], np.zeros(2)
+    for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):
+        a, b = printed(before, convention), printed(after, convention)
+        total += (a[0], b[0])
+        rows.append((link, "1", *(f"{x:.6g}" for x in (a[0], b[0], *a[1:4], *b[1:4]))))
+    rows.append(("total", "", *(f"{x:.6g}" for x in total), *[""] * 6))
+    centres = tuple(f"c{k} {which} [{c}]" for which in ("given", "refined") for k in "xyz")
+    _write_csv(("part", "count", f"mass given [{m}]", f"mass refined [{m}]", *centres), rows, path)
+
+
+def write_reports(
+    source: str | Path, refined: Cad, folder: str | Path, frames: Mapping[str, Pose] | None = None,
+    products: Products | None = None,
+) -> tuple[Path, ...]:  # fmt: skip
+    """Write each report of a folder (or one report) again with the refined numbers in the places of the printed ones.
+
+    frames: of the CAD output frames, as for `read_reports`; products: the sign, where the user knows it. Everything
+    but the numbers stays as it is, and so does each number's count of decimals. Returns the files written.
+    """
+    found = []
+    for link, path in find_reports(source).items():
+        report = read_report(path)
+        body = refined.parameters[refined.links.index(link)]
+        if frames and link in frames:
+            body = transformed(body, frames[link].inverse())
+        text = decoded(path.read_bytes(), path.name)
+        target = Path(folder) / path.name
+        write_whole(target, report_text(text, report, body, products or products_of(report)))
+        found.append(target)
+    return tuple(found)
+
+
+def report_text(text: str, report: MassReport, parameters: Array, products: Products) -> str:
+    """Return a report's text with the numbers of another body (10,), in the report's own output frame.
+
+    The density follows from the printed volume; volume, area and what is not a number stay.
+    """
+    m, c, central = to_com(parameters)
+    sign = 1.0 if products == "tensor" else -1.0
+    places: list[tuple[Number, float]] = [(report.mass, m), *zip(report.center, c.tolist(), strict=True)]
+    if report.density is not None and report.volume is not None:
+        places.append((report.density, m / float(report.volume.value)))
+    if report.moments is not None:
+        moments, axes = principal_axes(central)
+        order = np.argsort(moments)
+        if [n.value for n in report.moments] == sorted((n.value for n in report.moments), reverse=True):
+            order = order[::-1]
+        places += zip(report.moments, moments[order].tolist(), strict=True)
+        for vector, k in zip(report.axes or (), order, strict=False):
+            places += zip(vector, axes[:, k].tolist(), strict=True)
+    lines = text.splitlines(keepends=True)
+    blocks = ((report.at_center, central), (report.at_origin, tensor(parameters)))
+    for six, full in blocks:
+        if six is not None:
+            shown = full * np.where(np.eye(3) > 0, 1.0, sign)
+            first, last = min(n.line for n in six), max(n.line for n in six)
+            for row in range(first, min(last + 2, len(lines)) + 1):
+                lines[row - 1] = _tensor_line(lines[row - 1], shown / float(six[0].factor), six)
+    for number, value in places:
+        lines[number.line - 1] = _replaced(lines[number.line - 1], number, value / float(number.factor))
+    return "".join(lines)
+
+
+_ENTRY = re.compile(rf"([IL])([xyz])([xyz])(\s*=\s*)({NUMBER})")
+_ROW_OF_THREE = re.compile(rf"^(\s*I([xyz])x\s+I\2y\s+I\2z\s+)({NUMBER})(\s+)({NUMBER})(\s+)({NUMBER})")
+
+
+def _tensor_line(line: str, shown: Array, six: tuple[Number, ...]) -> str:
+    """Return a line with the entries of a tensor, "Lxy = 1.5" or "Ixx Ixy Ixz 1 2 3", replaced."""
+
+    def entry(match: re.Match[str]) -> str:
+        letter, a, b, equals, old = match.groups()
+        return f"{letter}{a}{b}{equals}{_like(old, float(shown['xyz'.index(a), 'xyz'.index(b)]))}"
+
+    def three(match: re.Match[str]) -> str:
+        head, a, x, s, y, t, z = match.groups()
+        new = [_like(old, float(v)) for old, v in zip((x, y, z), shown["xyz".index(a)], strict=True)]
+        return f"{head}{new[0]}{s}{new[1]}{t}{new[2]}"
+
+    return _ENTRY.sub(entry, _ROW_OF_THREE.sub(three, line))
+
+
+def _replaced(line: str, number: Number, value: float) -> str:
+    """Return a line with one printed number replaced: the first one of this text that was not replaced yet."""
+    match = re.search(rf"(?<![\d.,\ue000]){re.escape(number.text)}(?![\d])", line)
+    if match is None:
+        return line
+    return line[: match.start()] + _like(number.text, value) + line[match.end() :]
+
+
+def _like(old: str, value: float) -> str:
+    """Return a value with as many decimals, and the decimal sign, of a printed number."""
+    body, e, _ = old.replace(",", ".").lower().partition("e")
+    decimals = len(body.partition(".")[2])
+    new = f"{value:.{decimals}e}" if e else f"{value:.{decimals}f}"
+    if e and "E" in old:
+        new = new.upper()
+    return new.replace(".", ",") if "," in old else new
+
+
+def _percent(c: Change) -> str:
+    return f"{100 * (c.refined - c.given) / abs(c.given):+.2f} %" if c.given else ""
+
+
+def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str | Path) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())

@@ -1,0 +1,49 @@
+"""What is known beside the logs: what reports decide by themselves, and the robot's table read in the other way."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+from pathlib import Path
+
+from ident.cad.read_report import read_report
+from ident.cad.read_reports import find_reports
+from ident.cad.report_evidence import decide
+from ident.robot import Robot, read_robot
+
+_OTHER = {"dh": "mdh", "mdh": "dh"}
+_NAMES = {"dh": "standard", "mdh": "modified"}
+
+
+def settled(reports: str | Path) -> tuple[tuple[str, str], ...]:
+    """Return the (link, kind) pairs that the reports of a folder decide by themselves: "sign", "point".
+
+    Raises CadError for a report that cannot be read.
+    """
+    found: list[tuple[str, str]] = []
+    for link, path in find_reports(reports).items():
+        decision = decide(read_report(path))
+        found += [(link, "sign")] * (decision.products is not None)
+        found += [(link, "point")] * (decision.as_named is not None)
+    return tuple(found)
+
+
+def other_convention(robot_file: str | Path) -> dict[str, Robot]:
+    """Return the robot that a Denavit-Hartenberg table gives in the other convention, by what it is then called.
+
+    Empty for a URDF. Raises RobotError for a file that cannot be read.
+    """
+    path = Path(robot_file)
+    if path.suffix.lower() != ".toml":
+        return {}
+    text = path.read_text(encoding="utf-8")
+    given = tomllib.loads(text).get("convention")
+    if given not in _OTHER:
+        return {}
+    turned = re.sub(r"(?m)^(\s*convention\s*=\s*)(['\"]).*?\2", rf"\1\2{_OTHER[given]}\2", text, count=1)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        copy.write_text(turned, encoding="utf-8")
+        name = f"that of the table read as {_NAMES[_OTHER[given]]} Denavit-Hartenberg"
+        return {name: read_robot(copy)}

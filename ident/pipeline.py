@@ -333,8 +333,10 @@ def report(
     validation: Validation | None,
     truth: TruthComparison | None,
     command: str,
+    regression: Regression | None = None,
+    pictures: Path | None = None,
 ) -> None:
-    """Write the HTML report to `path`, with the motions read once more."""
+    """Write the report to `path` (HTML or PDF) and its figures to `pictures`, with the motions read once more."""
     from ident.report import write_report
 
     e = loaded.experiment
@@ -348,6 +350,8 @@ def report(
         validation=validation,
         truth=truth,
         command=command,
+        regression=regression,
+        pictures=pictures,
     )
 
 
@@ -376,6 +380,7 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
             validation=validation,
             truth=truth,
             command=command,
+            regression=regression,
         )
         tell("writing results", 1, 1)
     where = out or results_folder(experiment)

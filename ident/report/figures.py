@@ -101,12 +101,42 @@ def friction_figure(
     return figure
 
 
+def friction_change_figure(
+    velocity: ArrayLike,
+    curves: Sequence[tuple[str, Array, Array]],
+    *,
+    title: str,
+    unit: str = "N m",
+    velocity_unit: str = "rad/s",
+) -> Figure:
+    """Return friction curves (name, torque (m,), standard error (m,)) over velocity (m,), in bands of 95 %."""
+    figure, (axes,) = blank(2.6, title)
+    for k, (name, law, error) in enumerate(curves):
+        colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
+        axes.fill_between(velocity, law - 1.96 * error, law + 1.96 * error, color=colour, alpha=0.25, linewidth=0)
+        axes.plot(velocity, law, color=colour, linewidth=1.5, linestyle=("-", "--", ":")[k % 3], label=plain(name))
+    axes.axhline(0.0, color=MUTED, linewidth=0.6)
+    axes.axvline(0.0, color=MUTED, linewidth=0.6)
+    axes.set_xlabel(f"velocity [{velocity_unit}]")
+    axes.set_ylabel(f"friction [{unit}]")
+    legend(figure, 3)
+    return figure
+
+
 def comparison_figure(
-    names: Sequence[str], standard_errors_off: ArrayLike, verdicts: Sequence[str], boundary: float | None, *, title: str
+    names: Sequence[str],
+    standard_errors_off: ArrayLike,
+    verdicts: Sequence[str],
+    boundary: float | None,
+    *,
+    title: str,
+    label: str = "(identified − CAD) / standard error",
+    words: tuple[str, str, str] = ("agrees", "contradicted", "not determined"),
 ) -> Figure:
     """Return (identified - CAD) / standard error of each base parameter, largest first, coloured by verdict.
 
-    boundary: where "contradicted" begins; the axis is linear up to it and logarithmic beyond.
+    boundary: where "contradicted" begins; the axis is linear up to it and logarithmic beyond. words: what the legend
+    calls the verdicts "agrees", "contradicted" and "not determined".
     """
     off = np.asarray(standard_errors_off, dtype=np.float64)
     order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
@@ -129,9 +159,9 @@ def comparison_figure(
     axes.minorticks_off()
     axes.set_yticks(range(len(order)), [plain(names[k]) for k in order])
     axes.set_ylim(-0.7, len(order) - 0.3)
-    axes.set_xlabel("(identified − CAD) / standard error")
-    for verdict, (colour, marker) in _VERDICTS.items():
-        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
+    axes.set_xlabel(label)
+    for word, (verdict, (colour, marker)) in zip(words, _VERDICTS.items(), strict=True):
+        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{word} ({list(verdicts).count(verdict)})")
     legend(figure, 3)
     return figure
 

@@ -72,10 +72,11 @@ class Book:
     """Pages that fill from top to bottom: sentences, tables and rows of two figures."""
 
     def __init__(self, title: str) -> None:
-        from matplotlib.backends.backend_pdf import PdfFile
+        import matplotlib.backends.backend_pdf as backend
 
         self.buffer = io.BytesIO()
-        self.file: Any = PdfFile(self.buffer, metadata={"Title": title, "CreationDate": None})
+        new: Any = backend.PdfFile
+        self.file = new(self.buffer, metadata={"Title": title, "CreationDate": None})
         self.placed: list[tuple[Figure, float, float]] = []
         self._new()
 
@@ -172,19 +173,20 @@ class Book:
 
     def _end(self) -> None:
         """Draw the page: its texts, then each figure moved and scaled to its place."""
-        from matplotlib.backends.backend_pdf import Op, RendererPdf
+        import matplotlib.backends.backend_pdf as backend
 
         self.page.text(0.5, 0.3 / PAPER[1], str(self.number), fontsize=7, color=MUTED, ha="center")
         self.file.newPage(*PAPER)
+        draws: Any = backend.RendererPdf
         for figure, x, y in [(self.page, 0.0, 0.0), *self.placed]:
             figure.dpi = 72
             width, height = figure.get_size_inches()
-            renderer = RendererPdf(self.file, 72, float(height), float(width))
+            renderer = draws(self.file, 72, float(height), float(width))
             scale = 1.0 if figure is self.page else _SCALE
-            self.file.output(Op.gsave, scale, 0, 0, scale, 72 * x, 72 * y, Op.concat_matrix)
+            self.file.output(backend.Op.gsave, scale, 0, 0, scale, 72 * x, 72 * y, backend.Op.concat_matrix)
             figure.draw(renderer)
             renderer.finalize()
-            self.file.output(Op.grestore)
+            self.file.output(backend.Op.grestore)
         self.file.endStream()
 
     def _text(self, line: str, x: float, size: float, bold: bool, colour: str, below: float = 0.0) -> None:

@@ -1,0 +1,132 @@
+"""Two or more results of one robot: what changed between them, more than chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.cad import LEVEL, contradicted
+from ident.errors import InputError, ModelError
+from ident.estimate.estimate import Estimate
+
+#: Joint parameters that wear, temperature and grease change.
+FRICTION = ("viscous", "coulomb", "offset")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One base parameter in two results: values, difference (second - first) and its standard error [SI].
+
+    standard_errors and verdict: difference / standard error, and "changed", "same" (within 95 %), "unclear" (between
+    the two) or "not determined" where one of the results leaves it open.
+    """
+
+    name: str
+    first: float
+    second: float
+    difference: float
+    standard_error: float | None
+    standard_errors: float | None
+    verdict: str
+
+    @property
+    def friction(self) -> bool:
+        """Whether it is friction or an offset of a joint."""
+        return self.name.rpartition(".")[2] in FRICTION
+
+
+@dataclass(frozen=True)
+class Change:
+    """A result against the first one; boundary: standard errors from which on a row counts as changed."""
+
+    name: str
+    rows: tuple[Changed, ...]
+    boundary: float | None
+    level: float = LEVEL
+
+    def count(self, verdict: str) -> int:
+        """Return how many base parameters got this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+
+def changes(named: Sequence[tuple[str, Estimate]]) -> tuple[Change, ...]:
+    """Return each further result against the first one.
+
+    Results count as independent: their covariances are added. A base parameter changed when its difference is too large
+    for Student's t, by Holm's rule at 1 % for all rows of a comparison, with the fewer degrees of freedom of the two.
+    Raises InputError for fewer than two results or equal names, ModelError when their base parameters differ.
+    """
+    if len(named) < 2:
+        raise InputError("one result cannot be compared", fix="Give two or more estimates")
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise InputError(f"two results are called '{next(n for n in names if names.count(n) > 1)}'")
+    first_name, first = named[0]
+    for name, other in named[1:]:
+        _same(first_name, first, name, other)
+    return tuple(_change(name, first, other) for name, other in named[1:])
+
+
+def _same(a: str, first: Estimate, b: str, second: Estimate) -> None:
+    if first.base.standard != second.base.standard:
+        strange = sorted(set(first.base.standard) ^ set(second.base.standard))
+        which = f", such as '{strange[0]}'" if strange else ""
+        raise ModelError(f"'{a}' and '{b}' have other parameters{which}", fix="Fit both with the same robot and terms")
+    alike = first.base.names == second.base.names and np.allclose(first.base.K, second.base.K, rtol=1e-9, atol=1e-12)
+    if not alike:
+        raise ModelError(
+            f"'{a}' and '{b}' have other base parameters, so their robots differ in geometry",
+            fix="Fit both with the same robot file",
+        )
+
+
+def _change(name: str, first: Estimate, second: Estimate) -> Change:
+    difference = second.phi - first.phi
+    errors = np.hypot(first.covariance.standard_errors, second.covariance.standard_errors)
+    dof = min(first.covariance.dof, second.covariance.dof)
+    off = [_ratio(float(d), float(e)) for d, e in zip(difference, errors, strict=True)]
+    bad, boundary = contradicted(off, dof)
+    within = _within(dof)
+    rows = []
+    for k, parameter in enumerate(first.base.names):
+        z = off[k]
+        verdict = "not determined" if z is None else "changed" if bad[k] else "same" if abs(z) <= within else "unclear"
+        error = float(errors[k]) if np.isfinite(errors[k]) else None
+        rows.append(
+            Changed(parameter, float(first.phi[k]), float(second.phi[k]), float(difference[k]), error, z, verdict)
+        )
+    return Change(name, tuple(rows), boundary)
+
+
+def _ratio(difference: float, error: float) -> float | None:
+    if not np.isfinite(error):
+        return None
+    if error > 0:
+        return difference / error
+    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
+def _within(dof: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, dof))
+
+
+def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Array, Array] | None:
+    """Return torque (m,) and its standard error (m,) of viscous and Coulomb friction at velocity (m,) [rad/s; m/s].
+
+    Offset included, Coulomb friction as a jump. None when the result holds neither as base parameters of their own.
+    """
+    place = {name: k for k, name in enumerate(estimate.base.names)}
+    parts = {"viscous": velocity, "coulomb": np.sign(velocity), "offset": np.ones(len(velocity))}
+    used = [(place[f"{joint}.{part}"], column) for part, column in parts.items() if f"{joint}.{part}" in place]
+    if not {f"{joint}.viscous", f"{joint}.coulomb"} & place.keys():
+        return None
+    at = [k for k, _ in used]
+    columns = np.array([c for _, c in used])
+    covariance = estimate.covariance.matrix[np.ix_(at, at)]
+    variance = np.einsum("im,ik,km->m", columns, covariance, columns)
+    return estimate.phi[at] @ columns, np.sqrt(np.maximum(variance, 0.0))

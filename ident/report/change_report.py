@@ -1,0 +1,209 @@
+"""The comparison of results as a page, a PDF and pictures: before and after service, arm A and arm B."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.estimate.estimate import Estimate
+from ident.files import write_whole
+from ident.report import figures, text
+from ident.report.change import Change, Changed, changes, friction_curve
+from ident.report.figures import plain
+from ident.report.report import Card, Drawing, known_format, page, write_pictures
+from ident.report.text import Judgement, Table, Tone
+from ident.spatial.inertia import INERTIAL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
+_DRAWN = {"changed": "contradicted", "same": "agrees"}
+_SPEED = 2.0  # rad/s or m/s that friction is drawn up to: the results do not say how fast the joints moved
+
+
+def write_comparison(
+    path: str | Path,
+    named: Sequence[tuple[str, Estimate]],
+    *,
+    command: str | None = None,
+    pictures: str | Path | None = None,
+    prismatic: frozenset[str] | None = None,
+) -> Path:
+    """Write the comparison of named results to `path`, by its ending as HTML or PDF, whole or not at all.
+
+    Each is compared with the first one. pictures: a folder that gets every figure as PNG and SVG. prismatic: names of
+    the joints that slide; None where that is not known: then friction has "SI" for its unit. Raises what `changes` raises, and InputError for another ending or a file that cannot be
+    written.
+    """
+    path = known_format(path)
+    found = changes(named)
+    drawings = [*_drawn(named, found, prismatic)]
+    tables = [*(_rows(named[0][0], c, prismatic) for c in found), _fits(named), _provenance(named, command)]
+    frictions = [_friction(named[0][0], c, prismatic) for c in found]
+    judged, said = judgement(named[0][0], found), tuple(sentences(named[0][0], found, prismatic))
+    title = f"{named[0][1].robot}: {' against '.join(name for name, _ in named)}"
+    if pictures is not None:
+        write_pictures(pictures, drawings)
+    if path.suffix.lower() == ".pdf":
+        from ident.report.pdf import Book
+
+        book = Book(title)
+        book.say(title, 16, bold=True)
+        book.say(judged.headline, 15, bold=True)
+        book.say(judged.reason, 10)
+        book.items(said)
+        book.figures(drawings)
+        for table in (*frictions, *tables):
+            book.table(table)
+        return write_whole(path, book.bytes())
+    shown = page(
+        "change.html.j2",
+        title=title,
+        verdict=judged,
+        told=said,
+        cards=[card for c in found for card in _cards(c)],
+        drawings=drawings,
+        frictions=[t for t in frictions if t.rows],
+        tables=tables,
+    )
+    return write_whole(path, shown)
+
+
+def judgement(first: str, found: Sequence[Change]) -> Judgement:
+    """Return what changed, in one line."""
+    moved = sum(c.count("changed") for c in found)
+    rows = sum(len(c.rows) for c in found)
+    if not moved:
+        return Judgement("good", "No change", f"None of {rows} base parameters differs from '{first}' beyond chance.")
+    friction = sum(r.friction for c in found for r in c.rows if r.verdict == "changed")
+    where = "all of them friction" if friction == moved else f"{friction} of them friction"
+    told = f"{moved} of {rows} base parameters differ from '{first}' by more than chance, {where}."
+    return Judgement("unknown", "Only friction changed" if friction == moved else "Changed", told)
+
+
+def sentences(first: str, found: Sequence[Change], slides: frozenset[str] | None = None) -> Iterator[str]:
+    """Yield what changed most, and how friction did."""
+    for c in found:
+        moved = sorted((r for r in c.rows if r.verdict == "changed"), key=lambda r: -abs(r.standard_errors or 0.0))
+        for row in moved[:5]:
+            yield (
+                f"'{c.name}': {row.name} {_way(row)} from {text.number(row.first)} to {text.number(row.second)}"
+                f" {_unit(row.name, slides)} ({_relative(row)}, {abs(row.standard_errors or 0.0):.1f} standard errors)."
+            )
+        if len(moved) > 5:
+            yield f"'{c.name}': {len(moved) - 5} more changed; see the table."
+        left = c.count("not determined")
+        if left:
+            yield f"'{c.name}': {left} base parameters are not determined in one of the two: not compared."
+
+
+def _way(row: Changed) -> str:
+    return "rose" if row.difference > 0 else "fell"
+
+
+def _relative(row: Changed) -> str:
+    return "from zero" if row.first == 0 else f"{row.difference / abs(row.first):+.1%}".replace("%", " %")
+
+
+def _cards(change: Change) -> Iterator[Card]:
+    bad = change.count("changed")
+    yield Card(f"changed: {change.name}", str(bad), f"of {len(change.rows)} base parameters", "bad" if bad else "good")
+    yield Card("the same within 95 %", str(change.count("same")), f"{change.count('unclear')} unclear", "good")
+
+
+def _drawn(
+    named: Sequence[tuple[str, Estimate]], found: Sequence[Change], slides: frozenset[str] | None
+) -> Iterator[Drawing]:
+    for k, c in enumerate(found, start=1):
+        rows = [r for r in c.rows if r.standard_errors is not None]
+        if rows:
+            title = f"{plain(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed"
+
+            def draw(rows: list[Changed] = rows, title: str = title, change: Change = c) -> Figure:
+                off = [r.standard_errors or 0.0 for r in rows]
+                verdicts = [_DRAWN.get(r.verdict, "not determined") for r in rows]
+                return figures.comparison_figure(
+                    [r.name for r in rows],
+                    off,
+                    verdicts,
+                    change.boundary,
+                    title=title,
+                    label=f"({plain(change.name, 14)} − {plain(named[0][0], 14)}) / standard error",
+                    words=("same", "changed", "unclear"),
+                )
+
+            about = f"Differences of {c.name} from {named[0][0]} in standard errors"
+            yield Drawing(f"change_{k}", "change", title.replace(r"\$", "$"), about, draw)
+    velocity = np.linspace(-_SPEED, _SPEED, 401)
+    for j, joint in enumerate(named[0][1].joints):
+        curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
+        known = [(name, *curve) for name, curve in curves if curve is not None]
+        if len(known) == len(named):
+            unit, velocity_unit = _units(joint, slides)
+            yield Drawing(
+                f"friction_{j + 1}",
+                "friction",
+                joint,
+                f"Friction of {joint} over velocity in each result",
+                lambda known=known, unit=unit, way=velocity_unit, joint=joint: figures.friction_change_figure(  # type: ignore[misc]
+                    velocity, known, title=plain(joint), unit=unit, velocity_unit=way
+                ),
+            )
+
+
+def _rows(first: str, change: Change, slides: frozenset[str] | None) -> Table:
+    columns = ("base parameter", "unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
+    rows = [_row(r, slides) for r in change.rows]
+    tones = [_TONES[r.verdict] if r.verdict != "same" else "" for r in change.rows]
+    return text.table(f"All base parameters: {change.name} against {first}", columns, rows, tones)
+
+
+def _friction(first: str, change: Change, slides: frozenset[str] | None) -> Table:
+    chosen = [r for r in change.rows if r.friction]
+    columns = ("friction", "unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict", "change")
+    rows = [(*_row(r, slides), _relative(r)) for r in chosen]
+    return text.table(f"Friction: {change.name} against {first}", columns, rows, [_TONES[r.verdict] for r in chosen])
+
+
+def _row(r: Changed, slides: frozenset[str] | None) -> tuple[str, ...]:
+    half = None if r.standard_error is None else 1.96 * r.standard_error
+    off = text.MISSING if r.standard_errors is None else f"{r.standard_errors:+.1f}"
+    unit = _unit(r.name, slides)
+    return (
+        r.name,
+        unit,
+        text.number(r.first),
+        text.number(r.second),
+        text.with_error(r.difference, half),
+        off,
+        r.verdict,
+    )
+
+
+def _unit(name: str, slides: frozenset[str] | None) -> str:
+    link = name.rpartition(".")[2] in INERTIAL
+    return "SI" if slides is None and not link else text.unit(name, slides or frozenset())
+
+
+def _units(joint: str, slides: frozenset[str] | None) -> tuple[str, str]:
+    if slides is None:
+        return "SI", "SI"
+    return ("N", "m/s") if joint in slides else ("N m", "rad/s")
+
+
+def _fits(named: Sequence[tuple[str, Estimate]]) -> Table:
+    rows = [
+        (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
+        for name, e in named
+    ]
+    return text.table("The fits", ("result", "estimator", "error on its logs", "condition number", "error bars"), rows)
+
+
+def _provenance(named: Sequence[tuple[str, Estimate]], command: str | None) -> Table:
+    rows = [(name, str(k), str(v)) for name, e in named for k, v in e.provenance.items()]
+    rows.append(("", "command", command or text.MISSING))
+    return text.table("Provenance", ("result", "what", "value"), rows)

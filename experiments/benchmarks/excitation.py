@@ -126,8 +126,8 @@ def certified(count: int, seed: int) -> None:
         broken += violations(design.trajectory, 100 * len(p.times))
         tightest = min(tightest, *(m.min() for m in p.margins(p.coordinates(design.trajectory))))
     print(
-        f"{proven} of {count} random starts end in a motion proven to keep all limits; violations at "
-        f"{100 * len(p.times)} samples: {broken}; least margin left {tightest:.4f}; {time.perf_counter() - began:.0f} s",
+        f"{proven} of {count} random starts end in a motion proven to keep all limits; at {100 * len(p.times)} samples "
+        f"{broken} violations; least margin left {tightest:.4f}; {time.perf_counter() - began:.0f} s",
         flush=True,
     )
 

@@ -23,7 +23,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError, InputError
 from ident.estimate.covariance import jackknife
-from ident.estimate.least_squares import joint_noise, solve
+from ident.estimate.least_squares import solve
 from ident.estimate.payload import (
     ENOUGH,
     OPEN,
@@ -45,6 +45,7 @@ from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, weighted_rows
 
 _ROUNDS = 3  # of weights and fit in turn
+_QUIETEST = 1e-5  # of a joint's torque: its noise counts as at least that
 _SINGULAR = 1e-9  # of the largest singular value, columns scaled
 
 
@@ -95,7 +96,9 @@ def drive_gains(
     b, size = terms.shape
     m = b + size  # where the mass stands in x = (phi, own terms, load)
 
-    sigma = joint_noise(extended)
+    torques = np.sqrt(extended.squared_torques / extended.rows)
+    loudness = np.maximum(torques, 1e-9 * torques.max())
+    sigma = loudness  # a fit with the given gains would judge the joints by their gains' errors
     rows = weighted_rows(extended, extended.joint_factors, sigma)
     if not LoadFit.of(rows[:, :m], rows[:, m:-1], torque_columns(extended, rows[:, -1])).shows_mass:
         raise EstimationError(
@@ -110,7 +113,7 @@ def drive_gains(
     for _ in range(_ROUNDS):
         x, a = _fitted(extended, sigma, x, a, m)
         missed = scaled_torques(extended, 1.0 / a).squared_residuals(x) * a**2
-        sigma = np.maximum(np.sqrt(missed / extended.rows), 1e-9 * np.sqrt(extended.squared_torques / extended.rows))
+        sigma = np.maximum(np.sqrt(missed / extended.rows), _QUIETEST * loudness)
     wrong = [name for name, k in zip(model.robot.joint_names, a, strict=True) if k <= 0]
     if wrong:
         raise EstimationError(f"the factor of '{wrong[0]}' comes out negative. Check its sign and excitation")
@@ -119,8 +122,8 @@ def drive_gains(
     free = np.delete(np.append(x, a), m)
     rows = weighted_rows(slope, slope.joint_factors, sigma)[:, :-1]
     unit = lengths(rows)
-    _, s, vt = np.linalg.svd(rows / unit)
-    lost = vt[np.append(s, np.zeros(len(vt) - len(s))) <= _SINGULAR * s[0]].T
+    _, s, vt = np.linalg.svd(rows / unit, full_matrices=False)
+    lost = vt[s <= _SINGULAR * s[0]].T
     fewest = min(len(unloaded.segments), len(loaded.segments))
     if fewest >= ENOUGH:
         kind, dof = "cluster-by-segment", fewest - 1

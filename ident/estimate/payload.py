@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, ModelError, RegressionError, nearest
-from ident.estimate.cones import Block, least_norm
+from ident.estimate.cones import Block, ball, least_norm
 from ident.estimate.covariance import jackknife
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
@@ -49,6 +49,7 @@ GYRATION = 0.1
 #: Share of a number's direction along what the logs do not show, above which it is not determined.
 OPEN = 1e-6
 _SINGULAR = 1e-9  # of the largest singular value, columns scaled
+_NEAR = 1e-6  # relative: how much the torque's fit may lose to what it does not show
 _EDGE = 1e-4  # of the load's torque: the free load and the one that can exist differ by more
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]  # of a 4 x 4 matrix, in the cone solver's order
 
@@ -373,8 +374,8 @@ class LoadFit:
         R = A2 - U @ (U.T @ A2)
         R = R - U @ (U.T @ R)  # twice is enough
         scale = lengths(A2)
-        _, s, vt = np.linalg.svd(R / scale)
-        good = np.append(s, np.zeros(len(vt) - len(s))) > _SINGULAR
+        _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
+        good = s > _SINGULAR
         R = (R / scale) @ vt[good].T @ vt[good] * scale  # without the rounding in the other directions
         by_joint = _solution(R, scale, torques).T
         free = by_joint.sum(axis=0)
@@ -417,25 +418,32 @@ def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, 
         Q = np.zeros((4, 4))
         Q[a, c] = Q[c, a] = 1.0
         T[:, k] = from_pseudo_inertia(C @ Q @ C.T)
-    logs, open_ = fit.R @ T, (fit.scale[:, None] * fit.undetermined).T @ T
-    unit, units = lengths(logs).max(), lengths(open_.T)
-    at_reference = np.linalg.solve(T, reference)
-    rows = np.vstack([logs / unit, open_ / units[:, None]])
-    target = np.append(fit.R @ free / unit, open_ @ at_reference / units)
+    logs, target = fit.R @ T, fit.R @ free
+    open_ = (fit.scale[:, None] * fit.undetermined).T @ T
     triangle = np.diag([1.0 if a == c else np.sqrt(2.0) for a, c in _UPPER])
     blocks = [Block(np.column_stack([triangle, np.zeros(10)]), np.zeros(10), "semidefinite")]
     if mass is not None:
         blocks.append(Block(np.append(T[0], -mass)[None] / mass, np.zeros(1), "zero"))
-    x, _ = least_norm(rows, target, blocks)
+    unit = float(lengths(logs).max())
+    x, distance = least_norm(logs / unit, target / unit, blocks)
+    if distance > _NEAR:  # again in units of that distance: the error goes with its root
+        unit *= distance
+        x, distance = least_norm(logs / unit, target / unit, blocks)
+    if len(open_):
+        units = lengths(open_.T)
+        room = float(np.hypot(distance, _NEAR * (1.0 + np.linalg.norm(target / unit))))
+        as_near = ball(logs / unit, target / unit, room)
+        at_reference = np.linalg.solve(T, reference)
+        x, _ = least_norm(open_ / units[:, None], open_ @ at_reference / units, [*blocks, as_near])
     body = _written(T @ x, reference, mass)
-    return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(fit.R @ free))
+    return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(target))
 
 
 def _written(body: Array, reference: Array, mass: float | None) -> Array:
     """Return the numbers that are written: rounded, and moved inside by the least power of ten that is needed."""
-    for share in (0.0, *10.0 ** np.arange(-14.0, -4.9)):
-        found = rounded(body + share * reference)
-        found[0] = found[0] if mass is None else mass
+    for share in (0.0, *10.0 ** np.arange(-14.0, -3.9)):
+        found = body + share * reference
+        found = rounded(found if mass is None else found * (mass / found[0]))
         if consistency(found).consistent:
             return found
     raise InfeasibleError(f"the load cannot exist ({'; '.join(consistency(found).failures())}) and was not written")

@@ -13,7 +13,7 @@ from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.compare.cad import cad_theta
 from ident.config import read_experiment
-from ident.errors import ExcitationError, nearest
+from ident.errors import ExcitationError, InputError, nearest
 from ident.excitation.basis import count, positive
 from ident.excitation.criteria import CRITERIA, condition, scaled_condition
 from ident.excitation.design_problem import design_problem
@@ -194,7 +194,10 @@ def excite_to(
     """
     with whole_folder(out, FILES) as folder:
         found = excite(wishes, progress)
-        _write(found, folder, command)
+        try:
+            _write(found, folder, command)
+        except OSError as cause:
+            raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
     return found
 
 

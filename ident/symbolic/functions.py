@@ -33,8 +33,8 @@ def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Progra
     """Return the programs of inverse dynamics, regressor, base regressor, mass matrix, Coriolis matrix and gravity.
 
     Inputs are q, qd, qdd (n) as far as they are needed and, without `parameters`, theta (10 n), the standard
-    parameters in their usual order; with parameters (n, 10) their numbers are worked in. Inverse dynamics and regressor
-    are recursive Newton-Euler, the matrices sums of traces. Raises ModelError when parameters do not fit.
+    parameters in their usual order; with parameters (n, 10) their numbers are worked in. All are
+    recursions from link to link but the Coriolis matrix, a sum of traces. Raises ModelError when parameters do not fit.
     """
     n, arm = robot.n, mechanism(robot)
     q, qd, qdd = ({letter: joint_names(letter, n)} for letter in ("q", "qd", "qdd"))
@@ -59,14 +59,14 @@ def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Progra
         ),
         traced("regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)),
         traced("base_regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)[:, kept]),
-        traced("mass_matrix", q | theta, "D", lambda q, theta=None: pseudo_inertia.mass_matrix(arm, bodies(theta), q)),
+        traced("mass_matrix", q | theta, "D", lambda q, theta=None: newton_euler.mass_matrix(arm, bodies(theta), q)),
         traced(
             "coriolis_matrix",
             q | qd | theta,
             "C",
             lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, bodies(theta), q, qd),
         ),
-        traced("gravity", q | theta, "g", lambda q, theta=None: pseudo_inertia.gravity(arm, bodies(theta), q)),
+        traced("gravity", q | theta, "g", lambda q, theta=None: newton_euler.gravity(arm, bodies(theta), q)),
     )
 
 

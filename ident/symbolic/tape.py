@@ -94,6 +94,8 @@ class Tape:
         if not isinstance(a, Node):
             return plus(a, b)  # type: ignore[arg-type]
         if not isinstance(b, Node):
+            if a.op == "+" and not isinstance(a.args[1], Node):  # one number behind a sum, not several
+                return self.add(a.args[0], plus(a.args[1], b))
             return a if b == 0 else self.record("+", a, float(b))
         (ca, xa), (cb, xb) = _scaled(a), _scaled(b)
         if xa is xb:

@@ -36,8 +36,8 @@ def write_comparison(
     """Write the comparison of named results to `path`, by its ending as HTML or PDF, whole or not at all.
 
     Each is compared with the first one. pictures: a folder that gets every figure as PNG and SVG. prismatic: names of
-    the joints that slide; None where that is not known: then friction has "SI" for its unit. Raises what `changes` raises, and InputError for another ending or a file that cannot be
-    written.
+    the joints that slide; None where that is not known: then friction has "SI" for its unit. Raises what `changes`
+    raises, and InputError for another ending or a file that cannot be written.
     """
     path = known_format(path)
     found = changes(named)

@@ -153,9 +153,9 @@ def comparison_figure(
     reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
     axes.set_xlim(-reach, reach)
     far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
-    far = [x for x in far if x > 2.0 * edge]
+    far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
     ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
-    axes.set_xticks(ticks, [f"{x:+.3g}".replace("-", "−") if x else "0" for x in ticks])
+    axes.set_xticks(ticks, [_signed(x) for x in ticks])
     axes.minorticks_off()
     axes.set_yticks(range(len(order)), [plain(names[k]) for k in order])
     axes.set_ylim(-0.7, len(order) - 0.3)
@@ -187,7 +187,7 @@ def interval_figure(
     sizes = [10.0**k for k in range(1, 7) if 10.0**k < reach]
     sizes = sizes if len(sizes) <= 3 else sizes[::2]
     ticks = [*(-t for t in reversed(sizes)), 0.0, *sizes]
-    axes.set_xticks(ticks, [f"{t:+g} %".replace("-", "−") if t else "0" for t in ticks])
+    axes.set_xticks(ticks, [f"{_signed(t)} %" if t else "0" for t in ticks])
     axes.minorticks_off()
     axes.set_yticks(range(len(x)), [plain(n) for n in reversed(names)])
     axes.set_ylim(-0.7, len(x) - 0.3)
@@ -271,6 +271,12 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
     axes.set_ylabel("error above the least [%]")
     legend(figure, 2)
     return figure
+
+
+def _signed(x: float) -> str:
+    """Return a round number with its sign, thousands as k."""
+    size = f"{abs(x) / 1e3:g}k" if abs(x) >= 1e3 else f"{abs(x):.3g}"
+    return f"{'+' if x > 0 else '−'}{size}" if x else "0"
 
 
 def envelope(t: ArrayLike, y: ArrayLike, points: int) -> tuple[Array, Array]:

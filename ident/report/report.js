@@ -8,7 +8,11 @@
   addEventListener("unhandledrejection", (e) => failed(String(e.reason)));
 
   const NS = "http://www.w3.org/2000/svg";
-  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+  const bytes = (text) => {
+    const raw = atob(text), found = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
+    return found.buffer;
+  };
   const element = (name, attributes, parent, text) => {
     const e = document.createElementNS(NS, name);
     for (const k in attributes) e.setAttribute(k, attributes[k]);
@@ -30,11 +34,13 @@
       this.raw = new Int16Array(bytes(given.data)); this.k = k; this.lo = given.lo;
       this.scale = (given.hi - given.lo) / 65535;
     }
-    at(i, largest) { return this.lo + (this.raw[this.k * i + (largest ? this.k - 1 : 0)] + 32768) * this.scale; }
+    value(raw) { return this.lo + (raw + 32768) * this.scale; }
+    at(i, largest) { return this.value(this.raw[this.k * i + (largest ? this.k - 1 : 0)]); }
     range(a, b) {
-      let lo = Infinity, hi = -Infinity;
-      for (let i = a; i < b; i++) { lo = Math.min(lo, this.at(i, 0)); hi = Math.max(hi, this.at(i, 1)); }
-      return [lo, hi];
+      const raw = this.raw;
+      let lo = 32767, hi = -32768;
+      for (let i = this.k * a; i < this.k * b; i++) { const x = raw[i]; if (x < lo) lo = x; if (x > hi) hi = x; }
+      return [this.value(lo), this.value(hi)];
     }
   }
 

@@ -35,6 +35,8 @@ def residual_figure(
     figure, rows = blank(3.6, title, rows=(1.0, 1.0), columns=2)
     t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
     time, alike, by_velocity, by_position = rows
+    figure.set_layout_engine("none")  # four panels of one size need none, and it is what takes time
+    figure.subplots_adjust(left=0.14, right=0.985, bottom=0.12, top=0.88, wspace=0.42, hspace=0.42)
     time.plot(*envelope(t, residual, points), color=RED, linewidth=0.7)
     time.axhline(0.0, color=MUTED, linewidth=0.6)
     time.set_xlabel("time [s]")
@@ -43,6 +45,7 @@ def residual_figure(
     for axes in (time, by_velocity, by_position):
         axes.set_ylabel(f"[{unit}]")
     r = autocorrelation(residual, min(_LAGS, max(len(residual) // 4, 1)))
+    r = r[: max(50, 4 * int(np.argmax(r < 0.2)) if (r < 0.2).any() else len(r))]
     step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
     chance = 1.96 / np.sqrt(max(len(residual), 1))
     alike.axhspan(-chance, chance, color=PALE, linewidth=0)

@@ -20,6 +20,8 @@ from ident.cli_excite import excite
 from ident.cli_export import export
 from ident.cli_logs import logs as logs_app
 from ident.cli_moves import postures, sweep
+from ident.cli_payload import payload
+from ident.cli_report import report
 from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
@@ -146,34 +148,6 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
 @app.command()
 @guarded
-def report(
-    estimate: EstimatePath,
-    experiment: ExperimentPath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write")] = Path("report.html"),
-) -> None:
-    """Write the HTML report of an estimate."""
-    from ident import pipeline
-    from ident.estimate.storage import load_estimate
-
-    found, warned = load_estimate(estimate), list[Any]()
-    with progress() as tell:
-        loaded = pipeline.load(_experiment(experiment))
-        pipeline.require_same_model(loaded, found)
-        pipeline.report(
-            loaded,
-            found,
-            out,
-            comparison=pipeline.compare(loaded, found),
-            validation=pipeline.validate(loaded, found, None, warned, tell),
-            truth=pipeline.truth_of(loaded, found),
-            command=command_line(),
-        )
-    warn(warned)
-    say(f"wrote {out}")
-
-
-@app.command()
-@guarded
 def check(
     file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot that a CAD table or a log belongs to")] = None,
@@ -191,6 +165,8 @@ app.command()(excite)
 app.command()(postures)
 app.command()(sweep)
 app.command()(export)
+app.command()(payload)
+app.command()(report)
 app.add_typer(cad_app, name="cad")
 app.add_typer(logs_app, name="logs")
 

@@ -83,6 +83,8 @@ def payload(
         raise InputError(
             "drive gains need the recordings without load themselves", key="--known-mass", fix="Leave out --against"
         )
+    if known_mass is not None and gain_error:
+        raise InputError("the drive gains are identified", key="--gain-error", fix="Leave it out, or --known-mass")
     read = read_experiment(experiment)
     _require_apart(read, loaded, held_out)
 

@@ -201,6 +201,7 @@ def test_gain_error_is_what_each_joint_brings():
     plain, wide = found.at(), found.at(gain_error=0.1)
     assert wide.mass_error == pytest.approx(np.hypot(plain.mass_error, 0.1 * np.abs(found.by_joint[:, 0]).sum()))
     assert wide.mass_error >= 0.1 * found.free[0]
+    assert np.isfinite(found.at(gain_error=0.9).com_error).all()  # a load is seen, however wrong the gains
 
 
 # ---- what cannot be known ------------------------------------------------------------------------------------------
@@ -500,6 +501,7 @@ def test_the_command_against_an_estimate(bench, tmp_path):
         (["--loaded", "carries", "--format", "ur"], "Say which one is the flange: link2, tool."),
         (["--loaded", "carries", "--out", "x.txt"], "--format: no controller is named"),
         (["--loaded", "carries", "--known-mass", "-1"], "a known mass of -1 kg"),
+        (["--loaded", "carries", "--known-mass", "1", "--gain-error", "5"], "the drive gains are identified"),
         (["--loaded", "other", "--known-mass", "1"], "'empty' and 'other' have other units or gains of torque"),
         (["--loaded", "carries", "--known-mass", "1", "--against", "e.json"], "drive gains need the recordings"),
     ],

@@ -111,8 +111,10 @@ class IdentifiedPayload:
     @property
     def seen(self) -> bool:
         """Whether the mass differs from zero by more than its 95 % interval, so that there is a centre to speak of."""
-        figures = self._numbers(np.eye(10), 0.0)
-        return self.known_mass or bool(self.free[0] > figures.half_width(figures.mass_error))
+        from scipy.stats import t
+
+        half = t.ppf(0.975, self.dof) * np.sqrt(max(self.covariance[0, 0], 0.0))
+        return self.known_mass or (self.shows_mass and bool(self.free[0] > half))
 
     def at(self, frame: Pose | None = None, *, gain_error: float = 0.0) -> PayloadFigures:
         """Return mass, centre and tensor with standard errors, seen from a frame fixed to the link (its own: None).
@@ -121,32 +123,26 @@ class IdentifiedPayload:
         no log; as nobody knows how the joints' errors hang together, their effects add up. Where no load is seen,
         centre and tensor are not determined.
         """
-        return self._numbers(_transform((frame or Pose.identity()).inverse()), gain_error)
-
-    def _numbers(self, T: Array, gain_error: float) -> PayloadFigures:
-        body = T @ self.body
-        mass, com, inertia = to_com(body)
-        slopes = T[:1] if mass <= 0 else np.linalg.inv(natural_jacobian(mass, com)) @ T
+        T = _transform((frame or Pose.identity()).inverse())
+        mass, com, inertia = to_com(T @ self.body)
+        slopes = np.linalg.inv(natural_jacobian(mass, com)) @ T if self.seen else T[:1]
         variance = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
         errors = np.hypot(np.sqrt(np.maximum(variance, 0.0)), gain_error * np.abs(self.by_joint @ slopes.T).sum(axis=0))
         scaled = slopes / self.scale
         along = np.linalg.norm(scaled @ self.undetermined, axis=1)
         errors[along > OPEN * np.linalg.norm(scaled, axis=1)] = np.nan
-        if self.known_mass:
-            errors[0] = 0.0
-        figures = PayloadFigures(
-            mass, com, inertia, float(errors[0]), np.full(3, np.nan), np.full((3, 3), np.nan), self.dof
-        )
-        clear = self.known_mass or mass > figures.half_width(errors[0])
-        if len(errors) == 1 or not clear:  # NaN compares as not clear
-            return figures
-        return replace(figures, com_error=errors[1:4], inertia_error=tensor(np.append(np.zeros(4), errors[4:])))
+        errors[0] = 0.0 if self.known_mass else errors[0]
+        errors = np.append(errors, np.full(10 - len(errors), np.nan))
+        spread = tensor(np.append(np.zeros(4), errors[4:]))
+        return PayloadFigures(mass, com, inertia, float(errors[0]), errors[1:4], spread, self.dof)
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedErrors:
-    """Torque errors on loaded recordings: ||residual|| / ||torque|| of each joint (n,) and of all, with the load and
-    with the robot alone."""  # fmt: skip
+    """Torque errors ||residual|| / ||torque|| on loaded recordings, of each joint (n,) and of all.
+
+    with_load: of robot and load; without: of the robot alone.
+    """
 
     recordings: tuple[str, ...]
     with_load: Array

@@ -182,7 +182,8 @@ def _fitted(extended: Regression, sigma: Array, x: Array, a: Array, m: int) -> t
     done = least_squares(residual, start, jac=slopes, x_scale="jac", xtol=1e-12, ftol=1e-14, gtol=1e-12, max_nfev=500)
     if done.status <= 0:
         raise EstimationError(
-            "the fit of the drive gains did not converge. Give longer recordings that move every joint"
+            "the fit of the drive gains did not converge: the load is hardly felt, or some joint hardly moves."
+            " Take a heavier load, or longer recordings that move every joint"
         )
     return whole(done.x)
 

@@ -32,6 +32,7 @@ from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.regression import compress
 from ident.robot import read_robot
+from ident.simulation.acceleration import one_thread
 
 DATASETS = Path(__file__).resolve().parents[2] / "datasets"
 ROBOT = read_robot(DATASETS / "panda" / "robot.toml")
@@ -223,7 +224,7 @@ def main() -> None:
         "limits": lambda: limits(options.starts, options.seed),
         "all": lambda: with_everything(options.starts, options.seed),
         "certified": lambda: certified(options.certified, options.seed),
-        "gradient": gradient,
+        "gradient": one_thread()(gradient),
         "others": lambda: others(options.seed),
         "second": lambda: second(options.seed),
     }

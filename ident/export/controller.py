@@ -81,7 +81,7 @@ def controller(item: Identified, target: str) -> Controller:
     robot, base = item.geometry(target), item.estimate.base
     terms, left = _terms(item, robot)
     model = Model(robot, terms)
-    own = base_parameters(model)
+    own = base_parameters(model) if left else base
     kept = [k for k, name in enumerate(base.standard) if name not in left]
     theta = item.theta[kept]
     if model.names != tuple(base.standard[k] for k in kept):

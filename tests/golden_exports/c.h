@@ -12,7 +12,7 @@
 // Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
 // width of Coulomb friction's tanh: 0.01 rad/s (m/s).
 // Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
-// Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 7, 0; friction 6, 2, 2; regressor 16, 11, 2.
+// Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
 // Include this file and call its functions. They allocate nothing; results may stand on arguments.
 // Numbers are double, or float with -DSMALL_FLOAT. To try it, include it in try.c, and
 // gcc -std=c99 -O2 -DSMALL_EXAMPLE try.c -o try -lm && ./try
@@ -96,7 +96,7 @@ static inline void small_gravity(const small_real *q, small_real *g)
 static inline void small_mass_matrix(const small_real *q, small_real *M)
 {
     const small_real q2 = q[1];
-    M[0] = (small_real)0.15*q2 - q2*(-(small_real)1.5*q2 - (small_real)0.15) + (small_real)0.10875000000000001 + (small_real)0.036199999999999996 + (small_real)0.0605 + (small_real)0.07550000000000001 + (small_real)0.11999999999999998;
+    M[0] = (small_real)0.15*q2 - q2*(-(small_real)1.5*q2 - (small_real)0.15) + (small_real)0.40095000000000003;
     M[1] = (small_real)0.555;
     M[2] = (small_real)0.555;
     M[3] = (small_real)4.9;

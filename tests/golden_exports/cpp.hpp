@@ -12,7 +12,7 @@
 // Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
 // width of Coulomb friction's tanh: 0.01 rad/s (m/s).
 // Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
-// Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 7, 0; friction 6, 2, 2; regressor 16, 11, 2.
+// Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
 // Include this file and call its functions. They allocate nothing; results may stand on arguments.
 // Real is double, float, or any type like them that has sin, cos and tanh. To try it, include it in try.cpp,
 // g++ -std=c++11 -O2 -DSMALL_DYNAMICS_EXAMPLE try.cpp -o try && ./try
@@ -92,7 +92,7 @@ void mass_matrix(const Real *q, Real *M)
     using std::cos;
     using std::tanh;
     const Real q2 = q[1];
-    M[0] = Real(0.15)*q2 - q2*(-Real(1.5)*q2 + Real(-0.15)) + Real(0.10875000000000001) + Real(0.036199999999999996) + Real(0.0605) + Real(0.07550000000000001) + Real(0.11999999999999998);
+    M[0] = Real(0.15)*q2 - q2*(-Real(1.5)*q2 + Real(-0.15)) + Real(0.40095000000000003);
     M[1] = Real(0.555);
     M[2] = Real(0.555);
     M[3] = Real(4.9);

@@ -14,7 +14,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
 % width of Coulomb friction's tanh: 0.01 rad/s (m/s).
 % Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
-% Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 7, 0; friction 6, 2, 2; regressor 16, 11, 2.
+% Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
 % Joints, in the order of q (2x1, as qd and qdd): 'shoulder', 'slide'
 % tau: M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]
 % f: viscous and Coulomb friction at qd [N m; N]
@@ -94,7 +94,7 @@ function M = mass_matrix(q)
 % M(q), drive inertia included [kg m^2; kg m; kg]
 q2 = q(2);
 M = zeros(2, 2, 'like', q);
-M(1, 1) = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.10875000000000001 + 0.036199999999999996 + 0.0605 + 0.07550000000000001 + 0.11999999999999998;
+M(1, 1) = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.40095000000000003;
 M(1, 2) = 0.555;
 M(2, 1) = 0.555;
 M(2, 2) = 4.9;

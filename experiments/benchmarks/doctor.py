@@ -35,27 +35,33 @@ def one(arguments: tuple[int, int]) -> Tally:
 
 
 def main(cases: int) -> None:
-    """Print how many mistakes are named, how many are not, and what is asserted wrongly."""
+    """Print each case that is not as it should be, then how many mistakes are named and what is asserted wrongly."""
     jobs = [(seed, seed % 4) for seed in range(cases)]
+    tallies: list[Tally] = []
     began = time.perf_counter()
     with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-        tallies = list(pool.map(one, jobs, chunksize=4))
-    took = time.perf_counter() - began
-    clean = [t for t in tallies if not t.planted]
-    other = [t for t in tallies if t.planted]
-    identifiable = sum(len(t.identifiable) for t in other)
-    named = sum(len(t.named) for t in other)
-    print(f"{cases} cases in {took:.0f} s, {sum(t.seconds for t in tallies) / cases:.1f} s each")
-    print(f"without mistakes: {len(clean)} tables, {sum(bool(t.asserted) for t in clean)} with a false alarm")
-    print(f"with mistakes: {len(other)} tables, {sum(len(t.planted) for t in other)} mistakes")
-    print(f"  identifiable {identifiable}, of them named rightly {named} ({100 * named / max(identifiable, 1):.1f} %)")
+        for t in pool.map(one, jobs):
+            tallies.append(t)
+            if t.wrong or len(t.named) < len(t.identifiable) or t.overclaimed:
+                print(f"case {t.seed}: planted {t.planted}; missed {t.missed}; wrong {t.wrong}", flush=True)
+            if len(tallies) % 40 == 0 or len(tallies) == cases:
+                summary(tallies, time.perf_counter() - began)
+
+
+def summary(tallies: list[Tally], took: float) -> None:
+    """Print the figures of the cases so far."""
+    clean, other = [t for t in tallies if not t.planted], [t for t in tallies if t.planted]
+    identifiable, named = (Counter(k for t in other for k in getattr(t, what)) for what in ("identifiable", "named"))
+    share = 100 * named.total() / max(identifiable.total(), 1)
+    cpu = sum(t.seconds for t in tallies) / len(tallies)
+    print(f"{len(tallies)} cases in {took:.0f} s, {cpu:.1f} s of processor time each for the doctor")
+    print(f"  without mistakes: {len(clean)} tables, {sum(bool(t.asserted) for t in clean)} with a false alarm")
+    print(f"  with mistakes: {len(other)} tables, {sum(len(t.planted) for t in other)} mistakes")
+    print(f"  identifiable {identifiable.total()}, of them named rightly {named.total()} ({share:.1f} %)")
     print(f"  undecidable {sum(t.undecidable for t in other)}, of them asserted {sum(t.overclaimed for t in other)}")
     print(f"  assertions {sum(len(t.asserted) for t in other)}, wrong {sum(len(t.wrong) for t in other)}")
-    for what, found in (("identifiable", "identifiable"), ("named", "named")):
-        print(f"  {what}: {dict(Counter(k for t in other for k in getattr(t, found)))}")
-    for t in tallies:
-        if t.wrong or len(t.named) < len(t.identifiable):
-            print(f"  case {t.seed}, {len(t.planted)} mistakes: planted {t.planted}; {t.missed}; wrong {t.wrong}")
+    print("  named of identifiable: " + ", ".join(f"{k} {named[k]}/{n}" for k, n in sorted(identifiable.items())))
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

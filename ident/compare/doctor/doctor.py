@@ -189,7 +189,7 @@ def doctor(
 def diagnosis(search: Search) -> Diagnosis:
     """Return what the search finds, in words."""
     space, robot = search.space, search.space.setting.robot
-    best = search.best()
+    best, second = search.best()
     faults, asserted = [], []
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
@@ -197,16 +197,19 @@ def diagnosis(search: Search) -> Diagnosis:
         if isinstance(move, Unexplained):  # it claims no cause; rivals are causes to look into
             near = [o for o in near if not isinstance(o.move, Unexplained)]
         where, what = described(move, robot, search, best)
-        if not near:
+        instead = second is not None and move not in second.moves
+        if not near and not instead:
             asserted.append(move)
         said = tuple(": ".join(described(o.move, robot, search, best)) for o in near[:_SHOWN])
         if len(near) > _SHOWN:
             said = (*said, f"{len(near) - _SHOWN} more")
+        if second is not None and instead:
+            said = (*said, " together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
         less = search.without(best, move)
         off = f"{search.deviation(less):.3g} with it, {search.deviation(best):.3g} without"
         shown = f"differences to the logs in standard deviations: {off}"
         numbers = _numbers(space, less, best, robot)
-        faults.append(Fault(kind_of(move), where, what, not near, odds, said, shown, move, numbers))
+        faults.append(Fault(kind_of(move), where, what, move in asserted, odds, said, shown, move, numbers))
     right = space.of(search.table, tuple(asserted))
     E = search.evidence(best)
     notes = []

@@ -27,12 +27,11 @@ from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.metric import natural_jacobian
 from ident.model.model import Model
 from ident.regression.regression import Regression, weighted_rows
-from ident.spatial.inertia import to_com
 
 #: How far a right CAD number may be off: share of the mass, of the centre's distance and of sqrt(I_aa I_bb).
 TOLERANCE = 0.03
-#: Degrees of freedom of Student's t: the common scale of all errors is known within a quarter or so.
-DOF = 10.0
+#: Degrees of freedom of Student's t: the common scale of all errors is known within an eighth or so.
+DOF = 40.0
 _JOINT_TOLERANCE = 0.3  # of joint terms that CAD states
 _FLAT = 1e5  # a tolerance of so many standard errors is as good as none
 _SINGULAR = 1e-9
@@ -154,11 +153,14 @@ def deviations(body: Array, share: float) -> Array:
 
     Each coordinate of the centre by that share of its distance or of the radius of gyration, the larger one.
     """
-    m, c, inertia = to_com(body)
-    d = np.sqrt(np.abs(np.diag(inertia)))
-    reach = max(float(np.linalg.norm(c)), math.sqrt(abs(np.trace(inertia)) / (2 * abs(m))) if m else 0.0)
-    size = np.concatenate([[abs(m)], [reach] * 3, np.outer(d, d)[np.triu_indices(3)]])
-    return np.asarray(natural_jacobian(m, c) * (share * size))
+    m, hx, hy, hz, xx, _, _, yy, _, zz = body.tolist()
+    x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
+    # central moments, by size: of a reading that cannot exist they may be negative
+    a, b, c = (abs(i - m * s) for i, s in ((xx, y * y + z * z), (yy, x * x + z * z), (zz, x * x + y * y)))
+    reach = max(math.hypot(x, y, z), math.sqrt((a + b + c) / (2 * abs(m))) if m else 0.0)
+    tensor = [a, math.sqrt(a * b), math.sqrt(a * c), b, math.sqrt(b * c), c]
+    size = share * np.array([abs(m), reach, reach, reach, *tensor])
+    return np.asarray(natural_jacobian(m, np.array([x, y, z])) * size)
 
 
 def with_gains(regression: Regression, gains: Array) -> Regression:

@@ -44,16 +44,20 @@ class Option:
 
 @dataclass(eq=False)
 class Search:
-    """Scores of hypotheses about one table (n, 10) under the logs; look(view, gains) returns their evidence."""
+    """Scores of hypotheses about one table (n, 10) under the logs; look(view, gains) returns their evidence.
+
+    broad: whether a whole table may be wrong in no known way.
+    """
 
     space: Space
     table: Array
     look: Callable[[str, Array], Evidence]
     effective: Array
+    broad: bool = True
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
     _fits: dict[tuple[str, bytes], float] = field(default_factory=dict)
     _links: dict[tuple[int, bytes], Array | None] = field(default_factory=dict)
-    _expanded: dict[frozenset[Move], list[Option]] = field(default_factory=dict)
+    _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
 
     def evidence(self, state: Hypothesis) -> Evidence:
         """Return the evidence at the hypothesis' view and gains."""
@@ -76,12 +80,26 @@ class Search:
 
     def options(self, state: Hypothesis) -> list[Option]:
         """Return every single move from a hypothesis with its score, best first."""
-        key = frozenset(state.moves)
+        key = (frozenset(state.moves), self.broad)
         if key not in self._expanded:
             self._expanded[key] = sorted(self._options(state), key=lambda o: -o.score)
         return self._expanded[key]
 
-    def best(self) -> Hypothesis:
+    def best(self) -> tuple[Hypothesis, Hypothesis | None]:
+        """Return the best hypothesis, and a rival within the margin where a whole table wrong in no known way is one.
+
+        "All numbers are off" is said quickly; whether a few mistakes of single links say as much is looked at apart.
+        """
+        first = self._beam()
+        if not any(_sweeping(m) for m in first.moves):
+            return first, None
+        self.broad = False
+        second = self._beam()
+        self.broad = True
+        better, worse = sorted((first, second), key=self.score, reverse=True)
+        return better, worse if self.score(worse) > self.score(better) - MARGIN else None
+
+    def _beam(self) -> Hypothesis:
         """Return the best hypothesis of a beam over up to three mistakes, improved by exchanges."""
         start = self.space.start(self.table)
         beam, found = [start], {frozenset[Move](): (self.score(start), start)}
@@ -98,7 +116,6 @@ class Search:
             found |= {frozenset(s.moves): (self.score(s), s) for s in beam}
             if depth > 0 and max(s for s, _ in found.values()) <= before:
                 break
-        self._found = found
         return self.settled(max(found.values(), key=lambda f: f[0])[1])
 
     def settled(self, state: Hypothesis) -> Hypothesis:
@@ -241,7 +258,7 @@ class Search:
             for i in range(n):
                 if state.shares[i] < times * space.share:
                     add(Unexplained((i,), times), {i: wide[i]}, 0)
-            if n > 1 and state.shares.min() < times * space.share:
+            if self.broad and n > 1 and state.shares.min() < times * space.share:
                 add(Unexplained(tuple(range(n)), times), wide, 0)
         if not state.extras:
             size = max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03)
@@ -337,8 +354,14 @@ def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
 
 def _same(a: Array, b: Array, share: float) -> bool:
     """Return whether two bodies' parameters (10,) are alike within a part of the tolerance of the smaller of them."""
+    if abs(a[0] - b[0]) > _SAME * share * min(abs(a[0]), abs(b[0])):
+        return False
     size = np.minimum(*(np.linalg.norm(deviations(x, share), axis=1) for x in (a, b)))
     return bool((np.abs(a - b) <= _SAME * size + 1e-12).all())
+
+
+def _sweeping(move: Move) -> bool:
+    return isinstance(move, Unexplained) and len(move.links) > 1
 
 
 def _alike(a: Move, b: Move) -> bool:

@@ -1,0 +1,215 @@
+"""The CAD doctor: mistakes and their undoing, the probability behind it, and what it makes of planted mistakes."""
+
+import numpy as np
+import pytest
+from doctor_cases import arm, case, judged, link_bodies, same
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ident.compare.doctor import doctor
+from ident.compare.doctor.doctor import searching
+from ident.compare.doctor.evidence import DOF, deviations, log_student, with_gains
+from ident.compare.doctor.hypotheses import (
+    KNOWN,
+    PRIOR,
+    ExtraBody,
+    InLinks,
+    Swapped,
+    TorqueGain,
+    TorqueSign,
+    Unexplained,
+    can_exist,
+)
+from ident.compare.doctor.mistakes import (
+    AxesRelabelled,
+    Counted,
+    OtherFrame,
+    ProductSign,
+    Setting,
+    TensorPoint,
+    Units,
+    natural,
+    parameters_of,
+)
+from ident.compare.doctor.search import MARGIN, can_exist_within
+from ident.errors import ModelError
+from ident.regression import compress
+from ident.spatial.inertia import from_com, tensor, to_com, transformed
+from ident.spatial.pose import Pose
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_every_mistake_is_undone_exactly(seed, about_origin):
+    rng = np.random.default_rng(seed)
+    robot, _ = arm(rng, 4)
+    bodies = natural(link_bodies(rng, 4), about_origin)
+    setting = Setting(robot, about_origin)
+    for mistake in KNOWN:
+        for i in (0, 2):
+            back = mistake.undone(mistake.made(bodies[i], i, setting), i, setting)
+            np.testing.assert_allclose(back, bodies[i], rtol=1e-9, atol=1e-12, err_msg=str(mistake))
+    np.testing.assert_allclose(natural(parameters_of(bodies, about_origin), about_origin), bodies, atol=1e-13)
+
+
+def test_mistakes_are_what_they_say():
+    rng = np.random.default_rng(1)
+    robot, _ = arm(rng, 3)
+    body = link_bodies(rng, 3)[1]
+    setting, printed = Setting(robot, False), natural(body[None], False)[0]
+    m, c, inertia = to_com(body)
+    # 23 rotations of a cube beside the identity, each a proper rotation
+    turns = [k for k in KNOWN if isinstance(k, AxesRelabelled)]
+    assert len({k.axes for k in turns}) == 23
+    for turn in turns:
+        assert np.linalg.det(turn.rotation) == pytest.approx(1.0)
+        moved = parameters_of(turn.made(printed, 1, setting)[None], False)[0]
+        np.testing.assert_allclose(moved, transformed(body, Pose(turn.rotation, np.zeros(3))), atol=1e-12)
+    # in the base's frame at zero posture
+    moved = parameters_of(OtherFrame("base").made(printed, 1, setting)[None], False)[0]
+    np.testing.assert_allclose(moved, transformed(body, robot.poses(np.zeros(3))[1]), atol=1e-12)
+    # a table declared about the centre that holds the tensor about the origin
+    np.testing.assert_allclose(
+        TensorPoint().made(printed, 1, setting)[4:], tensor(body)[np.triu_indices(3)], atol=1e-14
+    )
+    flipped = ProductSign().made(printed, 1, setting)
+    np.testing.assert_array_equal(flipped[[5, 6, 8]], -printed[[5, 6, 8]])
+    np.testing.assert_allclose(parameters_of(Counted(2.0).made(printed, 1, setting)[None], False)[0], 2 * body)
+    grams = next(
+        k for k in KNOWN if isinstance(k, Units) and k.name == "mass and inertia are in g where kg is declared"
+    )
+    heavy = grams.made(printed, 1, setting)
+    assert heavy[0] == pytest.approx(1000 * m)
+    np.testing.assert_allclose(heavy[1:4], c)
+    np.testing.assert_allclose(heavy[4:], 1000 * inertia[np.triu_indices(3)])
+    factors = [(k.mass, k.length, k.inertia) for k in KNOWN if isinstance(k, Units)]
+    assert len(np.unique(np.round(np.log(factors), 6), axis=0)) == len(factors)
+
+
+def test_prior_odds_of_all_mistakes_sum_to_one_at_most():
+    c = case(1, 0)
+    space = searching(c.model, compress(c.model, c.motion), c.cad).space
+    n = space.n
+    moves = [InLinks(k, (i,)) for k in KNOWN for i in range(n)] + [InLinks(k, tuple(range(n))) for k in KNOWN]
+    moves += [Swapped(a, b) for a in range(n) for b in range(a + 1, n)]
+    moves += [TorqueSign(j) for j in range(n)] + [TorqueGain(j, 2.0, 0.0) for j in range(n)]
+    moves += [Unexplained(links, t) for t in (3.0, 10.0) for links in (*((i,) for i in range(n)), tuple(range(n)))]
+    moves += [ExtraBody(n - 1, 1.0, 0.1), ExtraBody(n - 1, 2.0, 0.1)]
+    total = sum(np.exp(space.log_prior(m)) for m in moves)
+    assert total == pytest.approx(1.0 - PRIOR["gravity"] - PRIOR["geometry"], abs=1e-9)
+    assert sum(PRIOR.values()) == pytest.approx(1.0)
+
+
+def test_log_probability_is_students_t_against_the_peak_of_the_normal():
+    from scipy.stats import multivariate_normal, multivariate_t
+
+    rng = np.random.default_rng(3)
+    for d in (1, 4, 9):
+        A = rng.normal(size=(3, d, d))
+        S = A @ A.transpose(0, 2, 1) + np.eye(d)
+        r = rng.normal(size=(3, d))
+        peak = multivariate_normal(np.zeros(d), np.eye(d)).logpdf(np.zeros(d))
+        wanted = [multivariate_t(np.zeros(d), S[k], df=DOF).logpdf(r[k]) - peak for k in range(3)]
+        np.testing.assert_allclose(log_student(r, S), wanted, rtol=1e-9)
+
+
+def test_deviations_are_the_spread_of_bodies_with_numbers_off_by_the_share():
+    rng = np.random.default_rng(4)
+    body = link_bodies(rng, 1)[0]
+    m, c, inertia = to_com(body)
+    share, count = 1e-3, 20000
+    d = np.sqrt(np.diag(inertia))
+    reach = max(np.linalg.norm(c), np.sqrt(np.trace(inertia) / 2 / m))
+    upper = np.triu_indices(3)
+    drawn = []
+    for e in rng.normal(0.0, share, (count, 10)):
+        full = np.zeros((3, 3))
+        full[upper] = inertia[upper] + e[4:] * np.outer(d, d)[upper]
+        full = full + full.T - np.diag(np.diag(full))
+        drawn.append(from_com(m * (1 + e[0]), c + e[1:4] * reach, full))
+    root = deviations(body, share)
+    spread = np.cov(np.array(drawn).T)
+    scale = np.sqrt(np.diag(spread))
+    np.testing.assert_allclose(root @ root.T / np.outer(scale, scale), spread / np.outer(scale, scale), atol=0.04)
+
+
+def test_evidence_in_other_gains_is_the_evidence_of_scaled_torques():
+    c = case(6, 0)
+    regression = compress(c.model, c.motion)
+    search = searching(c.model, regression, c.cad)
+    state = search.space.after(search.space.start(c.cad), TorqueGain(1, 1.25, 0.0))
+    plain = search.evidence(search.space.start(c.cad))
+    # the squared residuals in the recorded torques' unit, from the Gram matrices and from the factors themselves
+    from ident.estimate.least_squares import joint_noise, solve
+
+    scaled = with_gains(regression, state.gains)
+    phi = solve(scaled, joint_noise(regression))
+    squares = scaled.squared_residuals(phi) / state.gains**2
+    signs_off = plain.fit(state.gains, np.zeros(c.model.robot.n))
+    got = plain.fit(state.gains, plain.effective) - signs_off
+    assert got == pytest.approx(-0.5 * plain.effective @ np.log(squares), rel=1e-6)
+
+
+def test_right_tables_are_not_accused():
+    for seed in range(4):
+        assert judged(seed, 0).asserted == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_mistakes_are_named_and_nothing_else(seed):
+    tally = judged(seed, 1)
+    assert tally.wrong == ()
+    assert tally.named == tally.identifiable
+    assert tally.overclaimed == 0
+
+
+def test_two_mistakes_at_once():
+    tally = judged(0, 2)
+    assert len(tally.identifiable) == 2
+    assert tally.named == tally.identifiable and tally.wrong == ()
+
+
+def test_what_changes_nothing_is_never_asserted_and_listed_as_undecidable():
+    c = case(3, 0)
+    table = c.cad.copy()
+    robot = c.model.robot
+    bodies = natural(table, False)
+    bodies[:, [5, 6, 8]] = 0.0  # no products: their sign and order cannot show
+    found = doctor(c.model, compress(c.model, c.motion), parameters_of(bodies, False))
+    assert not any(f.kind in ("sign", "order") and f.asserted for f in found.faults)
+    for link in robot.links:
+        hidden = [u for u in found.undecidable if u.where == link and "would change no number" in u.why]
+        assert any("sign of the products" in u.kinds for u in hidden)
+    assert any("No motion" in note for note in found.notes)
+
+
+def test_reports_settle_what_the_logs_need_not():
+    c = case(1, 0)
+    links = c.model.robot.links
+    search = searching(c.model, compress(c.model, c.motion), c.cad, settled=[(links[0], "sign"), (links[1], "unit")])
+    asked = {(i, m.kind) for m, i in search.space.link_moves()}
+    assert (0, "sign") not in asked and (1, "unit") not in asked
+    assert (1, "sign") in asked and (0, "unit") in asked
+
+
+def test_wrong_sizes_are_refused_in_a_sentence():
+    c = case(1, 0)
+    with pytest.raises(ModelError, match="CAD table"):
+        doctor(c.model, compress(c.model, c.motion), c.cad[:-1])
+
+
+def test_can_exist_within():
+    body = from_com(1.0, [0.1, 0, 0], np.diag([0.01, 0.01, 0.01]))
+    assert can_exist_within(body, 1e-6 * np.eye(10))
+    assert can_exist(natural(body[None], False)[0], False)
+    thin = from_com(1.0, [0.1, 0, 0], np.diag([0.01, 0.01, 0.03]))  # triangle inequality fails by 0.01
+    assert not can_exist_within(thin, 1e-6 * np.eye(10))
+    assert can_exist_within(thin, 0.02 * np.eye(10))
+    assert not can_exist(natural(thin[None], False)[0], False)
+    assert not can_exist_within(-body, 1e-6 * np.eye(10))
+
+
+def test_the_margin_is_a_thousand_to_one_and_gains_are_compared_by_size():
+    assert np.exp(MARGIN) == pytest.approx(1000.0)
+    assert same(TorqueGain(1, 1.5, -3.0), TorqueGain(1, 1.47, 0.0))
+    assert not same(TorqueGain(1, 1.5, -3.0), TorqueGain(1, 1.2, 0.0))

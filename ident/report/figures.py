@@ -144,11 +144,8 @@ def comparison_figure(
     edge = round(boundary or 3.0, 1)
     axes.axvspan(-edge, edge, color=BAND, zorder=0)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
-    for row, k in enumerate(order):
-        colour, marker = _VERDICTS[verdicts[k]]
-        value = float(np.clip(off[k], -1e6, 1e6))
-        axes.plot([0.0, value], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt")
-        axes.plot([value], [row], marker, color=colour, markersize=4.2)
+    value = np.clip(off[order], -1e6, 1e6)
+    _bars(axes, np.zeros(len(value)), value, value, [verdicts[k] for k in order])
     axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
     reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
     axes.set_xlim(-reach, reach)
@@ -177,10 +174,7 @@ def interval_figure(
     half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
     figure, (axes,) = blank(1.1 + 0.165 * len(x), title)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
-    for row, k in enumerate(reversed(range(len(x)))):
-        colour, marker = _VERDICTS[verdicts[k]]
-        axes.plot([x[k] - half[k], x[k] + half[k]], [row, row], color=colour, linewidth=1.4, solid_capstyle="butt")
-        axes.plot([x[k]], [row], marker, color=colour, markersize=4.2)
+    _bars(axes, (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1])
     axes.set_xscale("symlog", linthresh=10.0, linscale=1.0)
     reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
     axes.set_xlim(-reach, reach)
@@ -271,6 +265,14 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
     axes.set_ylabel("error above the least [%]")
     legend(figure, 2)
     return figure
+
+
+def _bars(axes: Axes, start: Array, stop: Array, at: Array, verdicts: Sequence[str]) -> None:
+    """Draw a bar from start to stop (b,) with a marker at `at` in each row, in the look of its verdict."""
+    for verdict, (colour, marker) in _VERDICTS.items():
+        rows = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
+        axes.hlines(rows, start[rows], stop[rows], color=colour, linewidth=1.3)
+        axes.plot(at[rows], rows, marker, color=colour, markersize=4.2)
 
 
 def _signed(x: float) -> str:

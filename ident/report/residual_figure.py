@@ -35,7 +35,7 @@ def residual_figure(
     figure, rows = blank(3.6, title, rows=(1.0, 1.0), columns=2)
     t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
     time, alike, by_velocity, by_position = rows
-    figure.set_layout_engine("none")  # four panels of one size need none, and it is what takes time
+    figure.set_layout_engine(None)  # four panels of one size need none, and it is what takes time
     figure.subplots_adjust(left=0.14, right=0.985, bottom=0.12, top=0.88, wspace=0.42, hspace=0.42)
     time.plot(*envelope(t, residual, points), color=RED, linewidth=0.7)
     time.axhline(0.0, color=MUTED, linewidth=0.6)

@@ -68,7 +68,6 @@ def residual_hints(
     theta (p,): parameters that predict the torque; sigma (n,): torque noise that weights the joints [N m; N].
     Looks at 12,000 rows at most, after the thinning of the fit.
     """
-    n = model.robot.n
     count = min(len(motion.q), _SAMPLES) if motion.decimation else len(motion.q)
     part = slice(0, count)
     predicted = torque(model, theta, motion.q[part], motion.qd[part], motion.qdd[part])
@@ -92,8 +91,9 @@ def residual_hints(
     if any(h is None for h in halves):
         return None
     (Y0, E0), (Y1, E1) = (h for h in halves if h is not None)
-    grams = [_left(Y0, E0, Y1, E1, n), _left(Y1, E1, Y0, E0, n)]
-    return tuple(_selected(model.robot.joint_names, found, grams))
+    both_y, both_e = ([np.concatenate(x) for x in zip(a, b, strict=True)] for a, b in ((Y0, Y1), (E0, E1)))
+    halved, whole = [_left(Y0, E0, Y1, E1), _left(Y1, E1, Y0, E0)], _left(both_y, both_e, both_y, both_e)
+    return tuple(_selected(model.robot.joint_names, found, halved, whole))
 
 
 def _every(motion: Motion, step: int) -> Motion:
@@ -169,7 +169,7 @@ def _half(
     return regressors, rest
 
 
-def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_e: list[Array], n: int) -> Array:
+def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_e: list[Array]) -> Array:
     """Return Gram matrices (n + 1, m + 1, m + 1) of what Y phi leaves of [Z tau], phi from the training half.
 
     The first one is the training half's own, the others are each joint's in the test half.
@@ -185,12 +185,16 @@ def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_
     return np.array([x.T @ x for x in left])
 
 
-def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Array]) -> Iterator[Hint]:
+def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Array], whole: Array) -> Iterator[Hint]:
+    """Yield the hints; grams: of both halves, each tested on the other one; whole: of all, fitted and tested alike.
+
+    A term has to be worth it in all three: a half may be so poor that a wrong term improves what it predicts.
+    """
     places = np.concatenate([[0], np.cumsum([c.columns.shape[1] for c in found])]).astype(int)
     chosen: list[int] = []
     named: set[tuple[int, str, int | None]] = set()
-    now = [_squares(g, []) for g in grams]
-    first = now
+    now, fitted = [_squares(g, []) for g in grams], _squares(whole, [])
+    first, first_fitted = now, fitted
     for _ in range(4 * len(joints)):
         best: tuple[float, int, list[Array], list[int]] | None = None
         for c, candidate in enumerate(found):
@@ -201,15 +205,18 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
             gains = [float((a - b).sum()) for a, b in zip(now, after, strict=True)]
             j = candidate.joint
             least = max(LEAST * sum(a[j] for a in now), LEAST_AT_FIRST * sum(a[j] for a in first))
-            if min(gains) > 0 and sum(gains) > least and (best is None or sum(gains) > best[0]):
+            if min(gains) <= 0 or sum(gains) <= max(least, 0.0 if best is None else best[0]):
+                continue
+            in_all = float((fitted - _squares(whole, chosen + own)).sum())
+            if in_all > max(LEAST * fitted[j], LEAST_AT_FIRST * first_fitted[j]):
                 best = sum(gains), c, after, own
         if best is None:
             return
         _, c, after, own = best
         candidate = found[c]
         chosen += own
-        places_of = [own[0]] if len(own) == 1 else []
-        value = float(np.mean([_solved(g[0], chosen)[chosen.index(k)] for g in grams for k in places_of] or [np.nan]))
+        fitted = _squares(whole, chosen)
+        value = float(_solved(whole[0], chosen)[-1]) if len(own) == 1 else None
         mine: slice | int = slice(None) if candidate.kind == "gain" else candidate.joint
         before, left = (float(sum(x[mine].sum() for x in y)) for y in (now, after))
         now = after
@@ -220,7 +227,7 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
                 joints[candidate.joint],
                 candidate.kind,
                 candidate.what,
-                None if np.isnan(value) else value,
+                value,
                 1.0 - float(np.sqrt(max(left, 0.0) / before)),
                 None if candidate.other is None else joints[candidate.other],
             )

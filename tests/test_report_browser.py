@@ -1,0 +1,152 @@
+"""The pages in a real browser, where one is installed: no script error, all drawn, no overflow, both colour schemes.
+
+Without a browser the structure of the same pages is checked all the same.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from identified import case
+from test_report import full
+from test_report_change import after
+
+from ident.report import write_report
+from ident.report.change_report import write_comparison
+
+BROWSER = next((b for b in ("chromium", "google-chrome", "chromium-browser", "chrome") if shutil.which(b)), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--enable-logging=stderr"]
+WIDTHS = (1280, 390)
+# Holds every page at every width, and writes what each says of itself into its own document.
+LOOK = """<!DOCTYPE html><title>all</title><body>%s<pre id="found"></pre><script>
+addEventListener("load", () => {
+  const found = [];
+  for (const f of document.querySelectorAll("iframe")) {
+    const d = f.contentDocument, root = d.documentElement, one = {...root.dataset, width: +f.width};
+    one.svgs = d.querySelectorAll("svg").length;
+    const drawn = (chart) => chart.querySelectorAll("path.measured, path.predicted, path.residual").length;
+    one.paths = [...d.querySelectorAll("figure.chart")].map(drawn);
+    one.small = [...d.querySelectorAll("figure")].filter((c) => c.getBoundingClientRect().width < 200).length;
+    one.background = f.contentWindow.getComputedStyle(root).backgroundColor;
+    one.ink = f.contentWindow.getComputedStyle(root).color;
+    const path = () => { const p = d.querySelector("path.measured"); return p && p.getAttribute("d"); };
+    const button = (what) => d.querySelector(`button[data-zoom="${what}"]`);
+    one.whole = path();
+    if (button("in")) { button("in").click(); one.near = path(); button("all").click(); one.again = path(); }
+    const cell = d.querySelector("td[data-say]");
+    if (cell) { cell.click(); one.said = d.getElementById("say").textContent; }
+    found.push(one);
+  }
+  document.getElementById("found").textContent = JSON.stringify(found);
+});
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("pages")
+    c = case()
+    comparison, validation, truth = full()
+    long = "a joint with a very long name " * 3
+    warned = replace(c.constrained, warnings=(long, "x" * 200), provenance={"ident": "1" * 150})
+    report = write_report(
+        folder / "report.html",
+        warned,
+        model=c.model,
+        fit_motions=[c.fit],
+        validation_motions=[c.other],
+        comparison=comparison,
+        validation=validation,
+        truth=truth,
+        command="ident run " + "x" * 150,
+    )
+    change = write_comparison(folder / "change.html", [("before", c.wls), ("after", after(lift__viscous=1.3))])
+    return {"report": report.read_text(), "change": change.read_text()}
+
+
+def seen(folder: Path, pages: dict[str, str], dark: bool) -> tuple[list[dict], list[str]]:
+    """Return what each page at each width says of itself, and what the browser's console said."""
+    assert BROWSER is not None
+    frames = [
+        f'<iframe width="{width}" height="3000" srcdoc="{html.escape(page)}"></iframe>'
+        for page in pages.values()
+        for width in WIDTHS
+    ]
+    look = folder / "look.html"
+    look.write_text(LOOK % "".join(frames))
+    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / f'profile{dark}'}", "--window-size=1400,3000"]
+    command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", look.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    said = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, flags=re.S).group(1)
+    return json.loads(html.unescape(said)), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def brightness(colour: str) -> float:
+    return float(np.mean([int(x) for x in re.findall(r"\d+", colour)[:3]]))
+
+
+def structure(pages: dict[str, str]) -> None:
+    """Check what can be checked without a browser."""
+    report = pages["report"]
+    assert report.count('class="chart"') == 6
+    assert "prefers-color-scheme: dark" in report
+    assert "@media print" in report
+    for page in pages.values():
+        assert 'name="viewport" content="width=device-width, initial-scale=1"' in page
+        assert page.count("<script>") == 1
+        assert page.count("<svg") == page.count("</svg>") >= 4
+    assert set(re.findall(r'data-zoom="(\w+)"', report)) == {"in", "out", "left", "right", "all"}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_in_a_browser(pages, tmp_path, dark):
+    structure(pages)
+    if BROWSER is None:
+        return
+    found, console = seen(tmp_path, pages, dark)
+    assert console == []
+    assert [f["width"] for f in found] == list(WIDTHS) * 2
+    for one in found:
+        assert "errors" not in one
+        content, window = map(int, one["wide"].split("/"))
+        assert content <= window <= one["width"]
+        assert one["small"] == 0
+        paper, ink = brightness(one["background"]), brightness(one["ink"])
+        assert (paper < 60 and ink > 180) if dark else (paper > 200 and ink < 80)
+    for one in found[:2]:
+        assert one["ready"] == "6"
+        assert one["paths"] == [3] * 6
+        assert one["svgs"] == pages["report"].count("<svg") + 6
+        assert len(one["whole"]) > 1000
+        assert one["near"] != one["whole"]
+        assert one["again"] == one["whole"]
+        assert one["said"].startswith("tower.m: ")
+    for one in found[2:]:
+        assert one["ready"] == "0"
+        assert one["svgs"] == 4
+
+
+def test_a_broken_page_is_noticed(pages, tmp_path):
+    """The checks above can fail: a script with an error, and a page that is too wide, are told."""
+    structure(pages)
+    if BROWSER is None:
+        with pytest.raises(AssertionError):
+            structure({**pages, "report": pages["report"].replace("<script>", "", 1)})
+        return
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+    throws = policy.sub("", pages["report"]).replace("draw();\n  let width", "draw(); missing();\n  let width")
+    wide = pages["report"].replace("<h1>", '<h1 style="width: 3000px">', 1)
+    found, console = seen(tmp_path, {"throws": throws, "wide": wide}, dark=False)
+    assert "missing is not defined" in found[0]["errors"]
+    assert any("missing" in line for line in console)
+    content, window = map(int, found[3]["wide"].split("/"))
+    assert content > window

@@ -1,0 +1,213 @@
+"""Residuals: a planted fault is named, on the joint that has it; a log without one gets no hint."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from random_robots import random_pair
+from synthetic import blocks, random_theta, states
+
+from ident.estimate import wls
+from ident.logs.motion import Motion
+from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
+from ident.regression import compress
+from ident.report.conditioning import sentence as direction_sentence
+from ident.report.conditioning import weakest_directions
+from ident.report.report import prediction_theta
+from ident.report.residual_figure import alike_for, autocorrelation, binned
+from ident.report.residual_hints import Hint, residual_hints, sentence
+
+FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
+NOISE = 0.03
+
+
+def arm(seed):
+    """Return a robot of five turning joints in a row."""
+    return random_pair(np.random.default_rng(seed), 5, branches=False, prismatic=False)[1]
+
+
+@cache
+def clean(seed, terms=FULL):
+    """Return model, time, states and torque without noise; the model lacks what `terms` leaves out."""
+    rng = np.random.default_rng(seed)
+    full = Model(arm(seed), FULL)
+    t, q, qd, qdd = states(rng, 5, 3000)
+    return Model(full.robot, terms), t, q, qd, qdd, torque(full, random_theta(rng, full), q, qd, qdd)
+
+
+def hints(seed, plant=None, terms=FULL, decimation=()):
+    model, t, q, qd, qdd, tau = clean(seed, terms)
+    rng = np.random.default_rng(seed + 1000)
+    tau = tau.copy() if plant is None else plant(t, q, qd, tau.copy())
+    tau = tau + NOISE * tau.std(axis=0) * rng.normal(size=tau.shape)
+    rows = len(t)
+    for factor in decimation:
+        rows = -(-rows // factor)
+    motion = Motion("log", t, q, qd, qdd, tau, np.ones((rows, 5), bool), decimation, blocks(rows, 10))
+    estimate = wls(model, compress(model, motion))
+    return residual_hints(model, motion, prediction_theta(estimate), estimate.sigma, base=estimate.base)
+
+
+def size(x):
+    return x / x.std()
+
+
+def late(j, seconds):
+    def plant(t, q, qd, tau):
+        tau[:, j] = np.interp(t - seconds, t, tau[:, j])
+        return tau
+
+    return plant
+
+
+def larger(j, factor):
+    def plant(t, q, qd, tau):
+        tau[:, j] *= factor
+        return tau
+
+    return plant
+
+
+def added(j, column):
+    def plant(t, q, qd, tau):
+        tau[:, j] += tau[:, j].std() * column(t, q, qd, tau)
+        return tau
+
+    return plant
+
+
+@pytest.mark.parametrize("decimation", [(), (4,)])
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_hinted_at_without_a_fault(seed, decimation):
+    assert hints(seed, decimation=decimation) == ()
+
+
+@pytest.mark.parametrize("decimation", [(), (4,)])
+@pytest.mark.parametrize(("seed", "j", "delay"), [(0, 1, 0.02), (1, 3, 0.02), (2, 0, -0.02)])
+def test_a_delay(seed, j, delay, decimation):
+    found = hints(seed, late(j, delay), decimation=decimation)
+    assert (found[0].joint, found[0].kind) == (f"joint{j}", "delay")
+    assert found[0].value == pytest.approx(delay, rel=0.4)
+    assert ("lags" if delay > 0 else "leads") in sentence(found[0])
+
+
+@pytest.mark.parametrize(("seed", "j"), [(0, 1), (1, 3), (3, 2)])
+def test_a_spring(seed, j):
+    found = hints(seed, added(j, lambda t, q, qd, tau: 0.3 * size(q[:, j])))
+    assert [(h.joint, h.kind) for h in found] == [(f"joint{j}", "spring")]
+    _, _, q, *_, tau = clean(seed)
+    assert found[0].value == pytest.approx(0.3 * tau[:, j].std() / q[:, j].std(), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("what", "column"),
+    [
+        ("at low speed", lambda v, tau: 0.8 * np.sign(v) * np.exp(-np.abs(v) / (0.1 * np.abs(v).max()))),
+        ("bent", lambda v, tau: 0.3 * size(v * np.abs(v))),
+        ("by direction", lambda v, tau: 0.3 * size(np.abs(v))),
+        ("by load", lambda v, tau: 0.4 * np.sign(v) * size(np.abs(tau))),
+    ],
+)
+@pytest.mark.parametrize(("seed", "j"), [(0, 1), (1, 3)])
+def test_friction_of_another_shape(seed, j, what, column):
+    found = hints(seed, added(j, lambda t, q, qd, tau: column(qd[:, j], tau[:, j])))
+    assert (found[0].joint, found[0].kind, found[0].what) == (f"joint{j}", "friction", what)
+    assert {h.joint for h in found} == {f"joint{j}"}
+    assert found[0].share > 0.3
+
+
+@pytest.mark.parametrize(("left", "what"), [((DriveInertia(), Viscous(), Offset()), "Coulomb"),
+                                            ((DriveInertia(), Coulomb(), Offset()), "viscous")])  # fmt: skip
+def test_a_friction_term_that_was_left_out(left, what):
+    found = hints(0, terms=left)
+    assert {h.what for h in found if h.kind == "friction"} == {what}
+    assert len(found) >= 2
+
+
+@pytest.mark.parametrize(("seed", "j", "k"), [(0, 1, 3), (1, 3, 0), (2, 2, 4)])
+def test_coupling_to_another_joint(seed, j, k):
+    moved = hints(seed, added(j, lambda t, q, qd, tau: 0.2 * size(qd[:, k]) + 0.2 * np.sign(qd[:, k])))
+    assert (moved[0].joint, moved[0].kind, moved[0].what, moved[0].other) == (
+        f"joint{j}",
+        "coupling",
+        "movement",
+        f"joint{k}",
+    )
+    assert f"joint{k}" in sentence(moved[0])
+    crossed = hints(seed, added(j, lambda t, q, qd, tau: 0.2 * size(tau[:, k])))
+    assert (crossed[0].joint, crossed[0].kind, crossed[0].other) == (f"joint{j}", "coupling", f"joint{k}")
+
+
+@pytest.mark.parametrize(("seed", "j"), [(0, 1), (1, 1), (2, 2)])
+def test_a_gain_error(seed, j):
+    found = hints(seed, larger(j, 1.25))
+    assert (found[0].joint, found[0].kind) == (f"joint{j}", "gain")
+    assert found[0].value == pytest.approx(0.25, abs=0.08)
+    assert "larger than the other joints allow" in sentence(found[0])
+
+
+def test_two_faults_are_both_named():
+    def plant(t, q, qd, tau):
+        return added(3, lambda t, q, qd, tau: 0.3 * size(q[:, 3]))(t, q, qd, late(1, 0.02)(t, q, qd, tau))
+
+    assert {(h.joint, h.kind) for h in hints(0, plant)} >= {("joint1", "delay"), ("joint3", "spring")}
+
+
+def test_a_short_log_is_not_judged():
+    model, t, q, qd, qdd, tau = clean(0)
+    motion = Motion("short", t[:60], q[:60], qd[:60], qdd[:60], tau[:60], np.ones((60, 5), bool))
+    full = Motion("log", t, q, qd, qdd, tau + 0.1, np.ones((3000, 5), bool), (), blocks(3000, 10))
+    estimate = wls(model, compress(model, full))
+    assert residual_hints(model, motion, prediction_theta(estimate), estimate.sigma, base=estimate.base) is None
+
+
+@pytest.mark.parametrize("kind", ["delay", "gain", "offset", "spring"])
+def test_sentences_say_which_joint_and_how_much(kind):
+    said = sentence(Hint("axis", kind, kind, -0.004, 0.5), frozenset({"axis"}))
+    assert said.startswith("axis: ")
+    assert said.endswith("falls by 50%.")
+    assert {"delay": "leads the prediction by about 4 ms", "gain": "0.4% smaller", "offset": "-0.004 N on average",
+            "spring": "-0.004 N/m"}[kind] in said  # fmt: skip
+
+
+def test_autocorrelation_against_the_plain_sum():
+    rng = np.random.default_rng(0)
+    x = np.convolve(rng.normal(size=400), np.ones(7), "valid")
+    y = x - x.mean()
+    plain = [float(y[k:] @ y[: len(y) - k] / (y @ y)) for k in range(50)]
+    assert np.allclose(autocorrelation(x, 49), plain, atol=1e-12)
+    assert autocorrelation(np.ones(10), 3).tolist() == [0.0] * 4
+    white, colour = rng.normal(size=20_000), np.convolve(rng.normal(size=20_000), np.ones(9), "valid")
+    t = np.arange(20_000) * 0.01
+    assert alike_for(t, white)[0] == pytest.approx(0.01)
+    assert alike_for(t, white)[1] == pytest.approx(1.0, abs=0.2)
+    assert alike_for(t[:-8], colour)[0] == pytest.approx(0.08, abs=0.011)
+    assert alike_for(t[:-8], colour)[1] == pytest.approx(9.0, abs=2.0)
+
+
+def test_bins_hold_the_quantiles():
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(-1, 1, 20_000), rng.normal(size=20_000)
+    centres, quantiles = binned(x, y + 3 * (x > 0))
+    assert np.allclose(quantiles[:, 1], 3 * (centres > 0), atol=0.25)
+    assert np.allclose(quantiles[:, 2] - quantiles[:, 0], 2 * 1.645, atol=0.6)
+    assert len(binned(np.ones(5), np.ones(5))[0]) == 0
+
+
+def test_the_weakest_direction_is_the_pair_that_hardly_differs():
+    model, t, q, qd, qdd, tau = clean(0)
+    slow = 1e-3  # a joint that hardly moves shows its offset and its gravity moments together
+    q0 = q.mean(axis=0) + slow * (q - q.mean(axis=0))
+    motion = Motion("slow", t, q0, slow * qd, slow * qdd, tau, np.ones((3000, 5), bool), (), blocks(3000, 10))
+    regression = compress(model, motion)
+    found = weakest_directions(regression, np.ones(5))
+    W = regression.factor(np.ones(5))[:-1, :-1]
+    W = W / np.where(np.linalg.norm(W, axis=0) > 0, np.linalg.norm(W, axis=0), 1.0)
+    assert found[0].times >= found[1].times >= found[2].times > 100
+    names = regression.base.names
+    places = [names.index(n) for n, _ in found[0].parts]
+    assert 1.0 / found[0].times == pytest.approx(np.linalg.svd(W, compute_uv=False)[-1], rel=1e-6)
+    assert len(places) >= 1
+    assert all(name in direction_sentence(found[0]) for name, _ in found[0].parts)

@@ -1,0 +1,86 @@
+"""The demo's mass-property reports: they are the script's, and they read back to the table that they were made from."""
+
+from __future__ import annotations
+
+import importlib.util
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ident.cad import decide, read_cad, read_report, read_reports
+from ident.cad.mass_report import half_widths, values
+from ident.robot import read_robot
+from ident.spatial.inertia import from_com, tensor, to_com
+
+ROOT = Path(__file__).parents[1]
+ARM5 = ROOT / "datasets" / "arm5"
+REPORTS = ARM5 / "reports"
+LINKS = ("link1", "link2", "link3", "link4", "link5")
+ROBOT = read_robot(ARM5 / "robot.toml")
+TABLE = read_cad(ARM5 / "cad_solidworks.csv", ROBOT.links)
+
+
+def _script():
+    spec = importlib.util.spec_from_file_location("arm5_reports", ROOT / "experiments" / "arm5" / "make_reports.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+script = _script()
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_files_hold_what_the_script_gives(link):
+    assert (REPORTS / f"{link}.txt").read_text(encoding="utf-8") == script.report(link, script.bodies()[link])
+
+
+@pytest.mark.parametrize("link", ["link1", "link2"])
+def test_right_reports_read_back_exactly_to_the_published_table(link):
+    row = next(r for r in TABLE.table.rows if r.link == link)
+    report = read_report(REPORTS / f"{link}.txt")
+    milli, micro = Fraction(1, 1000), Fraction(1, 10**6)
+    m, *rest = (n.value for n in row.numbers)
+    assert report.mass.value == m
+    assert [n.value for n in report.center] == [milli * x for x in rest[:3]]
+    xx, xy, xz, yy, yz, zz = rest[3:]
+    assert [n.value for n in report.at_center] == [micro * x for x in (xx, -xy, -xz, yy, -yz, zz)]  # positive notation
+    assert decide(report).products == "positive"
+    assert decide(report).as_named
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_every_number_is_that_of_the_body_within_its_last_digit(link):
+    report = read_report(REPORTS / f"{link}.txt")
+    m, c, central = to_com(script.bodies()[link])
+    sign = 1.0 if link == "link3" else -1.0
+    shown = np.where(np.eye(3) > 0, 1.0, sign)
+    upper = np.triu_indices(3)
+    wanted = [([report.mass], [m]), (report.center, c), (report.at_center, (shown * central)[upper])]
+    if report.at_origin is not None:
+        wanted.append((report.at_origin, (shown * tensor(script.bodies()[link]))[upper]))
+        wanted.append((report.moments, np.linalg.eigvalsh(central)))
+    for numbers, true in wanted:
+        assert (np.abs(values(numbers) - true) <= 1.000001 * half_widths(numbers)).all()
+    assert (report.at_origin is None) == (link == "link3")
+
+
+def test_what_is_planted_is_what_the_script_says():
+    read = dict(zip(LINKS, read_reports(REPORTS, ROBOT).parameters, strict=True))
+    true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
+    for link in ("link1", "link2"):
+        np.testing.assert_allclose(read[link], true[link], rtol=1e-12, atol=1e-18)
+    # link3: read as its notation text says, the three products have the wrong sign, and the report cannot tell
+    (m, c, wrong), (_, _, right) = to_com(read["link3"]), to_com(true["link3"])
+    np.testing.assert_allclose(wrong, np.where(np.eye(3) > 0, right, -right), rtol=1e-9, atol=1e-16)
+    assert decide(read_report(REPORTS / "link3.txt")).products is None
+    # link4: the same body seen from the base, with all joints at zero
+    m, c, inertia = to_com(true["link4"])
+    pose = ROBOT.poses(np.zeros(5))[3]
+    turned = from_com(m, pose.rotation @ c + pose.position, pose.rotation @ inertia @ pose.rotation.T)
+    np.testing.assert_allclose(read["link4"], turned, atol=6e-9)  # half a digit of 421.383 mm, times 8 g times 842 mm
+    # link5: 3 g at 30 mm are missing, but for half a digit of 44.805 mm, times 33 g
+    missing = true["link5"] - read["link5"]
+    np.testing.assert_allclose(missing, from_com(0.003, np.array([0, 0, 0.03]), np.zeros((3, 3))), atol=2e-8)

@@ -8,6 +8,7 @@ import math
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -384,6 +385,7 @@ def test_an_interrupt_keeps_the_best_so_far_or_leaves_nothing(place: Path) -> No
     ) as running:
         assert running.stderr is not None
         assert running.stderr.readline().startswith("start 1 of 1000")
+        time.sleep(0.2)  # into the next start
         running.send_signal(signal.SIGINT)
         out, _ = running.communicate(timeout=60)
     assert running.returncode == 0

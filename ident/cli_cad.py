@@ -146,7 +146,7 @@ def refine(
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, tell)
         tell("refining", 0, 1)
-        table, refined, _ = _refined(found, way, tolerance)
+        table, refined, _ = _refined(found, way)
         tell("refining", 1, 1)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad.source)
@@ -178,7 +178,7 @@ def report(
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, tell)
         tell("refining", 0, 1)
-        table, refined, verdicts = _refined(found, way, tolerance, judge=True)
+        table, refined, verdicts = _refined(found, way, judge=True)
         tell("refining", 1, 1)
         _write_report(out, found, table, refined, verdicts, products, frames)
     warn(found.warned)
@@ -247,12 +247,8 @@ def _examined(
     return _Found(loaded, regression, table, given, diagnosis, warned)
 
 
-def _refined(
-    found: _Found, way: str, tolerance: float, judge: bool = False
-) -> tuple[Cad, Refined, dict[str, NumberVerdict]]:
+def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined, dict[str, NumberVerdict]]:
     """Return the refined table in the links of the given one, the refinement, and the verdict on each number."""
-    import numpy as np
-
     from ident.cad.back_to_cad import refined_cad
     from ident.errors import InputError
     from ident.estimate import (
@@ -264,7 +260,6 @@ def _refined(
         refine_weighted,
         verdicts,
     )
-    from ident.estimate.interval import natural
 
     if way not in ("weighted", "data-first", "cross-validated"):
         raise InputError(f"unknown word '{way}'", key="--way", fix="Write weighted, data-first or cross-validated")
@@ -272,13 +267,7 @@ def _refined(
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
     if way == "weighted":
-        wide = np.array(found.diagnosis.shares) / tolerance
-        centres = np.maximum(np.linalg.norm(natural(prior.inertials)[0][:, 1:4], axis=1), 0.01)
-        tolerances = Tolerances(
-            mass=tuple((tolerance * wide).tolist()),
-            centre=tuple((tolerance * wide * centres).tolist()),
-            tensor=tuple((tolerance * wide).tolist()),
-        )
+        tolerances = Tolerances.shares(prior, found.diagnosis.shares)
         refined = refine_weighted(model, found.regression, prior, tolerances, bounds=bounds)
     elif way == "data-first":
         refined = refine_entropic(model, found.regression, prior, bounds=bounds)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ModelError
@@ -70,6 +71,18 @@ class Tolerances:
             for x in np.atleast_1d(value):
                 if not 0.0 < x < np.inf:
                     raise ModelError(f"the tolerance of the {name} must be positive, got {x:g}")
+
+    @classmethod
+    def shares(cls, prior: Prior, shares: ArrayLike) -> Tolerances:
+        """Return tolerances that are one share, or one for each link (n,), of all its numbers.
+
+        The centre's is that share of its distance from the frame's origin, or of 10 mm if that is more.
+        """
+        n = len(prior.inertials)
+        each = np.broadcast_to(np.asarray(shares, dtype=np.float64), n)
+        reach = [max(float(np.linalg.norm(to_com(body)[1])), 0.01) for body in prior.inertials]
+        share = tuple(each.tolist())
+        return cls(mass=share, centre=tuple((each * reach).tolist()), tensor=share)
 
     def root(self, prior: Prior) -> Array:
         """Return its root (10 n, 10 n), linear in theta at the prior. Raises ModelError for too many or few of them."""

@@ -179,7 +179,6 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
             f"{len(problem.information.base.names)} base parameters",
             fix="Use more harmonics, a longer period, or a model with fewer terms",
         ) from None
-    design = _no_worse(problem, warm, design)
     value = _worth(known, problem, design.factor)
     before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
     return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
@@ -305,20 +304,6 @@ def _resumed(wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial
     seed = stored.design.get("seed")
     after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0
     return (trajectory,), after if wishes.seed is None else wishes.seed
-
-
-def _no_worse(problem: Problem, warm: tuple[Trajectory, ...], design: Design) -> Design:
-    """Return the design, or a motion that was gone on from where that is better and keeps every limit."""
-    for trajectory in warm:
-        z = problem.coordinates(trajectory)
-        factor = problem.factor(z)
-        value = problem.criterion(factor)[0]
-        if value < design.value:
-            old = problem.trajectory(z)
-            kept = tuple(g for constraint in problem.constraints for g in constraint.guarantees(old))
-            if all(g.holds for g in kept):
-                design = replace(design, trajectory=old, value=value, factor=factor, guarantees=kept)
-    return design
 
 
 def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:

@@ -167,12 +167,12 @@ def report_text(text: str, report: MassReport, parameters: Array, products: Prod
     return "".join(lines)
 
 
-_ENTRY = re.compile(rf"([IL])([xyz])([xyz])(\s*=\s*)({NUMBER})")
+_ENTRY = re.compile(rf"([IL])([xyz])([xyz])(\s*[=＝:：]\s*|\s+)({NUMBER})")
 _ROW_OF_THREE = re.compile(rf"^(\s*I([xyz])x\s+I\2y\s+I\2z\s+)({NUMBER})(\s+)({NUMBER})(\s+)({NUMBER})")
 
 
 def _tensor_line(line: str, shown: Array, six: tuple[Number, ...]) -> str:
-    """Return a line with the entries of a tensor, "Lxy = 1.5" or "Ixx Ixy Ixz 1 2 3", replaced."""
+    """Return a line with the entries of a tensor, "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3", replaced."""
 
     def entry(match: re.Match[str]) -> str:
         letter, a, b, equals, old = match.groups()
@@ -183,7 +183,7 @@ def _tensor_line(line: str, shown: Array, six: tuple[Number, ...]) -> str:
         new = [_like(old, float(v)) for old, v in zip((x, y, z), shown["xyz".index(a)], strict=True)]
         return f"{head}{new[0]}{s}{new[1]}{t}{new[2]}"
 
-    return _ENTRY.sub(entry, _ROW_OF_THREE.sub(three, line))
+    return _ROW_OF_THREE.sub(three, line) if _ROW_OF_THREE.match(line) else _ENTRY.sub(entry, line)
 
 
 def _replaced(line: str, number: Number, value: float) -> str:

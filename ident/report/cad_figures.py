@@ -29,7 +29,8 @@ def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = 
 
     bodies: parameters (10,) by source, one of LOOKS. Each is drawn as its centre of mass and the outline of the solid,
     uniform ellipsoid of the same mass and inertia; a body of which none exists is drawn by its centre alone.
-    outline (k, 3) [m]: points of the link's mesh or box, whose hull is drawn behind.
+    outline (k, 3) [m]: points of the link's mesh or box, whose hull is drawn behind. The views hold all but what was
+    identified without CAD, which may lie anywhere where no motion tells.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -54,10 +55,10 @@ def ellipse(body: Array, plane: tuple[int, int], points: int = 121) -> Array | N
     m, c = float(J[3, 3]), J[:3, 3]
     if m <= 0:
         return None
-    spread = (J[:3, :3] / m - np.outer(c, c) / m**2)[np.ix_(plane, plane)]
-    values, vectors = np.linalg.eigh(spread)
-    if values[0] < 0:
+    spread = J[:3, :3] / m - np.outer(c, c) / m**2
+    if np.linalg.eigvalsh(spread)[0] < 0:
         return None
+    values, vectors = np.linalg.eigh(spread[np.ix_(plane, plane)])
     angle = np.linspace(0.0, 2 * np.pi, points)
     around = np.column_stack([np.cos(angle), np.sin(angle)])
     return np.asarray(c[list(plane)] / m + (around * np.sqrt(5.0 * values)) @ vectors.T)
@@ -74,15 +75,31 @@ def _view(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outli
             axes.plot(*(1e3 * around.T), color=colour, linestyle=line, linewidth=1.4)
         if body[0]:
             x, y = 1e3 * body[1:4][list(plane)] / body[0]
-            label = f"{source}: {body[0]:.4g} kg"
+            said = "identified without CAD" if source == "identified" else source
+            label = f"{said}: {body[0]:.4g} kg"
             axes.plot([x], [y], sign, color=colour, markersize=5, markerfacecolor="none", label=label)
     axes.plot([0], [0], "+", color=MUTED, markersize=9, label="origin of the link's frame")
-    axes.set_aspect("equal", adjustable="datalim")
+    _window(axes, plane, bodies, outline)
     axes.set_xlabel(f"{'xyz'[plane[0]]} [mm]", fontsize=8.5, color=INK)
     axes.set_ylabel(f"{'xyz'[plane[1]]} [mm]", fontsize=8.5, color=INK)
     axes.tick_params(labelsize=8, colors=INK)
     axes.grid(color=LINE, linewidth=0.5)
     axes.set_axisbelow(True)
+
+
+def _window(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
+    """Set square limits around the link's origin, its outline and all bodies but the identified one."""
+    shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
+    for source, body in bodies.items():
+        around = ellipse(body, plane)
+        if around is not None and (source != "identified" or len(bodies) == 1):
+            shown.append(around)
+    points = 1e3 * np.concatenate(shown)
+    middle = (points.max(axis=0) + points.min(axis=0)) / 2
+    half = 0.62 * max(float(np.ptp(points, axis=0).max()), 1.0)
+    axes.set_xlim(middle[0] - half, middle[0] + half)
+    axes.set_ylim(middle[1] - half, middle[1] + half)
+    axes.set_aspect("equal")
 
 
 def _hull(points: Array) -> Array:

@@ -1,0 +1,163 @@
+"""Refined links in the form in which the table came: reports rewritten, tables, side by side, bills of materials."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from mass_report_corpus import corpus, random_body, solidworks
+from random_robots import random_pair
+
+from ident.cad import Cad, Convention, parse_report, read_cad, read_reports, to_parameters, write_cad
+from ident.cad.back_to_cad import (
+    changes,
+    printed,
+    refined_cad,
+    report_text,
+    write_bill_of_materials,
+    write_changes,
+    write_refined,
+    write_reports,
+)
+from ident.cad.mass_report import half_widths, values
+from ident.cad.report_evidence import decide, products_of
+from ident.errors import CadError
+from ident.report.cad_figures import ellipse, link_figure
+from ident.spatial.inertia import from_com, pseudo_inertia, transformed
+
+CORPUS = list(corpus())
+
+
+@pytest.mark.parametrize("k", range(0, len(CORPUS), 3))
+def test_reports_are_rewritten_in_place(k):
+    report = parse_report(CORPUS[k].text)
+    rng = np.random.default_rng(k)
+    try:
+        products = products_of(report)
+    except CadError:
+        products = "positive"
+    own = to_parameters(report, products)
+    m = own[0] * 1.25
+    c = own[1:4] / own[0] + rng.normal(0, 0.01, 3)
+    central = np.linalg.norm(rng.normal(size=(3, 3))) * np.diag([1.0, 1.3, 1.7]) * own[4:].max() * 0.2
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    other = from_com(m, c, turn @ central @ turn.T)
+    text = report_text(CORPUS[k].text, report, other, products)
+    again = parse_report(text)
+    # every line keeps its words, every number its decimals, and all blocks hold the new body within their rounding
+    assert len(text.splitlines()) == len(CORPUS[k].text.splitlines())
+    assert [n.line for n in again.numbers()] == [n.line for n in report.numbers()]
+    assert [n.unit for n in again.numbers()] == [n.unit for n in report.numbers()]
+    for a, b in zip(again.numbers(), report.numbers(), strict=True):
+        assert len(a.text.rstrip("0123456789")) >= 0
+        assert ("," in a.text) == ("," in b.text)
+    assert float(again.mass.value) == pytest.approx(m, abs=2 * float(again.mass.half))
+    np.testing.assert_array_less(np.abs(values(again.center) - c), 2 * half_widths(again.center) + 1e-15)
+    full = turn @ central @ turn.T
+    about = full + m * (c @ c * np.eye(3) - np.outer(c, c))
+    sign = 1.0 if products == "tensor" else -1.0
+    for six, tensor in ((again.at_center, full), (again.at_origin, about)):
+        if six is not None:
+            wanted = tensor[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
+            np.testing.assert_array_less(np.abs(values(six) - wanted), 2 * half_widths(six) + 1e-15)
+    if again.moments is not None:
+        np.testing.assert_allclose(
+            np.sort(values(again.moments)), np.linalg.eigvalsh(full), atol=2 * half_widths(again.moments).max()
+        )
+    assert not decide(again).contradictory
+
+
+def test_folders_of_reports_come_back_in_their_own_frames(tmp_path):
+    rng = np.random.default_rng(5)
+    source = tmp_path / "reports"
+    source.mkdir()
+    for name in ("link1", "link2"):
+        written = solidworks(random_body(rng))
+        (source / f"{name}.txt").write_text(written.text, encoding="utf-8")
+    from ident.spatial.pose import Pose, rpy
+
+    frames = {"link2": Pose(rpy(0.1, 0.2, 0.3), np.array([0.1, 0.0, -0.2]))}
+    cad = read_reports(source, frames=frames)
+    heavier = Cad(cad.links, 1.1 * np.array(cad.parameters))
+    files = write_reports(source, heavier, tmp_path, frames)
+    assert [f.name for f in files] == ["link1.txt", "link2.txt"]
+    (tmp_path / "back").mkdir()
+    for f in files:
+        f.rename(tmp_path / "back" / f.name)
+    again = read_reports(tmp_path / "back", frames=frames)
+    np.testing.assert_allclose(again.parameters, heavier.parameters, rtol=1e-3, atol=1e-4)
+
+
+def test_tables_side_by_side_and_bill_of_materials(tmp_path):
+    rng = np.random.default_rng(6)
+    bodies = np.array([from_com(b.mass, b.center, b.inertia) for b in (random_body(rng), random_body(rng))])
+    convention = Convention("lb", "in", "lb in^2", "link_origin", "positive")
+    write_cad(Cad(("a", "b"), bodies), convention, tmp_path / "cad.csv")
+    cad = read_cad(tmp_path / "cad.csv")
+    refined = Cad(cad.links, np.array([1.0, 1.02])[:, None] * cad.parameters)
+    write_refined(cad, refined, tmp_path / "refined.csv")
+    again = read_cad(tmp_path / "refined.csv")
+    assert again.table is not None
+    assert again.table.convention == convention
+    np.testing.assert_allclose(again.parameters, refined.parameters, rtol=1e-12)
+    found = changes(cad, refined, {"b.m": "2 % from the logs"})
+    assert [c.unit for c in found[:5]] == ["lb", "in", "in", "in", "lb in^2"]
+    assert found[10].why == "2 % from the logs"
+    assert found[10].given == pytest.approx(bodies[1, 0] / 0.45359237)
+    for c, row in zip(found, [n for r in cad.table.rows for n in r.numbers], strict=True):
+        assert c.given == pytest.approx(float(row.value), rel=1e-9, abs=1e-12)
+    write_changes(found, tmp_path / "side.csv")
+    rows = list(csv.DictReader((tmp_path / "side.csv").open(encoding="utf-8")))
+    assert rows[10]["change"] == "+2.00 %"
+    write_bill_of_materials(cad, refined, tmp_path / "bom.csv")
+    bill = list(csv.reader((tmp_path / "bom.csv").open(encoding="utf-8")))
+    assert bill[0][:4] == ["part", "count", "mass given [lb]", "mass refined [lb]"]
+    total = (bodies[0, 0] + 1.02 * bodies[1, 0]) / 0.45359237
+    assert float(bill[-1][3]) == pytest.approx(total, rel=1e-5)
+    np.testing.assert_allclose(printed(bodies[0], convention)[0], bodies[0, 0] / 0.45359237)
+
+
+def test_fixed_bodies_are_taken_off_their_link():
+    for seed in range(30):
+        _, robot = random_pair(np.random.default_rng(seed), 3)
+        welded = [b for b in robot.fixed if b.link >= 0 and b.inertial is not None]
+        if welded:
+            break
+    links = (*robot.links, *(b.name for b in welded))
+    rows = {b.name: b.inertial for b in welded}
+    own = []
+    for i in range(robot.n):
+        own.append(robot.inertials[i] - sum(transformed(b.inertial, b.pose) for b in welded if b.link == i))
+    cad = Cad(links, np.array([*own, *rows.values()]))
+    np.testing.assert_allclose(cad.for_robot(robot), robot.inertials, atol=1e-12)
+    refined = refined_cad(cad, robot, 1.05 * np.array(robot.inertials))
+    np.testing.assert_allclose(refined.for_robot(robot), 1.05 * np.array(robot.inertials), atol=1e-12)
+    np.testing.assert_array_equal(refined.parameters[robot.n :], cad.parameters[robot.n :])
+    with pytest.raises(CadError, match="less than the bodies fixed to it"):
+        refined_cad(cad, robot, 0.01 * np.array(robot.inertials))
+
+
+def test_ellipses_are_shadows_of_the_solid_ellipsoid_with_the_same_inertia():
+    a, b, c = 0.3, 0.1, 0.05
+    m = 2.0
+    body = from_com(m, [0.5, 0.2, -0.1], m / 5 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b]))
+    for plane, half in {(0, 1): (a, b), (0, 2): (a, c), (1, 2): (b, c)}.items():
+        around = ellipse(body, plane)
+        middle = pseudo_inertia(body)[:3, 3][list(plane)] / m
+        np.testing.assert_allclose(np.sum(((around - middle) / half) ** 2, axis=1), 1.0, rtol=1e-9)
+    assert ellipse(from_com(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])), (0, 1)) is None
+    assert ellipse(-body, (0, 1)) is None
+
+
+def test_figures_of_links_name_every_source():
+    body = from_com(1.0, [0.1, 0, 0], np.diag([0.01, 0.02, 0.02]))
+    cube = np.array([[x, y, z] for x in (-0.1, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
+    figure = link_figure("link1", {"CAD": body, "identified": 1.1 * body, "refined": 1.05 * body}, cube)
+    labels = [t.get_text() for t in figure.legends[0].get_texts()]
+    assert "CAD: 1 kg" in labels
+    assert "refined: 1.05 kg" in labels
+    assert "identified without CAD: 1.1 kg" in labels
+    assert "shape of the link" in labels
+    assert len(figure.axes) == 3
+    figure.canvas.draw()

@@ -1,0 +1,177 @@
+"""`ident cad doctor|refine|report` on a small experiment whose CAD table has a known mistake."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+
+import numpy as np
+import pytest
+from doctor_cases import fourier, link_bodies
+from typer.testing import CliRunner
+
+from ident.cad import Cad, Convention, read_cad, write_cad
+from ident.cli_cad import app
+from ident.compare.doctor import other_convention
+from ident.console import BAD_INPUT, PROBLEMS
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.robot import read_robot
+from ident.spatial.inertia import from_com, to_com
+
+ROBOT = """
+name = "three"
+convention = "dh"
+length = "m"
+angle = "deg"
+gravity = [0, 0, -9.81]
+[[joint]]
+alpha = 90
+d = 0.3
+[[joint]]
+a = 0.4
+theta = 30
+[[joint]]
+a = 0.3
+alpha = 90
+theta = -20
+"""
+DATASET = """
+[dataset]
+name = "three"
+source = "made by the tests"
+[signals]
+time = { column = "t", unit = "s" }
+position = { columns = ["q1", "q2", "q3"], unit = "rad" }
+torque = { columns = ["tau1", "tau2", "tau3"], unit = "N m" }
+[[recording]]
+name = "motion"
+file = "motion.csv"
+"""
+EXPERIMENT = """
+[experiment]
+title = "Three joints"
+robot = "robot.toml"
+data = "dataset.toml"
+cad = "cad.csv"
+[recordings]
+fit = ["motion"]
+[processing]
+edge_s = 0.1
+[model]
+coulomb = { tanh = 0.02 }
+"""
+MILLI = Convention("kg", "mm", "kg mm^2", "center_of_mass", "tensor")
+
+
+def run(*args):
+    return CliRunner().invoke(app, [str(a) for a in args])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with an experiment, its true links and its CAD table, right within 1 %."""
+    folder = tmp_path_factory.mktemp("three")
+    (folder / "robot.toml").write_text(ROBOT, encoding="utf-8")
+    (folder / "dataset.toml").write_text(DATASET, encoding="utf-8")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    rng = np.random.default_rng(8)
+    robot = read_robot(folder / "robot.toml")
+    bodies = link_bodies(rng, 3)
+    t = np.arange(0.0, 20.0, 0.01)
+    q, qd, qdd = fourier(rng, 3, t)
+    model = Model(robot, (DriveInertia(), Viscous(), SmoothCoulomb(0.02), Offset()))
+    theta = np.append(bodies.ravel(), [0.2] * 3 + [0.5] * 3 + [0.8] * 3 + [0.1] * 3)
+    tau = torque(model, theta, q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+    columns = np.column_stack([t, q, tau])
+    np.savetxt(folder / "motion.csv", columns, delimiter=",", header="t,q1,q2,q3,tau1,tau2,tau3", comments="")
+    cad = []
+    for body in bodies:
+        m, c, inertia = to_com(body)
+        cad.append(from_com(m * 1.01, c * 0.99, inertia * 1.01))
+    write_cad(Cad(robot.links, np.array(cad)), MILLI, folder / "cad.csv")
+    return folder, bodies
+
+
+def with_mistake(made, tmp_path):
+    """Return a copy of the experiment whose third link has its mass and inertia in grams."""
+    folder, bodies = made
+    there = tmp_path / "three"
+    shutil.copytree(folder, there)
+    cad = read_cad(there / "cad.csv")
+    rows = np.array(cad.parameters)
+    m, c, inertia = to_com(rows[2])
+    rows[2] = from_com(m * 1000, c, inertia * 1000)
+    write_cad(Cad(cad.links, rows), MILLI, there / "cad.csv")
+    return there, bodies
+
+
+def test_doctor_accepts_a_right_table(made):
+    result = run("doctor", made[0])
+    assert result.exit_code == 0, result.output
+    assert "no mistake of the list is shown" in result.output
+    assert "cannot be decided: link1" in result.output
+
+
+def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path):
+    there, bodies = with_mistake(made, tmp_path)
+    result = run("doctor", there, "--out", tmp_path / "corrected.csv")
+    assert result.exit_code == PROBLEMS, result.output
+    assert "link3: mass and inertia are in g where kg is declared" in result.output
+    assert "against the numbers as given" in result.output
+    assert "link3.m: " in result.output
+    corrected = read_cad(tmp_path / "corrected.csv")
+    assert corrected.table is not None
+    assert corrected.table.convention == MILLI
+    np.testing.assert_allclose(corrected.parameters[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
+
+
+def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tmp_path):
+    there, bodies = with_mistake(made, tmp_path)
+    out = tmp_path / "out"
+    result = run("report", there, "--out", out, "--tolerance", 0.02)
+    assert result.exit_code == 0, result.output
+    names = {"refined.csv", "side_by_side.csv", "bill_of_materials.csv", "findings.txt"}
+    assert {p.name for p in out.iterdir()} == names | {f"link{i}.png" for i in (1, 2, 3)}
+    refined = read_cad(out / "refined.csv")
+    assert refined.parameters[2, 0] == pytest.approx(bodies[2, 0], rel=0.02)
+    # what gravity shows of the last link: its first moment across the joint's axis
+    truth = np.linalg.norm(bodies[2, 1:3])
+    assert np.linalg.norm(refined.parameters[2, 1:3] - bodies[2, 1:3]) < 0.02 * truth
+    rows = list(csv.DictReader((out / "side_by_side.csv").open(encoding="utf-8")))
+    mass = next(r for r in rows if r["link"] == "link3" and r["number"] == "m")
+    assert "in g where kg is declared" in mass["why"]
+    assert "% from the logs" in mass["why"]
+    assert run("report", there, "--out", out).exit_code == BAD_INPUT
+
+
+def test_refine_writes_the_table_in_its_own_convention(made, tmp_path):
+    folder, bodies = made
+    result = run("refine", folder, "--out", tmp_path / "refined.toml", "--way", "data-first")
+    assert result.exit_code == 0, result.output
+    refined = read_cad(tmp_path / "refined.toml")
+    assert refined.table is not None
+    assert refined.table.convention == MILLI
+    np.testing.assert_allclose(refined.parameters[:, 0], bodies[:, 0], rtol=0.1)
+
+
+def test_what_is_refused(made, tmp_path):
+    folder, _ = made
+    for args, said in (
+        (("doctor", folder, "--tolerance", "2"), "share"),
+        (("doctor", folder, "--out", tmp_path / "x.txt"), "Choose .csv or .toml"),
+        (("refine", folder, "--out", tmp_path / "x.csv", "--way", "best"), "weighted, data-first"),
+        (("doctor", folder, "--cad", tmp_path / "none.csv"), "none.csv"),
+    ):
+        result = run(*args)
+        assert result.exit_code == BAD_INPUT, result.output
+        assert said in result.output
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_the_other_convention_of_a_table(made, tmp_path):
+    folder, _ = made
+    ((name, other),) = other_convention(folder / "robot.toml").items()
+    assert "modified" in name
+    (tmp_path / "robot.toml").write_text(ROBOT.replace('"dh"', '"mdh"'), encoding="utf-8")
+    assert other.fingerprint() == read_robot(tmp_path / "robot.toml").fingerprint()
+    assert other_convention(tmp_path / "arm.urdf") == {}

@@ -20,12 +20,15 @@ from hypothesis import strategies as st
 from identified import case
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
-from ident.errors import ModelError
+from ident.errors import InputError, ModelError
 from ident.model import CoupledDrive, Model, Spring, torque
 from ident.regression import base_parameters
 from ident.report import figures, text, write_report
 from ident.report.charts import recording_data
-from ident.report.report import friction_law, identifiability, prediction_theta
+from ident.report.inertia_figure import ellipsoid
+from ident.report.report import friction_law, gather, identifiability, prediction_theta
+from ident.spatial.inertia import from_com
+from ident.spatial.pose import axis_angle
 
 VOID = {"col", "meta", "link", "br", "img", "hr"}
 
@@ -203,6 +206,58 @@ def test_every_number_of_the_tables_is_on_the_page(report):
         assert set(table.rows) <= rows
         assert len(table.tones) == len(table.rows)
         assert {len(r) for r in table.rows} == {len(table.columns)}
+
+
+def test_pdf_and_pictures(tmp_path):
+    c = case()
+    comparison, validation, _ = full()
+    given = {"model": c.model, "validation_motions": [], "comparison": comparison, "validation": validation}
+    drawn = write_report(tmp_path / "a.pdf", c.constrained, fit_motions=[c.fit], **given).read_bytes()
+    assert drawn.startswith(b"%PDF-")
+    assert drawn.rstrip().endswith(b"%%EOF")
+    assert len(re.findall(rb"/Type /Page\b", drawn)) >= 4
+    made = [
+        write_report(tmp_path / name, c.constrained, fit_motions=[], **given, **more).read_bytes()
+        for name, more in (("b.pdf", {"pictures": tmp_path / "figures"}), ("c.PDF", {}))
+    ]
+    assert made[0] == made[1]
+    stems = {"errors", "identifiability", "inertia_ellipsoids", "cad_standard_errors", "cad_intervals"}
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == {s + e for s in stems for e in (".png", ".svg")}
+    named = {d.name for d in gather(c.constrained, model=c.model, fit=c.fit, held_out=c.other).drawings}
+    assert named >= {
+        f"{what}_{j}" for what in ("torque_fitted", "torque_held-out", "residual", "friction") for j in (1, 3)
+    }
+    for path in (tmp_path / "figures").glob("*.svg"):
+        drawn = path.read_text()
+        ET.fromstring(drawn)
+        assert "var(" not in drawn
+    with pytest.raises(InputError, match=r"a report ends in .html, .htm, .pdf, got '.txt'"):
+        write_report(tmp_path / "r.txt", c.constrained, fit_motions=[], **given)
+    assert not (tmp_path / "r.txt").exists()
+
+
+def test_the_verdict():
+    c = case()
+    _, validation, _ = full()
+    assert text.verdict(c.constrained, validation).headline == "Ready to use"
+    assert text.verdict(c.constrained).headline == "Not validated"
+    assert text.verdict(replace(c.constrained, feasible=False), validation).headline == "Do not use"
+    for factor, headline in ((0.7, "Rough"), (0.0, "Do not use yet")):
+        worse = validate(c.model, c.other, {"identified": factor * c.constrained.theta}, fitted=c.regression)
+        judged = text.verdict(c.constrained, worse)
+        assert judged.headline == headline
+        assert text.percent(worse.total("identified").relative_total) in judged.reason
+
+
+def test_an_ellipsoid_has_the_mass_centre_and_inertia_of_its_link():
+    axes = np.array([0.3, 0.2, 0.1])
+    turn = axis_angle(np.array([0.6, 0.0, 0.8]), 0.7)
+    tensor = turn @ np.diag(2.0 / 5.0 * (np.sum(axes**2) - axes**2)) @ turn.T  # a solid ellipsoid of 2 kg
+    centre, shape = ellipsoid(from_com(2.0, [0.1, -0.2, 0.3], tensor))
+    assert np.allclose(centre, [0.1, -0.2, 0.3])
+    assert np.allclose(shape @ shape.T, turn @ np.diag(axes**2) @ turn.T)
+    assert ellipsoid([0.0] * 10) is None
+    assert ellipsoid(from_com(1.0, [0.0] * 3, np.diag([1.0, 1.0, 5.0]))) is None
 
 
 def test_svgs_are_well_formed_and_take_the_colours_of_the_page(report):

@@ -102,8 +102,8 @@ class Book:
             self.items(said)
 
     def head(self, title: str) -> None:
-        """Begin a section, with room for something under its title."""
-        self.room(1.2)
+        """Begin a section, with room for a row of figures under its title."""
+        self.room(3.4)
         self.space(0.2)
         self.say(title, 13, bold=True)
         self.space(0.05)

@@ -38,9 +38,9 @@ def pdf(report: Report) -> bytes:
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
     book.figures([*report.of("errors"), *report.of("cad")[1:]])
-    for section, (title, _) in zip(("held-out", "fitted")[-len(report.recordings) :], report.recordings, strict=True):
+    for place, (title, _) in enumerate(report.recordings):
         book.head(title)
-        book.figures([d for d in report.drawings if d.section == section])
+        book.figures([d for d in report.drawings if d.chart is not None and d.chart[0] == place])
     tables = report.tables
     for name in ("validation", "residual"):
         if name in tables:

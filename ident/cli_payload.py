@@ -16,14 +16,10 @@ if TYPE_CHECKING:
     from ident.config import Experiment
     from ident.estimate.drive_gains import DriveGains
     from ident.estimate.payload import IdentifiedPayload, LoadedErrors, PayloadFigures
-    from ident.export import Payload
     from ident.pipeline import Loaded, Warned
     from ident.regression import Regression
     from ident.robot import Robot
     from ident.spatial.pose import Pose
-
-#: Share of its standard error below which an inertia is written as that of a point.
-POINT = 1e-4
 
 
 @guarded
@@ -72,7 +68,7 @@ def payload(
         own_columns,
         scaled_torques,
     )
-    from ident.export import payload_format_named
+    from ident.export import identified_load, payload_format_named
     from ident.files import write_whole
 
     held_out = tuple(validate or ())
@@ -137,7 +133,7 @@ def payload(
             f"Result: sha256 {hashlib.sha256(repr((found.link, found.body.tolist())).encode()).hexdigest()}.",
             verdict,
         )
-        text = writer.write(_exported(figures, found, pose, lines))
+        text = writer.write(identified_load(found, pose, gain_error=gain_error / 100, origin=lines))
         if out is None:
             typer.echo(text, nl=False)
         else:
@@ -360,34 +356,3 @@ def _admitted(held_out: LoadedErrors | None, unvalidated: bool) -> str:
             f"the load {why}, so no call was written. Hold one out with --validate, or ask for it with --unvalidated."
         )
     return f"WARNING: written on request although the load {why}."
-
-
-def _exported(figures: PayloadFigures, found: IdentifiedPayload, pose: Pose | None, origin: tuple[str, ...]) -> Payload:
-    """Return the load for the writers; EstimationError where a number is not determined."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from ident.errors import EstimationError
-    from ident.export import payload_of
-    from ident.spatial.inertia import transformed
-    from ident.spatial.pose import Pose
-
-    known = [figures.mass_error, *figures.com_error, *figures.inertia_error.ravel()]
-    if not np.isfinite(known).all():
-        what = "mass" if not np.isfinite(known[0]) else "centre" if not np.isfinite(known[:4]).all() else "inertia"
-        raise EstimationError(
-            f"the recordings do not determine the load's {what}, so no call was written. Give motions that"
-            " turn the load about all axes, or a load that can be felt."
-        )
-    load = payload_of(transformed(found.body, (pose or Pose.identity()).inverse()), origin)
-    inertia = load.inertia
-    if np.abs(inertia).max() < POINT * np.abs(figures.inertia_error).max():
-        inertia = np.zeros((3, 3))  # the digits that are left are the solver's
-    return replace(
-        load,
-        inertia=inertia,
-        mass_error=None if found.known_mass else figures.mass_error,
-        com_error=figures.com_error,
-        inertia_error=figures.inertia_error,
-    )

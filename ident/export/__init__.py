@@ -14,7 +14,7 @@ from ident.export.formats import (
 from ident.export.gate import with_validation
 from ident.export.json import export_json
 from ident.export.parameters import Exported
-from ident.export.payload import Payload, payload_of
+from ident.export.payload import Payload, identified_load, payload_of
 from ident.export.urdf import export_urdf
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "export_to",
     "export_urdf",
     "format_named",
+    "identified_load",
     "listing",
     "payload_format_named",
     "payload_of",

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import InfeasibleError, InputError
+from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import is_positive_semidefinite
+from ident.spatial.inertia import is_positive_semidefinite, transformed
+from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import principal_axes
+
+if TYPE_CHECKING:
+    from ident.estimate.payload import IdentifiedPayload
 
 #: Places after the point [kg, m, kg m^2] where no standard error is known.
 PLACES = (4, 5, 6)
 _MOST = 12
+#: Share of its standard error below which an inertia is written as that of a point.
+POINT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +82,35 @@ def payload_of(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
     """Return the load of ten parameters about the flange's origin (10,); raises InfeasibleError."""
     mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
     return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin=origin)
+
+
+def identified_load(
+    found: IdentifiedPayload, flange: Pose | None = None, *, gain_error: float = 0.0, origin: tuple[str, ...] = ()
+) -> Payload:
+    """Return an identified load with its standard errors, seen from the flange.
+
+    flange: its frame seen from the carrying link's (None: the link's own). gain_error: relative standard error of the
+    drive gains. Raises EstimationError where the recordings do not determine one of its numbers.
+    """
+    figures = found.at(flange, gain_error=gain_error)
+    known = [figures.mass_error, *figures.com_error, *figures.inertia_error.ravel()]
+    if not np.isfinite(known).all():
+        what = "mass" if not np.isfinite(known[0]) else "centre" if not np.isfinite(known[:4]).all() else "inertia"
+        raise EstimationError(
+            f"the recordings do not determine the load's {what}, so no call was written. Give motions that"
+            " turn the load about all axes, or a load that can be felt."
+        )
+    load = payload_of(transformed(found.body, (flange or Pose.identity()).inverse()), origin)
+    inertia = load.inertia
+    if np.abs(inertia).max() < POINT * np.abs(figures.inertia_error).max():
+        inertia = np.zeros((3, 3))  # the digits that are left are the solver's
+    return replace(
+        load,
+        inertia=inertia,
+        mass_error=None if found.known_mass else figures.mass_error,
+        com_error=figures.com_error,
+        inertia_error=figures.inertia_error,
+    )
 
 
 def rounded(load: Payload) -> Rounded:

@@ -1,6 +1,7 @@
 "use strict";
 // Draws measured and predicted torque with zoom from the data in the page; tells the page's state in attributes of
-// <html>: data-errors (script errors), data-ready (charts drawn), data-wide (widths of content and window).
+// <html>: data-errors (script errors), data-ready (charts drawn), data-ms (time since the page was asked for), data-wide
+// (widths of content and window).
 (() => {
   const root = document.documentElement;
   const failed = (what) => { root.dataset.errors = (root.dataset.errors || "") + what + "; "; };
@@ -200,5 +201,6 @@
 
   addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
   root.dataset.ready = recordings.reduce((n, r) => n + r.charts.length, 0);
+  root.dataset.ms = Math.round(performance.now());
   root.dataset.wide = `${root.scrollWidth}/${root.clientWidth}`;
 })();

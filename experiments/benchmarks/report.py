@@ -76,15 +76,12 @@ def main() -> None:
         opened = {
             page: [shown(browser, page, Path(folder) / f"profile{k}") for k in range(3)] for page in (empty, path)
         }
-        for page in opened:
-            print(
-                f"{page.name}: browser started, page opened and written out in {min(s for s, _ in opened[page]):.1f} s"
-            )
+        for page, runs in opened.items():
+            print(f"{page.name}: browser started, page opened and written out in {min(s for s, _ in runs):.1f} s")
         told = [re.search(r'data-ready="(\d+)" data-ms="(\d+)"', dom) for _, dom in opened[path]]
-        drawn = min(int(found[2]) for found in told if found)
-        print(
-            f"report.html: opened and drawn {drawn / 1e3:.2f} s after it was asked for, {told[0][1] if told[0] else 0} charts"
-        )
+        drawn = [(int(found[2]) / 1e3, found[1]) for found in told if found]
+        if drawn:
+            print("report.html: {:.2f} s until its {} charts are drawn".format(*min(drawn)))
 
 
 def shown(browser: str, page: Path, profile: Path) -> tuple[float, str]:

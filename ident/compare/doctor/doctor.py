@@ -27,7 +27,7 @@ from ident.compare.doctor.hypotheses import (
     kind_of,
 )
 from ident.compare.doctor.mistakes import Setting, parameters_of
-from ident.compare.doctor.search import MARGIN, Search
+from ident.compare.doctor.search import MARGIN, Search, alike
 from ident.errors import ModelError
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -197,7 +197,7 @@ def diagnosis(search: Search) -> Diagnosis:
         if isinstance(move, Unexplained):  # it claims no cause; rivals are causes to look into
             near = [o for o in near if not isinstance(o.move, Unexplained)]
         where, what = described(move, robot, search, best)
-        instead = second is not None and move not in second.moves
+        instead = second is not None and not any(alike(move, m) for m in second.moves)
         if not near and not instead:
             asserted.append(move)
         said = tuple(": ".join(described(o.move, robot, search, best)) for o in near[:_SHOWN])

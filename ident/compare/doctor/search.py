@@ -91,6 +91,10 @@ class Search:
         "All numbers are off" is said quickly; whether a few mistakes of single links say as much is looked at apart.
         """
         first = self._beam()
+        if first.moves and not first.extras:
+            # beside other mistakes an extra body looks like many small ones, and is not found one step at a time
+            carried = [self._beam(extra) for extra in self._extras(first)]
+            first = max([first, *filter(self._carries, carried)], key=self.score)
         if not any(_sweeping(m) for m in first.moves):
             return first, None
         self.broad = False
@@ -99,11 +103,21 @@ class Search:
         better, worse = sorted((first, second), key=self.score, reverse=True)
         return better, worse if self.score(worse) > self.score(better) - MARGIN else None
 
-    def _beam(self) -> Hypothesis:
-        """Return the best hypothesis of a beam over up to three mistakes, improved by exchanges."""
-        start = self.space.start(self.table)
-        beam, found = [start], {frozenset[Move](): (self.score(start), start)}
-        for depth in range(MOST):
+    def _extras(self, state: Hypothesis) -> list[ExtraBody]:
+        """Return extra bodies on the last link, of sizes after the links'."""
+        size = round(max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03), 3)
+        typical = float(np.median(np.abs(state.bodies[:, 0])))
+        return [ExtraBody(self.space.n - 1, float(f"{share * typical:.2g}"), size) for share in EXTRA]
+
+    def _carries(self, state: Hypothesis) -> bool:
+        """Return whether the extra bodies of a hypothesis, if there are any, can exist."""
+        return all(can_exist_within(*self.extra_body(self.without(state, e), e)) for e in state.extras)
+
+    def _beam(self, *seed: Move) -> Hypothesis:
+        """Return the best hypothesis of a beam over up to three mistakes from a seed, improved by exchanges."""
+        start = self.space.of(self.table, seed)
+        beam, found = [start], {frozenset(seed): (self.score(start), start)}
+        for depth in range(len(seed), MOST):
             before = max(s for s, _ in found.values())
             fresh: dict[frozenset[Move], tuple[float, Hypothesis, Move]] = {}
             for state in beam:
@@ -114,7 +128,7 @@ class Search:
             chosen = sorted(fresh.values(), key=lambda f: -f[0])[:_BEAM]
             beam = [self.space.after(state, move) for _, state, move in chosen]
             found |= {frozenset(s.moves): (self.score(s), s) for s in beam}
-            if depth > 0 and max(s for s, _ in found.values()) <= before:
+            if depth > len(seed) and max(s for s, _ in found.values()) <= before:
                 break
         return self.settled(max(found.values(), key=lambda f: f[0])[1])
 
@@ -161,7 +175,7 @@ class Search:
         The options' scores are log odds against the hypothesis, best (nearest to or above 0) first.
         """
         score, less = self.score(state), self.without(state, move)
-        others = [Option(o.move, o.score - score) for o in self.options(less) if not _alike(o.move, move)]
+        others = [Option(o.move, o.score - score) for o in self.options(less) if not alike(o.move, move)]
         return score - self.score(less), others
 
     def deviation(self, state: Hypothesis) -> float:
@@ -261,9 +275,7 @@ class Search:
             if self.broad and n > 1 and state.shares.min() < times * space.share:
                 add(Unexplained(tuple(range(n)), times), wide, 0)
         if not state.extras:
-            size = max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03)
-            for share in EXTRA:
-                extra = ExtraBody(n - 1, float(f"{share * np.median(np.abs(state.bodies[:, 0])):.2g}"), round(size, 3))
+            for extra in self._extras(state):
                 mean, part = E.extra(extra)
                 if self._positive(E, residual, covariance, extra):
                     moves.append(extra)
@@ -364,7 +376,7 @@ def _sweeping(move: Move) -> bool:
     return isinstance(move, Unexplained) and len(move.links) > 1
 
 
-def _alike(a: Move, b: Move) -> bool:
+def alike(a: Move, b: Move) -> bool:
     """Return whether two moves are one and the same finding, perhaps of another size."""
     match a, b:
         case TorqueGain(), TorqueGain():

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from ident.cad.mass_report import MassReport
     from ident.cad.report_evidence import Finding
     from ident.cad.table import Cad
-    from ident.compare.doctor import Diagnosis
+    from ident.compare.doctor import Diagnosis, Fault
     from ident.estimate.interval import NumberVerdict
     from ident.estimate.refine import Refined
     from ident.pipeline import Loaded, Tell, Warned
     from ident.regression import Regression
+    from ident.spatial.pose import Pose
 
 app = typer.Typer(
     name="cad",
@@ -327,7 +328,7 @@ def _write_report(
         write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad.source)) + "\n")
         if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
             (work / "reports").mkdir()
-            poses = None if frames is None else read_frames(frames)
+            poses = _output_frames(found, {} if frames is None else read_frames(frames))
             write_reports(found.source, table, work / "reports", poses, _sign(products))
         identified, robot = _identified(found), found.loaded.robot
         given = found.cad.for_robot(robot) if found.source is not None else found.cad.parameters
@@ -345,6 +346,36 @@ def _write_report(
         work.rename(out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _output_frames(found: _Found, given: Mapping[str, Pose]) -> dict[str, Pose]:
+    """Return the reports' output frames seen from their links, as given and as the doctor has found them.
+
+    A report that was printed in another frame than its link's is written again in the frame that its head names.
+    """
+    import numpy as np
+
+    from ident.compare.doctor.hypotheses import InLinks
+    from ident.compare.doctor.mistakes import AxesRelabelled, OtherFrame
+    from ident.spatial.pose import Pose
+
+    robot, poses = found.loaded.robot, dict(given)
+    for fault in found.diagnosis.faults:
+        if not fault.asserted or not isinstance(fault.move, InLinks):
+            continue
+        for i in fault.move.links:
+            match fault.move.mistake:
+                case OtherFrame("parent"):
+                    seen = robot.joints[i].pose(0.0)
+                case OtherFrame():
+                    seen = robot.poses(np.zeros(robot.n))[i]
+                case AxesRelabelled() as turn:
+                    seen = Pose(turn.rotation, np.zeros(3))
+                case _:
+                    continue
+            link = robot.links[i]
+            poses[link] = seen.inverse() @ poses.get(link, Pose.identity())
+    return poses
 
 
 def _identified(found: _Found) -> Array | None:
@@ -390,16 +421,32 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
         found.append("no mistake of the list is shown")
     for fault in diagnosis.faults:
         found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault}")
-        shown = fault.numbers[:_SHOWN]
-        found += [f"    {n.name}: {n.given:.6g} -> {n.corrected:.6g}" for n in shown]
-        if len(fault.numbers) > len(shown):
-            found.append(f"    and {len(fault.numbers) - len(shown)} more numbers")
+        changed = _changed(fault)
+        shown = changed[:_SHOWN]
+        found += [f"    {name}: {given:.6g} -> {corrected:.6g}" for name, given, corrected in shown]
+        if len(changed) > len(shown):
+            found.append(f"    and {len(changed) - len(shown)} more numbers")
     for u in diagnosis.undecidable:
         found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
     return found + [f"note: {note}" for note in diagnosis.notes]
 
 
 _SHOWN = 10  # numbers of one fault
+
+
+def _changed(fault: Fault) -> list[tuple[str, float, float]]:
+    """Return name, given and corrected value of what a fault changes; what conversion leaves of a zero is a zero."""
+    sizes: dict[str, float] = {}
+    for n in fault.numbers:
+        of = n.name[:-1] if n.name[-2] == "c" else n.name[:-2]  # link2.c or link2.I, of all their numbers
+        sizes[of] = max(sizes.get(of, 0.0), abs(n.given), abs(n.corrected))
+
+    def clean(name: str, x: float) -> float:
+        of = name[:-1] if name[-2] == "c" else name[:-2]
+        return 0.0 if abs(x) < 1e-9 * sizes[of] else x
+
+    rows = [(n.name, clean(n.name, n.given), clean(n.name, n.corrected)) for n in fault.numbers]
+    return [(name, a, b) for name, a, b in rows if a != b]
 
 
 def _show_diagnosis(diagnosis: Diagnosis, source: str) -> None:

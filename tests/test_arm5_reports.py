@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from ident.cad import decide, read_cad, read_report, read_reports
 from ident.cad.mass_report import half_widths, values
+from ident.cli_cad import app
+from ident.errors import CadError
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, tensor, to_com
 
@@ -84,3 +87,41 @@ def test_what_is_planted_is_what_the_script_says():
     # link5: 3 g at 30 mm are missing, but for half a digit of 44.805 mm, times 33 g
     missing = true["link5"] - read["link5"]
     np.testing.assert_allclose(missing, from_com(0.003, np.array([0, 0, 0.03]), np.zeros((3, 3))), atol=2e-8)
+
+
+def test_a_sign_that_the_numbers_refute_is_not_taken_from_the_user():
+    with pytest.raises(CadError, match=r"link1.txt, line 26: .* the numbers refute it: Ixz at the origin"):
+        read_reports(REPORTS, ROBOT, products="tensor")
+    np.testing.assert_array_equal(
+        read_reports(REPORTS, products="positive").parameters, read_reports(REPORTS).parameters
+    )
+
+
+def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp_path):
+    out = tmp_path / "out"
+    done = CliRunner().invoke(
+        app, ["report", str(ROOT / "experiments" / "arm5"), "--cad", str(REPORTS), "-o", str(out)]
+    )
+    assert done.exit_code == 0, done.output
+    said = (out / "findings.txt").read_text(encoding="utf-8")
+    problems = [line for line in said.splitlines() if line.startswith("PROBLEM")]
+    assert len(problems) == 2
+    assert "PROBLEM: link3: products of inertia have the other sign" in said
+    assert "PROBLEM: link4: centre and tensor are in the frame of the base at zero posture" in said
+    assert "e-17" not in said  # zeros are zeros
+    assert "e-24" not in said
+    true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
+    for link in LINKS:
+        report = read_report(out / "reports" / f"{link}.txt")
+        assert report.frame == read_report(REPORTS / f"{link}.txt").frame
+        assert decide(report).products in ("positive", None)
+        if report.axes is not None:
+            assert np.linalg.det([values(axis) for axis in report.axes]) == pytest.approx(1, abs=5e-3)
+    frames = {"link4": ROBOT.poses(np.zeros(5))[3].inverse()}
+    refined = dict(zip(LINKS, read_reports(out / "reports", ROBOT, frames).parameters, strict=True))
+    for link in ("link1", "link3", "link4"):
+        (m, c, inertia), (m_true, c_true, inertia_true) = to_com(refined[link]), to_com(true[link])
+        assert m == pytest.approx(m_true, rel=0.03)
+        np.testing.assert_allclose(c, c_true, atol=0.0025)
+        np.testing.assert_allclose(inertia, inertia_true, atol=0.02 * np.trace(inertia_true))
+    assert 0.0345 < refined["link5"][0] < 0.0365  # 33 g in the report, 36 g on the robot

@@ -79,12 +79,16 @@ def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tup
 
 
 def printed(parameters: Array, convention: Convention) -> Array:
-    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention."""
+    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention.
+
+    What the conversion leaves of a zero, beyond the digits of the largest, is a zero.
+    """
     mass, length, inertia = (float(f) for f in convention.factors)
     m, c, central = to_com(parameters)
     full = central if convention.tensor_at == "center_of_mass" else tensor(parameters)
     sign = 1.0 if convention.products == "tensor" else -1.0
     six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
+    c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
     return np.concatenate([[m / mass], c / length, six / inertia])
 
 
@@ -152,8 +156,10 @@ def report_text(text: str, report: MassReport, parameters: Array, products: Prod
         if [n.value for n in report.moments] == sorted((n.value for n in report.moments), reverse=True):
             order = order[::-1]
         places += zip(report.moments, moments[order].tolist(), strict=True)
-        for vector, k in zip(report.axes or (), order, strict=False):
-            places += zip(vector, axes[:, k].tolist(), strict=True)
+        axes = axes[:, order]
+        axes = axes * [1.0, 1.0, np.linalg.det(axes)]  # right-handed in this order, too
+        for vector, axis in zip(report.axes or (), axes.T, strict=False):
+            places += zip(vector, axis.tolist(), strict=True)
     lines = text.splitlines(keepends=True)
     blocks = ((report.at_center, central), (report.at_origin, tensor(parameters)))
     for six, full in blocks:

@@ -324,15 +324,25 @@ def to_parameters(report: MassReport, products: Products | None = None, frame: P
 
     frame: the CAD output frame seen from the link frame; without it, the parameters are in the output frame.
     products: the sign of the printed products, where the user knows it; without it, see `products_of`.
-    Raises CadError when the sign cannot be told, or the tensors are not about the points that the report names.
+    Raises CadError when the sign cannot be told or is refuted by the numbers, or the tensors are not about the points
+    that the report names.
     """
     if products is None:
         products = products_of(report)
     elif products not in SAID:
         raise CadError(f"unknown word '{products}'", key="products", fix='Write "tensor" or "positive"')
-    if decide(report).as_named is False:
+    decision = decide(report)
+    if decision.products not in (None, products):
         raise CadError(
-            f"the tensors are not about the points that the report names: {_refuted_point(decide(report), True)}",
+            f"the products are to be read as {SAID[products]}, and the numbers refute it: "
+            f"{_refuted(decision, products)}",
+            file=report.source,
+            line=report.tensor[1].line,
+            fix="Leave the sign to the report",
+        )
+    if decision.as_named is False:
+        raise CadError(
+            f"the tensors are not about the points that the report names: {_refuted_point(decision, True)}",
             file=report.source,
             line=report.tensor[0].line,
             fix="Exchange the two, or print the report again",

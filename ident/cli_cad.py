@@ -495,12 +495,13 @@ def _cad(source: Path, products: str | None, frames: Path | None, robot: Path | 
 
 def _check_reports(source: Path) -> int:
     """Print the findings of every report; return how many problems there are. A report that cannot be read is one."""
+    from ident.cad.mass_report import MassReport
     from ident.cad.read_report import read_report
     from ident.cad.read_reports import find_reports
-    from ident.cad.report_evidence import examine
+    from ident.cad.report_evidence import examine, examine_together
     from ident.errors import CadError
 
-    problems = 0
+    problems, reports = 0, dict[str, MassReport]()
     for link, path in (find_reports(source) if source.is_dir() else {source.stem: source}).items():
         try:
             report = read_report(path)
@@ -513,7 +514,11 @@ def _check_reports(source: Path) -> int:
         name = f" '{report.name}'" if report.name else ""
         say(f"{link}: {report.program} ({report.language}){name}, mass {report.mass.text} {report.mass.unit}", "bold")
         problems += _show_findings(examine(report))
-    return problems
+        reports[link] = report
+    together = examine_together(reports)
+    if together:
+        say("all reports", "bold")
+    return problems + _show_findings(together)
 
 
 def _check_table(cad: Cad) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ident.cad import decide, read_cad, read_report, read_reports
+from ident.cad import decide, examine_together, read_cad, read_report, read_reports
 from ident.cad.mass_report import half_widths, values
 from ident.cli_cad import app
 from ident.errors import CadError
@@ -125,3 +125,17 @@ def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp
         np.testing.assert_allclose(c, c_true, atol=0.0025)
         np.testing.assert_allclose(inertia, inertia_true, atol=0.02 * np.trace(inertia_true))
     assert 0.0345 < refined["link5"][0] < 0.0365  # 33 g in the report, 36 g on the robot
+
+
+def test_side_by_side_the_report_in_another_frame_stands_out():
+    reports = {link: read_report(REPORTS / f"{link}.txt") for link in LINKS}
+    (finding,) = examine_together(reports)
+    assert (finding.about, finding.verdict) == ("output frames", "undecided")
+    assert "link4 printed in the default frame" in str(finding)
+    assert "link5 in 'link5'" in str(finding)
+    assert examine_together({"link1": reports["link1"], "link2": reports["link2"]}) == ()
+    # one report under two names: its frame is another link's, and the numbers are the same
+    twice = examine_together({"link1": reports["link1"], "link2": reports["link1"]})
+    assert [f.verdict for f in twice] == ["problem", "undecided"]
+    assert "link2 printed in the frame 'link1'" in str(twice[0])
+    assert "link1 and link2 print the same numbers" in str(twice[1])

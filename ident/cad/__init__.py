@@ -6,7 +6,7 @@ from ident.cad.mass_report import MassReport
 from ident.cad.read import read_cad
 from ident.cad.read_report import parse_report, read_report
 from ident.cad.read_reports import read_frames, read_reports
-from ident.cad.report_evidence import Decision, Finding, decide, examine, to_parameters
+from ident.cad.report_evidence import Decision, Finding, decide, examine, examine_together, to_parameters
 from ident.cad.robot_inertials import read_inertials
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
 from ident.cad.table_evidence import examine_table
@@ -28,6 +28,7 @@ __all__ = [
     "decide",
     "examine",
     "examine_table",
+    "examine_together",
     "parse_report",
     "read_cad",
     "read_frames",

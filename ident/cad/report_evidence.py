@@ -416,6 +416,29 @@ def examine(report: MassReport) -> tuple[Finding, ...]:
     )
 
 
+def examine_together(reports: Mapping[str, MassReport]) -> tuple[Finding, ...]:
+    """Return what the reports of several links, by the link's name, tell only when seen side by side."""
+    found = []
+    own = {link: r.frame for link, r in reports.items() if r.frame is not None}
+    default = [link for link, frame in own.items() if frame.lower() in ("default", "默认")]
+    named = [f"{link} in '{frame}'" for link, frame in own.items() if link not in default]
+    if default and named:
+        text = f"the others are not ({', '.join(named)}); ask whether it is the link's own frame"
+        found.append(Finding("output frames", "undecided", f"{', '.join(default)} printed in the default frame", text))
+    for link, frame in own.items():
+        if frame in reports and frame != link:
+            text = "which has the name of another link; print it in its own frame, or give the frame's pose"
+            found.append(Finding("output frames", "problem", f"{link} printed in the frame '{frame}'", text))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for link, r in reports.items():
+        alike.setdefault(tuple(n.text for n in r.numbers()), []).append(link)
+    for links in alike.values():
+        if len(links) > 1:
+            what = f"{' and '.join(links)} print the same numbers"
+            found.append(Finding("links", "undecided", what, "equal parts, or one report saved under several names"))
+    return tuple(found)
+
+
 def _blocks(report: MassReport, decision: Decision) -> list[Finding]:
     given = [
         name

@@ -419,6 +419,11 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
     ]
     if not diagnosis.faults:
         found.append("no mistake of the list is shown")
+        if _beyond(diagnosis):
+            found.append(
+                f"yet the differences are larger than numbers that are right within {100 * diagnosis.tolerance:g} % "
+                "would have them; where CAD is known better than that, a smaller --tolerance shows more"
+            )
     for fault in diagnosis.faults:
         found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault}")
         changed = _changed(fault)
@@ -429,6 +434,14 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
     for u in diagnosis.undecidable:
         found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
     return found + [f"note: {note}" for note in diagnosis.notes]
+
+
+def _beyond(diagnosis: Diagnosis) -> bool:
+    """Return whether CAD's differences are larger than in one right table of a thousand."""
+    from scipy.stats import chi2
+
+    d = diagnosis.combinations
+    return bool(d and d * diagnosis.deviation[0] ** 2 > chi2.ppf(0.999, d))
 
 
 _SHOWN = 10  # numbers of one fault

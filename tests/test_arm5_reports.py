@@ -139,3 +139,17 @@ def test_side_by_side_the_report_in_another_frame_stands_out():
     assert [f.verdict for f in twice] == ["problem", "undecided"]
     assert "link2 printed in the frame 'link1'" in str(twice[0])
     assert "link1 and link2 print the same numbers" in str(twice[1])
+
+
+def test_the_demos_table_has_errors_that_show_where_cad_is_known_well():
+    def doctor(*options):
+        return CliRunner().invoke(app, ["doctor", str(ROOT / "experiments" / "arm5"), *options]).output
+
+    said = " ".join(doctor().split())
+    assert "no mistake of the list is shown" not in said or "a smaller --tolerance shows more" in said
+    said = " ".join(doctor("--tolerance", "0.01").split())
+    assert "link2: products of inertia have the other sign" in said
+    for link in ("link3", "link5"):
+        assert f"{link}: numbers are off by about 10 %" in said
+    assert "PROBLEM: link1" not in said
+    assert "PROBLEM: link4" not in said

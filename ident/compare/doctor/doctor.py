@@ -194,8 +194,6 @@ def diagnosis(search: Search) -> Diagnosis:
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
         near = [o for o in rivals if o.score > -MARGIN]
-        if isinstance(move, Unexplained):  # it claims no cause; rivals are causes to look into
-            near = [o for o in near if not isinstance(o.move, Unexplained)]
         where, what = described(move, robot, search, best)
         instead = second is not None and not any(alike(move, m) for m in second.moves)
         if not near and not instead:
@@ -205,6 +203,7 @@ def diagnosis(search: Search) -> Diagnosis:
             said = (*said, f"{len(near) - _SHOWN} more")
         if second is not None and instead:
             said = (*said, " together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
+        said = tuple(dict.fromkeys(said))
         less = search.without(best, move)
         off = f"{search.deviation(less):.3g} with it, {search.deviation(best):.3g} without"
         shown = f"differences to the logs in standard deviations: {off}"

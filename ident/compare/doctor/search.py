@@ -86,22 +86,23 @@ class Search:
         return self._expanded[key]
 
     def best(self) -> tuple[Hypothesis, Hypothesis | None]:
-        """Return the best hypothesis, and a rival within the margin where a whole table wrong in no known way is one.
+        """Return the best hypothesis, and the best other one within the margin, reached from another start.
 
-        "All numbers are off" is said quickly; whether a few mistakes of single links say as much is looked at apart.
+        Two things are not found one step at a time: an extra body beside other mistakes looks like many small ones; and
+        "all numbers are off" is said quickly, where a few mistakes of single links may say as much.
         """
-        first = self._beam()
-        if first.moves and not first.extras:
-            # beside other mistakes an extra body looks like many small ones, and is not found one step at a time
-            carried = [self._beam(extra) for extra in self._extras(first)]
-            first = max([first, *filter(self._carries, carried)], key=self.score)
-        if not any(_sweeping(m) for m in first.moves):
-            return first, None
-        self.broad = False
-        second = self._beam()
-        self.broad = True
-        better, worse = sorted((first, second), key=self.score, reverse=True)
-        return better, worse if self.score(worse) > self.score(better) - MARGIN else None
+        reached = [self._beam()]
+        if reached[0].moves:
+            if not reached[0].extras:
+                carried = (self._beam(extra) for extra in self._extras(reached[0]))
+                reached += [state for state in carried if self._carries(state)]
+            if any(_sweeping(m) for state in reached for m in state.moves):
+                self.broad = False
+                reached.append(self._beam())
+                self.broad = True
+        best, *others = sorted(reached, key=self.score, reverse=True)
+        near = [o for o in others if self.score(o) > self.score(best) - MARGIN]
+        return best, next((o for o in near if any(not _in(m, o.moves) for m in best.moves)), None)
 
     def _extras(self, state: Hypothesis) -> list[ExtraBody]:
         """Return extra bodies on the last link, of sizes after the links'."""
@@ -376,13 +377,17 @@ def _sweeping(move: Move) -> bool:
     return isinstance(move, Unexplained) and len(move.links) > 1
 
 
+def _in(move: Move, moves: tuple[Move, ...]) -> bool:
+    return any(alike(move, m) for m in moves)
+
+
 def alike(a: Move, b: Move) -> bool:
     """Return whether two moves are one and the same finding, perhaps of another size."""
     match a, b:
         case TorqueGain(), TorqueGain():
             return a.joint == b.joint
         case Unexplained(), Unexplained():
-            return bool(set(a.links) & set(b.links))
+            return a.links == b.links
         case ExtraBody(), ExtraBody():
             return True
     return a == b

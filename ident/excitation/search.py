@@ -89,16 +89,16 @@ def search(
         try:
             with one_thread():
                 found = _start(problem, rng, first, over, obstacles)
+            if found is not None and (best is None or found[0] < best[0]):
+                best = found
+            done.append(Start(number, None if found is None else found[0], time.monotonic() - since))
+            if progress is not None:
+                progress(done[-1], None if best is None else best[0])
         except KeyboardInterrupt:
             if best is None:
                 raise
             ended = "interrupted"
             break
-        if found is not None and (best is None or found[0] < best[0]):
-            best = found
-        done.append(Start(number, None if found is None else found[0], time.monotonic() - since))
-        if progress is not None:
-            progress(done[-1], None if best is None else best[0])
     if best is None:
         what = max(set(obstacles), key=obstacles.count) if obstacles else "time ran out"
         raise ExcitationError(

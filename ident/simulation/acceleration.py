@@ -131,12 +131,14 @@ def _weakest(D: Array) -> tuple[int, float, bool]:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Run the kernels on one thread: for few states, waking the others takes longer than the work."""
+    """Run kernels and BLAS on one thread: for few states, waking the others takes longer than the work."""
     import numba
+    from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, "blas"):
+            yield
     finally:
         numba.set_num_threads(before)

@@ -472,3 +472,27 @@ def test_tanh_and_its_slopes():
     expected = np.stack([np.tanh(a * b) + 2.0 * a, by_a, by_b, by_a - 3.0 * by_b], axis=1)
     np.testing.assert_allclose(made.evaluate(x=given), expected, rtol=1e-12, atol=1e-14)
     assert made.operations["sines and cosines"] == 1
+
+
+@pytest.mark.parametrize(
+    ("shapes", "width", "why"),
+    [
+        ({"joint1.coulomb": {"tanh": 0.05}, "joint2.coulomb": {"tanh": 0.05}}, 0.05, "as fitted"),
+        (
+            {"joint1.coulomb": {"tanh": 0.05}, "joint2.coulomb": {"tanh": 0.02}},
+            0.01,
+            "another one (tanh 0.02 and tanh 0.05)",
+        ),
+        ({"joint1.coulomb": {"dahl": 0.001}, "joint2.coulomb": {"dahl": 0.001}}, 0.01, "another one (dahl 0.001)"),
+        ({}, 0.01, "does not say which law was fitted"),
+    ],
+)
+def test_the_width_of_coulomb_friction_is_the_fitted_one(tmp_path, shapes, width, why):
+    x = Example(random_tree(np.random.default_rng(0), 2), terms=(Viscous(), SmoothCoulomb(0.05)))
+    path = tmp_path / "two.h"
+    export_to("c", replace(x.estimate, shapes=shapes), path, robot=x.robot)
+    text = path.read_text()
+    name, found = re.search(r"#define (\w+)_COULOMB_WIDTH (\S+) // rad/s", text).groups()
+    assert found == str(width)
+    assert why in text
+    assert program(path, name).returncode == 0

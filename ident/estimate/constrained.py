@@ -173,6 +173,7 @@ def finish(
         robot=model.robot.name,
         links=model.robot.links,
         joints=model.robot.joint_names,
+        shapes=model.shapes,
         base=regression.base,
         phi=phi,
         theta=numbers,

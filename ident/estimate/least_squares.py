@@ -63,6 +63,7 @@ def _least_squares(name: str, model: Model, regression: Regression, sigma: Array
         robot=model.robot.name,
         links=model.robot.links,
         joints=model.robot.joint_names,
+        shapes=model.shapes,
         base=regression.base,
         phi=phi,
         theta=None,

@@ -82,6 +82,9 @@ class EstimateFile(_Strict):
     parameters: dict[str, Finite | None] = Field(
         description="standard parameters theta, 12 significant digits; all null where only base parameters are known"
     )
+    shapes: dict[str, dict[str, Finite]] = Field(
+        description="friction laws and rests of springs by parameter: tanh, dead_zone (rad/s; m/s), dahl, rest (rad; m)"
+    )
     feasible: bool | None = Field(description="whether every link can exist: exact check of these very numbers")
     base: list[BaseEntry] = Field(description="base parameters phi, the combinations that torque can show")
     covariance: CovarianceEntry
@@ -166,6 +169,7 @@ def _document(e: Estimate) -> dict[str, Any]:
         "links": list(e.links),
         "joints": list(e.joints),
         "parameters": dict(zip(base.standard, values, strict=True)),
+        "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
         "feasible": e.feasible,
         "base": [
             {
@@ -211,6 +215,9 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
         return InputError(problem, file=path, key=key, fix="Do not edit the file by hand; fit again")
 
     standard = tuple(stored.parameters)
+    for name in stored.shapes:
+        if name not in standard:
+            raise refuse(f"names '{name}', which is no parameter{nearest(name, standard)}", "shapes")
     wanted = tuple(f"{link}.{part}" for link in stored.links for part in INERTIAL)
     if standard[: len(wanted)] != wanted:
         missing = next(w for w, s in zip(wanted, (*standard, *[None] * len(wanted)), strict=False) if w != s)
@@ -275,6 +282,7 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
         feasible=stored.feasible,
         warnings=tuple(stored.warnings),
         provenance=dict(stored.provenance),
+        shapes={name: dict(shape) for name, shape in stored.shapes.items()},
     )
 
 

@@ -21,7 +21,7 @@ from ident.spatial.inertia import INERTIAL
 from ident.symbolic import Program, controller_functions
 from ident.symbolic.names import identifier
 
-#: Width of the tanh that stands for the sign in Coulomb friction [rad/s; m/s]: 76 % of the friction at this speed.
+#: Width of the tanh in Coulomb friction where the fit had another law [rad/s; m/s]: 76 % of the friction at this speed.
 COULOMB_WIDTH = 0.01
 CONVENTIONS = (
     "Units: SI, rad; q, qd, qdd in the order of the joints below, as the robot's description counts them.",
@@ -50,7 +50,7 @@ class Controller:
 
     name: the robot's as an identifier; functions: see `controller_functions`; phi (b,), expressions and errors (b,):
     base parameters, NaN where no error is known; bodies (n, 10); state (3, n) and expected: a test vector by the batch
-    functions, for Coulomb friction of `COULOMB_WIDTH`; about: lines for the file's head.
+    functions, for Coulomb friction of `width`; about: lines for the file's head.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Controller:
     bodies: Array
     state: Array
     expected: dict[str, Array]
+    width: float
     about: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -79,7 +80,8 @@ class Controller:
 def controller(item: Identified, target: str) -> Controller:
     """Return the functions of a result; raises ModelError without robot or where a term cannot be told apart."""
     robot, base = item.geometry(target), item.estimate.base
-    terms, left = _terms(item, robot)
+    width, law = _width(item)
+    terms, left = _terms(item, robot, width)
     model = Model(robot, terms)
     own = base_parameters(model) if left else base
     kept = [k for k, name in enumerate(base.standard) if name not in left]
@@ -97,11 +99,11 @@ def controller(item: Identified, target: str) -> Controller:
         )
         notes = (f"Not in this file, the controller has to add it: {', '.join(left)}{f' ({laws})' if laws else ''}.",)
     functions = controller_functions(model, own, theta)
-    state, expected = _test(model, theta)
+    state, expected = _test(model, theta, width)
     about = (
         *item.head,
         *CONVENTIONS,
-        f"width of Coulomb friction's tanh: {COULOMB_WIDTH} rad/s (m/s).",
+        f"width of Coulomb friction's tanh: {width:g} rad/s (m/s), {law}.",
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -118,6 +120,7 @@ def controller(item: Identified, target: str) -> Controller:
         bodies=item.bodies,
         state=state,
         expected=expected,
+        width=width,
         about=about,
         notes=notes,
     )
@@ -128,9 +131,20 @@ def body_line(link: str) -> str:
     return f"{link}: {', '.join(INERTIAL)}"
 
 
-def _terms(item: Identified, robot: Robot) -> tuple[tuple[Term, ...], tuple[str, ...]]:
+def _width(item: Identified) -> tuple[float, str]:
+    """Return the width of the tanh and why it is that: the fitted one, where there is one for all joints."""
+    laws = {tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(".coulomb")}
+    if len(laws) == 1 and [kind for kind, _ in next(iter(laws))] == ["tanh"]:
+        return next(iter(laws))[0][1], "as fitted"
+    if not laws:
+        return COULOMB_WIDTH, "a choice: the result does not say which law was fitted"
+    told = " and ".join(sorted({" ".join(f"{kind} {value:g}" for kind, value in law) for law in laws}))
+    return COULOMB_WIDTH, f"a choice: the law that was fitted is another one ({told})"
+
+
+def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Return the joint terms that code is made of, in the order of the names, and the names of those left out."""
-    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=COULOMB_WIDTH)}
+    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=width)}
     terms: list[Term] = []
     left: list[str] = []
     for name in item.terms:
@@ -141,17 +155,17 @@ def _terms(item: Identified, robot: Robot) -> tuple[tuple[Term, ...], tuple[str,
         elif owner in robot.joint_names and kind in _OWN:
             terms.append(_OWN[kind](joints=(owner,)))
         elif owner in robot.joint_names and kind == "coulomb":
-            terms.append(SmoothCoulomb(COULOMB_WIDTH, joints=(owner,)))
+            terms.append(SmoothCoulomb(width, joints=(owner,)))
         else:
             left.append(name)
     return tuple(terms), tuple(left)
 
 
-def _test(model: Model, theta: Array) -> tuple[Array, dict[str, Array]]:
+def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Array]]:
     """Return a state (3, n) and what each function gives there, by the batch functions of `ident.model`."""
     n = model.robot.n
     state = np.random.default_rng(7).uniform(-1.5, 1.5, (3, n)).round(3)
-    state[1, -1] = 0.5 * COULOMB_WIDTH  # where the tanh bends
+    state[1, -1] = 0.5 * width  # where the tanh bends
     rest = np.zeros((1, n))
     q, qd, qdd = state[:, None]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.export.controller import (
-    COULOMB_WIDTH,
     MEANING,
     Controller,
     body_line,
@@ -46,7 +45,7 @@ def write_c_header(item: Identified) -> Written:
         *_arithmetic(name, "double", "", "1e-9"),
         "#endif",
         f"#ifndef {big}_COULOMB_WIDTH",
-        f"#define {big}_COULOMB_WIDTH {COULOMB_WIDTH} // rad/s (m/s); the self test holds for this one",
+        f"#define {big}_COULOMB_WIDTH {made.width!r} // rad/s (m/s); the self test holds for this one",
         "#endif",
         f"#define {big}_JOINTS {n}",
         f"#define {big}_BASE_PARAMETERS {len(made.phi)}",

@@ -5,7 +5,7 @@ Source of the method: `ident.symbolic.controller`; confirmed by g++ in the tests
 
 from __future__ import annotations
 
-from ident.export.controller import COULOMB_WIDTH, c_comment, c_string, controller
+from ident.export.controller import c_comment, c_string, controller
 from ident.export.controller_c import SELF_TEST, body, links, meaning, self_test, table
 from ident.export.identified import Identified, Written
 from ident.export.text import number
@@ -30,7 +30,7 @@ def write_cpp_header(item: Identified) -> Written:
         f"namespace {space} {{",
         "",
         f"constexpr int joints = {n}, base_parameters = {len(made.phi)};",
-        f"constexpr double coulomb_width = {COULOMB_WIDTH}; // rad/s (m/s)",
+        f"constexpr double coulomb_width = {made.width!r}; // rad/s (m/s)",
         "",
         f"constexpr const char *joint_names[{n}] = {{",
         *(f"    {c_string(joint)}," for joint in made.robot.joint_names),

@@ -7,7 +7,7 @@ generated code drops what nobody uses.
 
 from __future__ import annotations
 
-from ident.export.controller import COULOMB_WIDTH, MEANING, body_line, controller
+from ident.export.controller import MEANING, body_line, controller
 from ident.export.identified import Identified, Written
 from ident.export.text import comment, matlab, number, numbers
 from ident.symbolic.controller import PER_WIDTH
@@ -51,7 +51,7 @@ def write_matlab_function(item: Identified) -> Written:
     ]
     lines += ["end", ""]
     for f in outputs:
-        lines += _function(by_name[f])
+        lines += _function(by_name[f], made.width)
     return Written("\n".join(lines), made.notes)
 
 
@@ -59,7 +59,7 @@ def _call(name: str, by_name: dict[str, Program]) -> str:
     return f"{name}({', '.join(x for x in by_name[name].inputs if x != PER_WIDTH)})"
 
 
-def _function(program: Program) -> list[str]:
+def _function(program: Program, width: float) -> list[str]:
     body, entries = program.lines(Style(number=number))
     arrays = [array for array in program.inputs if array != PER_WIDTH]
     rows, columns = (*program.entries.shape, 1)[:2]
@@ -68,7 +68,7 @@ def _function(program: Program) -> list[str]:
         used = [(k, label) for k, label in enumerate(program.inputs[array], 1) if label in program.used]
         lines += [f"{label} = {array}({k});" for k, label in used]
     if PER_WIDTH in program.used:
-        lines.append(f"{PER_WIDTH} = 1/{COULOMB_WIDTH}; % one over the width of the tanh")
+        lines.append(f"{PER_WIDTH} = 1/{width!r}; % one over the width of the tanh")
     lines += [f"{left} = {right};" for left, right in body]
     lines.append(f"{program.output} = zeros({rows}, {columns}, 'like', {arrays[0]});")
     for place, x, entry in zip(places(program), program.flat, entries, strict=True):

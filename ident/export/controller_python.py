@@ -5,7 +5,7 @@ Source of the method: `ident.symbolic.controller`; confirmed by running it in th
 
 from __future__ import annotations
 
-from ident.export.controller import COULOMB_WIDTH, MEANING, Controller, controller
+from ident.export.controller import MEANING, Controller, controller
 from ident.export.identified import Identified, Written
 from ident.export.text import comment, number, numbers, plain
 from ident.symbolic.controller import PER_WIDTH
@@ -23,7 +23,7 @@ def write_python_module(item: Identified) -> Written:
         "from numpy import cos, sin, tanh",
         "",
         f"JOINTS = ({' '.join(f'{plain(x)!r},' for x in made.robot.joint_names)})",
-        f"COULOMB_WIDTH = {COULOMB_WIDTH}  # rad/s (m/s)",
+        f"COULOMB_WIDTH = {made.width!r}  # rad/s (m/s)",
         "#: Base parameters: what each is made of, and its standard error.",
         "PHI = np.array([",
         *(

@@ -27,6 +27,11 @@ class Coulomb:
         if not self.dead_zone >= 0:
             raise ModelError(f"the dead zone of Coulomb friction must not be negative, got {self.dead_zone}")
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """The dead zone of the sign."""
+        return {"dead_zone": self.dead_zone}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.coulomb` for each joint."""
         return joint_names(self.joints, robot, "coulomb")
@@ -59,6 +64,11 @@ class SmoothCoulomb:
     def __post_init__(self) -> None:
         if not self.width > 0:
             raise ModelError(f"the width of the tanh must be positive, got {self.width}")
+
+    @property
+    def shape(self) -> dict[str, float]:
+        """The width of the tanh."""
+        return {"tanh": self.width}
 
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.coulomb` for each joint."""

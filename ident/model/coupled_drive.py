@@ -33,6 +33,11 @@ class CoupledDrive:
             if not getattr(self, what) >= 0:
                 raise ModelError(f"the {what} of motor '{self.motor}' must not be negative, got {getattr(self, what)}")
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """The width of the tanh, or the dead zone of the sign."""
+        return {"tanh": self.width} if self.width > 0 else {"dead_zone": self.dead_zone}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `MOTOR.drive_inertia`, `MOTOR.viscous`, `MOTOR.coulomb`."""
         return tuple(f"{self.motor}.{part}" for part in ("drive_inertia", "viscous", "coulomb"))

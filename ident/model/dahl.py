@@ -30,6 +30,11 @@ class Dahl:
         if not self.way > 0:
             raise ModelError(f"the way of Dahl friction must be positive, got {self.way}")
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """The way over which friction turns around."""
+        return {"dahl": self.way}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.coulomb` for each joint."""
         return joint_names(self.joints, robot, "coulomb")

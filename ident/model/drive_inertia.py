@@ -19,6 +19,11 @@ class DriveInertia:
     joints: tuple[str, ...] | None = None
     nonnegative: bool = True
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """None."""
+        return {}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.drive_inertia` for each joint."""
         return joint_names(self.joints, robot, "drive_inertia")

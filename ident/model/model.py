@@ -60,6 +60,12 @@ class Model:
             start += len(term.names(self.robot))
         return tuple(found)
 
+    @cached_property
+    def shapes(self) -> dict[str, dict[str, float]]:
+        """What Coulomb and spring parameters mean beyond their names: {"joint1.coulomb": {"tanh": 0.01}, ...}."""
+        found = {name: term.shape for term in self.terms for name in term.names(self.robot)}
+        return {name: shape for name, shape in found.items() if name.endswith((".coulomb", ".stiffness"))}
+
     def term_columns(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""
         parts = [term.columns(self.robot, q, qd, qdd) for term in self.terms]

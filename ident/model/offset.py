@@ -21,6 +21,11 @@ class Offset:
     joints: tuple[str, ...] | None = None
     nonnegative: bool = False
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """None."""
+        return {}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.offset` for each joint."""
         return joint_names(self.joints, robot, "offset")

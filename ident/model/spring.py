@@ -27,6 +27,11 @@ class Spring:
         if not math.isfinite(self.rest):
             raise ModelError(f"the rest position of a spring must be a finite number, got {self.rest}")
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """Where the spring is slack."""
+        return {"rest": self.rest}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.stiffness` for each joint."""
         return joint_names(self.joints, robot, "stiffness")

@@ -18,6 +18,10 @@ class Term(Protocol):
     def nonnegative(self) -> bool:
         """Whether physics forbids negative values of its parameters."""
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """Numbers beside its parameters that its columns depend on, such as {"tanh": width}; {} where none."""
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return the names of its parameters."""
 

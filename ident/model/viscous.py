@@ -19,6 +19,11 @@ class Viscous:
     joints: tuple[str, ...] | None = None
     nonnegative: bool = True
 
+    @property
+    def shape(self) -> dict[str, float]:
+        """None."""
+        return {}
+
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Return `JOINT.viscous` for each joint."""
         return joint_names(self.joints, robot, "viscous")

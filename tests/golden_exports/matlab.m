@@ -12,7 +12,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % Link parameters: m, h = m * centre of mass, tensor about the link frame's ORIGIN, link axes, tensor signs
 % (Ixy = -integral of x y dm). The functions are made of phi alone: what torque cannot show is left out.
 % Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
-% width of Coulomb friction's tanh: 0.01 rad/s (m/s).
+% width of Coulomb friction's tanh: 0.01 rad/s (m/s), a choice: the law that was fitted is another one (dead_zone 0).
 % Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
 % Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
 % Joints, in the order of q (2x1, as qd and qdd): 'shoulder', 'slide'

@@ -9,9 +9,10 @@ the mistakes, give it log odds of at least 20 against the table without it and a
 place: three standard deviations (sqrt(2 D) each) or so above the margin of log 1000 that the doctor asks for. It counts
 as undecidable when those odds are below 0. Named rightly: asserted, the only explanation within the margin.
 
-1,000 cases, 0.8 s of processor time each: 250 tables without mistakes, no false alarm; 1,500 mistakes, 916 identifiable, 902
-of them named rightly (98.5 %); 278 undecidable, 2 of them asserted (and right). Of 1,061 assertions 17 are wrong: most are
-extra bodies beside other mistakes read as numbers that are off, and frames of links in a robot whose geometry is wrong too.
+1,000 cases, 0.8 s of processor time each: 250 tables without mistakes, no false alarm; 1,500 mistakes, 916 of them
+identifiable, 902 of these named rightly (98.5 %); 278 undecidable, 2 of them asserted (and right). Of 1,061 assertions
+17 are wrong: most are extra bodies beside other mistakes, read as numbers that are off, and frames of links in a robot
+whose geometry is wrong too.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the estimation faile
 from __future__ import annotations
 
 import contextlib
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -173,6 +174,8 @@ app.add_typer(logs_app, name="logs")
 
 def main() -> None:
     """Run the command line."""
+    # Matrices are small here, and a busy machine's cores wait for each other: one BLAS thread is never slower by much.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     app()
 
 

@@ -22,6 +22,7 @@ from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters
 from ident.regression.compress import packed_columns, packed_rows
 from ident.regression.segment import r_factor
+from ident.simulation.acceleration import one_thread
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 
@@ -86,13 +87,14 @@ def residual_hints(
         z, keep = [c.columns[rows] for c in found], keep[rows]
     weights = 1.0 / np.where(sigma > 0, sigma, 1.0)
     fold = np.arange(len(Y)) * _PIECES // max(len(Y), 1) % 2
-    halves = [_half(columns.span, columns.parameters, len(base.names), Y, z, found, keep, weights, fold == k)
-              for k in (0, 1)]  # fmt: skip
-    if any(h is None for h in halves):
-        return None
-    (Y0, E0), (Y1, E1) = (h for h in halves if h is not None)
-    both_y, both_e = ([np.concatenate(x) for x in zip(a, b, strict=True)] for a, b in ((Y0, Y1), (E0, E1)))
-    halved, whole = [_left(Y0, E0, Y1, E1), _left(Y1, E1, Y0, E0)], _left(both_y, both_e, both_y, both_e)
+    with one_thread():
+        halves = [_half(columns.span, columns.parameters, len(base.names), Y, z, found, keep, weights, fold == k)
+                  for k in (0, 1)]  # fmt: skip
+        if any(h is None for h in halves):
+            return None
+        (Y0, E0), (Y1, E1) = (h for h in halves if h is not None)
+        both_y, both_e = ([np.concatenate(x) for x in zip(a, b, strict=True)] for a, b in ((Y0, Y1), (E0, E1)))
+        halved, whole = [_left(Y0, E0, Y1, E1), _left(Y1, E1, Y0, E0)], _left(both_y, both_e, both_y, both_e)
     return tuple(_selected(model.robot.joint_names, found, halved, whole))
 
 

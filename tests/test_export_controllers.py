@@ -377,6 +377,17 @@ def test_a_spring_whose_rest_is_not_known_is_left_out_and_said_so(tmp_path):
     np.testing.assert_allclose(made.regressor(*x.given.values()) @ made.PHI, found, rtol=1e-9, atol=1e-9)
 
 
+def test_a_spring_whose_rest_is_known_is_part_of_the_code(tmp_path):
+    x = arm3(terms=(Viscous(), SmoothCoulomb(COULOMB_WIDTH), Spring(rest=0.4)))
+    estimate = replace(x.estimate, shapes=x.model.shapes)
+    done = export_to("python", estimate, tmp_path / "x.py", robot=x.robot)
+    assert done.notes == ()
+    made = module(done.path)
+    found = made.inverse_dynamics(*x.given.values()) + made.friction(x.given["qd"])
+    np.testing.assert_allclose(found, x.torque(*x.given.values()), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(made.regressor(*x.given.values()) @ made.PHI, found, rtol=1e-9, atol=1e-9)
+
+
 def test_one_joint_without_gravity_or_friction(tmp_path):
     joint = Joint("int", "prismatic", -1, Pose.identity(), np.array([0.0, 0, 1]))
     x = Example(Robot("class", (joint,), ("x",), gravity=np.zeros(3)), terms=())

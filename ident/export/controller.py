@@ -13,7 +13,7 @@ from ident.estimate.written import rounded
 from ident.export.identified import Identified
 from ident.export.parameters import TERMS
 from ident.export.text import comment, number, quoted
-from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, torque
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives, torque
 from ident.model.term import Term
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
@@ -27,7 +27,7 @@ CONVENTIONS = (
     "Units: SI, rad; q, qd, qdd in the order of the joints below, as the robot's description counts them.",
     "Torques [N m; prismatic: N] are on the joint side, as the joint moves the links.",
     "inverse_dynamics: M qdd + C qd + gravity, WITHOUT friction: add friction to predict the torque of the log.",
-    "gravity: the torque that holds the arm still, offsets included. mass_matrix: drive inertia included.",
+    "gravity: the torque that holds the arm still, springs and offsets included. mass_matrix: drive inertia included.",
     "friction: viscous * qd + coulomb * tanh(qd / width), for whatever law of Coulomb friction was fitted.",
     "regressor: inverse_dynamics + friction = Y phi, phi the base parameters below.",
     "Link parameters: m, h = m * centre of mass, tensor about the link frame's ORIGIN, link axes, tensor signs",
@@ -156,6 +156,8 @@ def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ..
             terms.append(_OWN[kind](joints=(owner,)))
         elif owner in robot.joint_names and kind == "coulomb":
             terms.append(SmoothCoulomb(width, joints=(owner,)))
+        elif owner in robot.joint_names and kind == "stiffness" and "rest" in item.estimate.shapes.get(name, {}):
+            terms.append(Spring((owner,), item.estimate.shapes[name]["rest"]))
         else:
             left.append(name)
     return tuple(terms), tuple(left)

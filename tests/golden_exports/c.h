@@ -4,7 +4,7 @@
 // Units: SI, rad; q, qd, qdd in the order of the joints below, as the robot's description counts them.
 // Torques [N m; prismatic: N] are on the joint side, as the joint moves the links.
 // inverse_dynamics: M qdd + C qd + gravity, WITHOUT friction: add friction to predict the torque of the log.
-// gravity: the torque that holds the arm still, offsets included. mass_matrix: drive inertia included.
+// gravity: the torque that holds the arm still, springs and offsets included. mass_matrix: drive inertia included.
 // friction: viscous * qd + coulomb * tanh(qd / width), for whatever law of Coulomb friction was fitted.
 // regressor: inverse_dynamics + friction = Y phi, phi the base parameters below.
 // Link parameters: m, h = m * centre of mass, tensor about the link frame's ORIGIN, link axes, tensor signs

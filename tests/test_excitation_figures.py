@@ -224,7 +224,7 @@ def test_every_parameter_is_drawn_once_and_sorted():
             assert value <= before
             before = value
             drawn_values[f"{head}.{label}" if head.startswith("link") else f"{label}.{head}"] = value
-    assert drawn_values == pytest.approx(expected)
+    assert drawn_values == pytest.approx({name: min(value, 100.0) for name, value in expected.items()})  # then arrows
 
 
 def test_hidden_and_without_size_are_told():

@@ -119,6 +119,9 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     return figure
 
 
+_BEYOND = 100.0  # relative errors above this end in an arrow
+
+
 def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figure:
     """Return the predicted standard error of every base parameter, links first, the largest of each group on top.
 
@@ -132,6 +135,8 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     low, high = (float(known.min()), float(known.max())) if known.size else (0.01, 0.1)
     left = 10.0 ** np.floor(np.log10(low) - 0.05)
     right = max(10.0 ** np.ceil(np.log10(high) + 0.05), 10.0 * left, 2.0 if compared else 0.0)
+    if compared:
+        right = min(right, _BEYOND)  # a CAD value that is nearly 0 says nothing of the scale
     columns = _columns(_groups(worth.base.names, np.stack([np.where(np.isnan(shown), 0.0, shown), worth.errors])))
     longest = max(len(column) for column in columns)
     counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
@@ -141,6 +146,8 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
         else f"{found.count('shown')} of {len(found)} base parameters will be known"
     )
     note = "Predicted standard errors, shorter is better. Each name stands for the combination that the table gives"
+    if compared and (shown[np.isfinite(shown)] > right).any():
+        note += f". Arrows: above {100 * right:g} %"
     figure, (row,) = _sheet(1, len(columns), ", ".join([title, *counts]), note, 0.16 * longest + 0.9)
     for axes, column in zip(row, columns, strict=True):
         for place, entry in enumerate(column):
@@ -151,12 +158,14 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
                 none = "CAD says 0" if np.isfinite(worth.values[entry]) else "no CAD value"
                 error = f"{none}; error {number(float(worth.errors[entry]), 2)} "
                 said = error + unit(worth.base.names[entry], prismatic)
-                axes.text(left * 1.15, place, said, va="center", fontsize=7, color=INK, zorder=3)
+                box = {"facecolor": PAGE, "edgecolor": "none", "pad": 0.8}
+                axes.text(left * 1.15, place, said, va="center", fontsize=7, color=INK, zorder=3, bbox=box)
                 continue
             axes.axhline(place, color=LINE, linewidth=0.5, zorder=0)
             value = float(np.clip(shown[entry], left, right))
             axes.plot([left, value], [place, place], color=colour, linewidth=1.6, solid_capstyle="butt")
-            axes.plot([value], [place], marker, color=colour, markersize=4.5, clip_on=False)
+            beyond = float(shown[entry]) > right
+            axes.plot([value], [place], ">" if beyond else marker, color=colour, markersize=4.5, clip_on=False)
         axes.set_xscale("log")
         axes.set_xlim(left, right)
         axes.set_ylim(longest - 0.4, -0.6)

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -517,16 +516,12 @@ def test_check_never_ends_in_a_traceback(kind):
 # ---- the command itself --------------------------------------------------------------------------------------------
 
 
-def test_help_is_quick():
+def test_help_names_every_command():
+    """How quick it is: experiments/benchmarks/cli.py; what it must not import for that: tests/test_layers.py."""
     command = [str(Path(sys.executable).parent / "ident"), "--help"]
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        times.append(time.perf_counter() - start)
-    for name in ("run", "fit", "compare", "validate", "export", "report", "check"):
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for name in ("run", "fit", "compare", "validate", "export", "report", "check", "excite", "payload", "cad", "logs"):
         assert re.search(rf"\b{name}\b", done.stdout)
-    assert min(times) < 0.7
 
 
 def test_version():

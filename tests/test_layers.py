@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import ident
@@ -48,6 +47,7 @@ ORDER = (
 
 HEAVY = {
     "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
+    "rosbags", "trimesh", "threadpoolctl",
 }  # fmt: skip
 
 COMPILED = {
@@ -132,14 +132,11 @@ def test_import_ident_loads_nothing():
     assert not modules_after("import ident.cli") & (HEAVY | {"numpy", "pydantic"})
 
 
-def test_import_ident_is_quick():
-    def seconds(statement: str) -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", statement], check=True)
-        return time.perf_counter() - start
-
-    bare = min(seconds("pass") for _ in range(3))
-    assert min(seconds("import ident") for _ in range(3)) - bare < 0.15
+def test_import_ident_loads_few_modules():
+    """Which is what makes it quick; experiments/benchmarks/cli.py times it."""
+    code = "import sys; before = set(sys.modules); import ident; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) < 20
 
 
 def test_public_names_are_those_that_type_checkers_see():

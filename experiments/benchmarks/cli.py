@@ -1,4 +1,4 @@
-"""Whole commands: `ident --help`, and a first run with an empty compilation cache against a later one.
+"""`import ident`, `ident --help`, and a first run with an empty compilation cache against a later one.
 
 python experiments/benchmarks/cli.py
 """
@@ -23,7 +23,16 @@ def timed(arguments: list[str], **environment: str) -> float:
     return time.perf_counter() - start
 
 
+def imported(statement: str) -> float:
+    """Return the wall-clock seconds of a Python that runs one statement."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", statement], check=True)
+    return time.perf_counter() - start
+
+
 def main() -> None:
+    bare, with_ident = (min(imported(s) for _ in range(5)) for s in ("pass", "import ident"))
+    print(f"import ident       {with_ident - bare:.3f} s")
     print(f"ident --help       {min(timed(['--help']) for _ in range(5)):.2f} s")
     with tempfile.TemporaryDirectory() as folder:
         run = ["run", str(ROOT / "experiments" / "arm5"), "--out", str(Path(folder) / "out")]

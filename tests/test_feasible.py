@@ -95,3 +95,9 @@ def test_a_body_far_outside_is_refused_by_name():
     theta[10] = -0.5
     with pytest.raises(InfeasibleError, match=r"arm: .*m > 0 fails: m = -0\.5 kg"):
         written(c.model, theta, c.inertials)
+
+
+def test_a_least_residual_that_is_found_in_its_own_units_only():
+    """Problem 401: the cone program of the least residual fails until its norm is scaled."""
+    model, estimate = fitted(401)
+    assert infeasible(model, estimate.theta) == []

@@ -167,10 +167,13 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block]) -> tuple[Array, 
     p = rows.shape[1]
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
     first = np.eye(p + 2)[p + 1]
-    stacked = np.column_stack([rows, -centre, np.zeros(len(rows))])
-    cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(rows) + 1), "second-order")
-    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
-    if found.status not in ("optimal", "inaccurate"):
+    for size in (1.0, float(np.linalg.norm(centre)) or 1.0):  # the second: the norm in units of its value at x = 0
+        stacked = np.column_stack([rows / size, -centre / size, np.zeros(len(rows))])
+        cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(rows) + 1), "second-order")
+        found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
+        if found.status in ("optimal", "inaccurate"):
+            break
+    else:
         raise EstimationError(
             f"no links that can exist and keep the bounds were found: the solver ended '{found.status}'. Check that the"
             " bounds can be met all at once, and that the CAD values are of the right size."

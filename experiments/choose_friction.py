@@ -1,9 +1,10 @@
 """Choose the width of smooth Coulomb friction by leaving out one fitting recording (or stretch of it) at a time.
 
-    python experiments/choose_friction.py experiments/ur10e 0 0.005 0.01 0.02 dahl=0.0002
+    python experiments/choose_friction.py experiments/ur10e 0 0.01 0.02 hz=10 dahl=0.0002 hz=20 dahl=0.0002
 
 prints each joint's left-out error [N m; N] for each width of the tanh [rad/s; m/s] (0: sign with no dead zone; dahl=X:
-Dahl's law with way X [rad; m]) and their norm weighted by each joint's noise. Validation recordings are not read.
+Dahl's law with way X [rad; m]) and their norm weighted by each joint's noise. hz=X: cut-off of the position's filter in
+what follows. Validation recordings are not read.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ def main(path: str, laws: list[str]) -> None:
     noise = None
     for law in laws:
         name, _, number = law.rpartition("=")
+        if name == "hz":
+            experiment = replace(experiment, processing=replace(experiment.processing, position_hz=float(number)))
+            print(f"position low-passed at {number} Hz")
+            continue
         shape = Shape(dahl=float(number)) if name == "dahl" else Shape(tanh=float(number) or None)
         loaded = load(replace(experiment, terms=replace(experiment.terms, coulomb=(shape,))))
         regression = compress(

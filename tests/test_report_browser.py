@@ -83,11 +83,17 @@ def seen(folder: Path, pages: dict[str, str], dark: bool) -> tuple[list[dict], l
     ]
     look = folder / "look.html"
     look.write_text(LOOK % "".join(frames))
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / f'profile{dark}'}", "--window-size=1400,3000"]
-    command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", look.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    # A fault of a page is there every time; a busy browser that complained of a frame once did not complain again.
+    for attempt in range(3):
+        profile = f"--user-data-dir={folder / f'profile{dark}{attempt}'}"
+        command = [BROWSER, *FLAGS, profile, "--window-size=1400,3000"]
+        command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", look.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+        console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        if not console:
+            break
     said = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, flags=re.S).group(1)
-    return json.loads(html.unescape(said)), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return json.loads(html.unescape(said)), console
 
 
 def brightness(colour: str) -> float:

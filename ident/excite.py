@@ -51,6 +51,7 @@ FILES = (
     "predicted.png",
 )
 _SAMPLES = 1e6  # rows of the sampled files: 100 MB each
+_NARROW = 0.2  # rad: no arm is that stiff
 _NOISE = 0.01  # of the torque limit, where nothing is stated
 _WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which friction turns around in the design
 
@@ -146,6 +147,12 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
     if urdf is not None:
         inputs[urdf.name] = sha256(urdf)
     known = _known(wishes, robot, notes, inputs)
+    spans = [j.limits.upper - j.limits.lower for j in robot.joints if j.kind == "revolute"]
+    if spans and max(spans) < _NARROW:
+        notes.append(
+            f"no joint can turn by more than {math.degrees(max(spans)):.2g} degrees: are the limits in radians, but "
+            'declared as angle = "deg"?'
+        )
     scene = None
     if wishes.scene is not None:
         scene = read_scene(wishes.scene, robot)

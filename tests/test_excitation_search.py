@@ -364,8 +364,10 @@ def test_no_motion_names_what_is_in_the_way() -> None:
 def test_start_postures() -> None:
     touching = np.array([3.0, 0.4, 0.0])
     refused(
-        "joint 'joint1' of the start posture is at 3, outside of its range less the margin, -2 to 2", start=touching
+        "joint 'joint1' of the start posture is at 3 rad, outside of its range less the margin, -2 to 2 rad",
+        start=touching,
     )
+    refused("the scene holds nothing that could touch. Give it capsules", scene=Scene())
     low = np.array([0.0, 2.1, 0.4])
     cabinet = replace(scene(), boxes=(Box("cabinet", [0.2, 0.4, 2.0], Pose(np.eye(3), np.array([-0.1, 0.0, 0.8]))),))
     refused(

@@ -63,6 +63,10 @@ def design_problem(
     elif np.isfinite(power):
         raise ExcitationError("a power limit needs parameters to compute torques from", fix="Give CAD values")
     if scene is not None:
+        if not scene.pairs(robot):
+            raise ExcitationError(
+                "the scene holds nothing that could touch", fix="Give it capsules and a plane, or leave the scene out"
+            )
         constraints.append(ClearanceLimits(scene, robot))
     if start is None:
         particular, free = np.zeros((robot.n, basis.size)), basis.resting
@@ -84,9 +88,12 @@ def _posture(limits: KinematicLimits, scene: Scene | None, model: Model, posture
     q = frozen(posture, (model.robot.n,), f"the {which} posture", ExcitationError)
     for j, joint in enumerate(limits.joints):
         if not limits.lower[j] < q[j] < limits.upper[j]:
+            unit = "rad" if limits.kinds[j] == "revolute" else "m"
+            hint = "; the command line takes degrees as '0 30 deg'" if unit == "rad" else ""
             raise ExcitationError(
-                f"joint '{joint}' of the {which} posture is at {q[j]:g}, outside of its range less the margin, "
-                f"{limits.lower[j]:g} to {limits.upper[j]:g}",
+                f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, outside of its range less the margin, "
+                f"{limits.lower[j]:g} to {limits.upper[j]:g} {unit}",
+                fix=f"Choose a posture inside{hint}",
             )
     touching = [] if scene is None else collisions(scene, model.robot, q)
     if touching:

@@ -57,9 +57,8 @@ def require_same(estimate: Estimate, robot: Robot) -> None:
     """Raise ModelError when the estimate's links or joints are not the robot's."""
     for what, own, others in (("links", estimate.links, robot.links), ("joints", estimate.joints, robot.joint_names)):
         if own != others:
-            shown = f"{', '.join(others[:6])}{', ...' if len(others) > 6 else ''}"
+            first, second = (", ".join([*names[:6], *(["..."] if len(names) > 6 else [])]) for names in (own, others))
             raise ModelError(
-                f"the estimate of '{estimate.robot}' has {what} {', '.join(own[:6])}{', ...' if len(own) > 6 else ''}, "
-                f"robot '{robot.name}' has {shown}",
+                f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}",
                 fix="Export with the robot that was identified",
             )

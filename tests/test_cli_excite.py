@@ -276,8 +276,8 @@ MESSAGES = [
     ),
     (
         (*GIVEN, "--start", "3 0"),
-        "joint 'shoulder' of the start posture is at 3 rad, outside of its range less the margin, -2 to 2 rad. Choose a "
-        "posture inside; the command line takes degrees as '0 30 deg'.",
+        "joint 'shoulder' of the start posture is at 3 rad, outside of its range less the margin, -2 to 2 rad. Choose "
+        "a posture inside; the command line takes degrees as '0 30 deg'.",
     ),
     (
         (*GIVEN, "--position-margin", "2.2"),

@@ -1,6 +1,6 @@
 """The <collision> shapes of a URDF as points that enclose them, for each moving link and the base.
 
-Meshes are read as untrusted data: STL and OBJ only, inside one folder, nothing that they refer to.
+Meshes are read as untrusted data: STL, OBJ and COLLADA, inside one folder, nothing that they refer to.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InputError
+from ident.errors import InputError, RobotError
+from ident.excitation.mesh import mesh_points
 from ident.excitation.scene import frames
 from ident.excitation.shapes import Box
 from ident.robot.file import data_path
 from ident.robot.robot import Robot
 from ident.robot.urdf import Urdf, _At
-from ident.robot.xml import Element, read_bytes
+from ident.robot.xml import Element
 
-LARGEST_MESH = 200_000_000  # bytes
 SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 _SIDES = 32  # of the prism around a cylinder, which is 0.5 % wider
 
@@ -43,8 +43,8 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
 
     `robot` is the one read from `urdf`; links without any shape are left out. A mesh's file name is relative to
     `folder`, or package://NAME/PATH, which is NAME/PATH or PATH in it.
-    Raises RobotError, with link, line and file name, for a mesh that is missing, leads out of the folder, or is no STL
-    or OBJ, and for shapes that are none.
+    Raises RobotError, with link, line and file name, for a mesh that is missing, leads out of the folder, or is no STL,
+    OBJ or COLLADA file that is whole, and for shapes that are none.
     """
     clouds: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
     placed = frames(robot)
@@ -91,12 +91,11 @@ def _mesh_points(at: _At, mesh: Element, folder: Path) -> Array:
     name = at.text(mesh, "filename")
     path = _mesh_path(at, mesh, name, folder)
     scale = np.array(at.numbers(mesh, "scale", 3)) if "scale" in mesh.attributes else np.ones(3)
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("stl", "obj"):
-        raise at.error(f"the mesh '{name}' is no .stl and no .obj file", mesh, "Convert it, for example with Blender")
-    points = _vertices(read_bytes(path, LARGEST_MESH), kind)
-    if points is None:
-        raise at.error(f"the mesh '{name}' cannot be read as {kind.upper()}", mesh, "Export it again")
+    try:
+        points = mesh_points(path)
+    except RobotError as cause:
+        line = "" if cause.line is None else f" (line {cause.line})"
+        raise at.error(f"the mesh '{name}'{line}: {cause.problem}", mesh, cause.fix) from cause
     return points * scale
 
 
@@ -116,24 +115,3 @@ def _mesh_path(at: _At, mesh: Element, name: str, folder: Path) -> Path:
         if path.is_file():
             return path
     raise at.error(f"the mesh '{name}' is not in '{folder.name}'", mesh, "Give the folder that holds the meshes")
-
-
-def _vertices(data: bytes, kind: str) -> Array | None:
-    """Return the vertices (k, 3) of an STL or OBJ file, None when it has none or is no such file, or not whole."""
-    if kind == "stl" and len(data) >= 84 and len(data) >= 84 + 50 * (count := int.from_bytes(data[80:84], "little")):
-        facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-        corners = np.frombuffer(data, facet, count, 84)["corners"].reshape(-1, 3)
-        points = np.where(np.isfinite(corners), corners, np.inf).astype(np.float64)
-    else:
-        lines = [line.split() for line in data.splitlines() if line.strip()]
-        if kind == "stl" and (not lines or lines[0][0].lower() != b"solid" or lines[-1][0].lower() != b"endsolid"):
-            return None
-        mark = b"vertex" if kind == "stl" else b"v"
-        words = [line[1:4] for line in lines if line[0].lower() == mark]
-        try:
-            points = np.array([[float(w) for w in line] for line in words if len(line) == 3])
-        except ValueError:
-            return None
-        if len(points) != len(words):
-            return None
-    return points if len(points) and np.isfinite(points).all() else None

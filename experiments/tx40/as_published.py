@@ -2,8 +2,8 @@
 
     python experiments/tx40/as_published.py TX40_bp_5.csv
 
-prints for each set of steps how many of the 60 published values (ordinary least squares) are met within one published standard
-deviation, the worst, the median, and the range of our standard deviations over theirs.
+prints for each set of steps how many of the 60 published values (ordinary least squares) are met within one published
+standard deviation, the worst, the median, and the range of our standard deviations over theirs.
 """
 
 from __future__ import annotations

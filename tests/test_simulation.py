@@ -598,19 +598,118 @@ def test_a_step_that_overflows_names_joint_and_time() -> None:
     assert s.q.tolist() == [[0.0, 0.5]]
 
 
-@pytest.mark.parametrize("way", ["adaptive", "fixed"])
-def test_a_torque_that_stops_being_a_number_ends_the_simulation(way: str) -> None:
-    def law(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return np.array([0.0, np.nan if t > 0.305 else 1.0])
+def refuses(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return SampledTorque([0.0, 1.0], [[0.0, 0.0], [0.0, np.inf]])(t, q, qd)
 
-    if way == "adaptive":
-        s = simulate(two_links(), [0, 0], [0, 0], np.linspace(0, 1, 101), law)
-    else:
-        s = simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.01, law)
+
+def lost_reference(t: float) -> Any:
+    return np.zeros(2), np.zeros(2)
+
+
+BROKEN = {
+    "short": (lambda *x: np.zeros(1), "the torque function returned 1 number at {t}, wanted 2, one per joint. {order}"),
+    "matrix": (
+        lambda *x: np.zeros((1, 2)),
+        "the torque function returned an array of shape (1, 2) at {t}, wanted 2, one per joint. {order}",
+    ),
+    "nothing": (lambda *x: None, "the torque function returned nothing at {t}, wanted 2, one per joint. {order}"),
+    "text": (lambda *x: ["a", 1.0], "the torque at {t} must be 2 numbers, got \"['a', 1.0]\""),
+    "nan": (lambda *x: [0.0, np.nan], "the torque of joint 'joint2' is nan at {t}"),
+    "infinite": (lambda *x: [-np.inf, 0.0], "the torque of joint 'joint1' is -inf at {t}"),
+    "refused": (refuses, "the torque function failed at {t}: tau[1, 1] is inf, wanted a finite number"),
+    "controller": (
+        PDGravity(two_links(), 1.0, 1.0, lost_reference),
+        "the torque function failed at {t}: the reference gave arrays of shapes (2,), (2,) at {t}, "
+        "wanted (2,), (2,), (2,)",
+    ),
+}
+WAYS = {
+    "adaptive": lambda law: simulate(two_links(), [0.1, 0.2], [0, 0], np.linspace(0, 1, 101), law),
+    "stiff": lambda law: simulate(two_links(), [0.1, 0.2], [0, 0], np.linspace(0, 1, 101), law, method="BDF"),
+    "fixed": lambda law: simulate_fixed(two_links(), [0.1, 0.2], [0, 0], 1.0, 0.01, law),
+    "fixed, every 8th": lambda law: simulate_fixed(two_links(), [0.1, 0.2], [0, 0], 1.0, 0.0025, law, every=8),
+    "held": lambda law: simulate(two_links(), [0.1, 0.2], [0, 0], np.linspace(0, 1, 101), law, control_period=0.05),
+    "fixed, held": lambda law: simulate_fixed(two_links(), [0.1, 0.2], [0, 0], 1.0, 0.01, law, control_period=0.05),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_torque_function_that_fails_on_the_way_ends_the_simulation(way: str, fault: str) -> None:
+    """It keeps the samples of a motion that nothing disturbs; at the start the same message is an error."""
+    broken, message = BROKEN[fault]
+    order = "Return them in the order joint1, joint2"
+
+    def good(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.array([np.sin(9 * t), 1.0 - q[1] - 0.1 * qd[1]])
+
+    failed: list[float] = []
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> Any:
+        if t <= 0.305:
+            return good(t, q, qd)
+        failed.append(t)
+        return broken(t, q, qd)
+
+    s, whole = WAYS[way](law), WAYS[way](good)
+    assert whole.stopped is None
+    assert s.stopped == message.format(t=f"t = {failed[0]:g} s", order=order)
+    assert s.t[-1] == pytest.approx(0.35) if "held" in way else 0.2 < s.t[-1] <= 0.305
+    for name in ("q", "qd", "qdd", "tau", "kinetic", "potential"):
+        assert np.isfinite(getattr(s, name)).all()
+        assert len(getattr(s, name)) == len(s.t)
+    np.testing.assert_array_equal(s.t[:-1], whole.t[: len(s.t) - 1])
+    q, qd = whole.at(s.t)
+    np.testing.assert_allclose(s.q, q, atol=1e-5)
+    np.testing.assert_allclose(s.qd, qd, atol=1e-4)
+    np.testing.assert_allclose(s.tau[:-1], whole.tau[: len(s.t) - 1], atol=1e-5)
+
+    with pytest.raises(ModelError) as caught:
+        WAYS[way](broken)
+    at_once = message.format(t="t = 0 s", order=order).removeprefix("the torque function failed at t = 0 s: ")
+    assert str(caught.value).rstrip(".") == at_once
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_controller_that_gives_up_after_so_many_calls_loses_nothing(way: str) -> None:
+    calls: list[float] = []
+
+    last = 5 if "held" in way else 120
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> list[float]:
+        calls.append(t)
+        return [1.0, 0.0] if len(calls) <= last else [1.0]
+
+    s = WAYS[way](law)
     assert s.stopped is not None
-    assert s.stopped.startswith("the torque of joint 'joint2' is nan at t = 0.3")
-    assert 0.1 < s.t[-1] <= 0.31
-    assert np.isfinite(s.q).all()
+    assert s.stopped.startswith(f"the torque function returned 1 number at t = {calls[last]:g} s")
+    assert len(s.t) > 2
+    np.testing.assert_array_equal(s.tau, np.tile([1.0, 0.0], (len(s.t), 1)))
+
+
+def test_a_torque_that_fails_only_where_the_motion_got_to_ends_it_there() -> None:
+    """A controller that knows only one side: no sample lies on the other, whatever the steps between were."""
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> Any:
+        return [0.0, 0.0] if q[0] > -0.5 else None
+
+    for way, tight in (("adaptive", 0.1), ("stiff", 0.1), ("fixed", 0.05), ("fixed, every 8th", 0.05)):
+        s = WAYS[way](law)
+        assert s.stopped is not None
+        assert s.stopped.startswith("the torque function returned nothing at t = 0.")
+        assert -0.5 < s.q[:, 0].min() < -0.5 + 2 * tight
+        assert np.isfinite(s.tau).all()
+
+
+def test_a_torque_function_may_use_one_array_again() -> None:
+    own = np.zeros(2)
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        own[:] = t
+        return own
+
+    for way in WAYS:
+        np.testing.assert_allclose(WAYS[way](law).tau[:5, 0], WAYS[way](lambda t, q, qd: [t, t]).tau[:5, 0])
 
 
 def test_a_joint_that_moves_nothing_is_named() -> None:
@@ -644,10 +743,6 @@ def test_a_mass_matrix_that_becomes_singular_on_the_way_ends_the_simulation() ->
 
 
 # mistakes
-
-
-def short(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    return np.zeros(2 if t < 0.25 else 1)
 
 
 TIMES = np.linspace(0, 1, 11)
@@ -687,11 +782,6 @@ def massless() -> Plant:
         (
             lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, lambda t, q, qd: np.zeros(3)),
             "the torque function returned 3 numbers at t = 0 s, wanted 2, one per joint. "
-            "Return them in the order joint1, joint2.",
-        ),
-        (
-            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, short),
-            "the torque function returned 1 number at t = 0.25 s, wanted 2, one per joint. "
             "Return them in the order joint1, joint2.",
         ),
         (
@@ -773,6 +863,10 @@ def massless() -> Plant:
         (
             lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, PDGravity(two_links(), 1.0, 1.0, hold([0, 0, 0]))),
             "the reference gave arrays of shapes (3,), (3,), (3,) at t = 0 s, wanted (2,), (2,), (2,).",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, PDGravity(two_links(), 1.0, 1.0, lambda t: None)),
+            "the reference gave None at t = 0 s, wanted arrays of numbers.",
         ),
         (
             lambda: CartesianPD(two_links(), "link3", 1.0, 1.0, hold_point([0, 0, 0])),

@@ -154,7 +154,10 @@ def _wanted(
     values: tuple[ArrayLike, ...], t: float, lengths: tuple[int, ...], what: str = "reference"
 ) -> tuple[Array, ...]:
     """Return what a reference or feedforward gave, as arrays; ModelError naming the time when it does not fit."""
-    arrays = tuple(np.asarray(v, dtype=np.float64) for v in values)
+    try:
+        arrays = tuple(np.asarray(v, dtype=np.float64) for v in values)
+    except (TypeError, ValueError):
+        raise ModelError(f"the {what} gave {str(values)[:60]} at t = {t:g} s, wanted arrays of numbers") from None
     if [a.shape for a in arrays] != [(k,) for k in lengths]:
         got, wanted = [", ".join(map(str, shapes)) for shapes in ([a.shape for a in arrays], [(k,) for k in lengths])]
         raise ModelError(f"the {what} gave arrays of shapes {got} at t = {t:g} s, wanted {wanted}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 
 import numpy as np
@@ -62,6 +63,12 @@ def simulate_fixed(
     t, rows, stopped, reached = [0.0], [y], None, 0.0
     limited = stop_at_limits and bool(np.isfinite(plant.limits).any())
     n = plant.robot.n
+
+    def keep() -> None:
+        drives.note(reached, y[:n].copy(), y[n:].copy())
+        t.append(reached)
+        rows.append(y)
+
     try:
         with one_thread(), np.errstate(all="ignore"):
             for k in range(steps):
@@ -72,29 +79,27 @@ def simulate_fixed(
                     tell("simulating", k, steps)
                     stiff = too_stiff(plant, y[:n], step)
                     if stiff:
-                        raise Stop(f"{stiff[0]} at t = {now:g} s. {stiff[1]}")
-                begin, last = slope(now, y), y
+                        raise Stop(f"{stiff[0]} at t = {now:g} s", stiff[1])
+                begin = slope(now, y)
                 after = _rk4(slope, now, y, begin, step)
-                reason = runaway(plant, now + step, last, after)
+                reason = runaway(plant, now + step, y, after)
                 if reason:
                     raise Stop(f"the step of {step:g} s from t = {now:g} s diverged: {reason}")
-                y = after
                 if limited:
-                    inside = partial(_inside, now, step, last, begin, y, slope)
+                    inside = partial(_inside, now, step, y, begin, after, slope)
                     hit = limit_reached(plant, now, now + step, inside, points=1)
                     if hit:
                         reached, y = hit[0], inside(hit[0])
                         raise Stop(hit[1])
-                reached = (k + 1) * step
+                reached, y = (k + 1) * step, after
                 if (k + 1) % every == 0 or k + 1 == steps:
-                    t.append(reached)
-                    rows.append(y)
+                    keep()
         tell("simulating", steps, steps)
     except Stop as cause:
         stopped = cause.reason
         if reached > t[-1]:
-            t.append(reached)
-            rows.append(y)
+            with one_thread(), contextlib.suppress(Stop):  # where it stopped, if there is a torque
+                keep()
     method = f"RK4, step {step:g} s"
     return finished(plant, np.array(t), np.array(rows), drives, slope, stopped=stopped, method=method, state=None)
 

@@ -161,8 +161,7 @@ def finished(
     """Return the Simulation of states y (N, 2 n) at t (N,); state None: cubics between them."""
     n = plant.robot.n
     q, qd = y[:, :n].copy(), y[:, n:].copy()
-    with one_thread():
-        tau = drives.along(t, q, qd)
+    tau = drives.along(t)
     qdd = accelerations(plant, q, qd, tau)
     if state is None:
         state = _cubic(t, y, np.concatenate([qd, qdd], axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from ident.simulation.acceleration import one_thread
 from ident.simulation.plant import Plant
 from ident.simulation.run import Slope, Tell, finished, limit_reached, positive, runaway, silent, start
 from ident.simulation.simulation import Simulation
-from ident.simulation.torques import SampledTorque, Stop, TorqueFunction, increasing
+from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 
 METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
@@ -43,8 +44,9 @@ def simulate(
     The solver starts afresh wherever the torque has a kink or a jump. tell(doing, done, total) hears of the progress.
 
     A simulation that reaches a joint limit (with stop_at_limits), runs away or cannot go on keeps what it has and says
-    why in `stopped`. Raises ModelError when arrays do not fit or are not finite, a joint moves nothing that has
-    inertia, the start is beyond a limit, or the torque function returns a wrong number of torques, with the time.
+    why in `stopped`; so does one whose torque function returns a wrong number of torques, returns what is not finite or
+    raises one of the errors of `ident`. Where that happens at times[0], it is raised. Raises ModelError when arrays do
+    not fit or are not finite, a joint moves nothing that has inertia, or the start is beyond a limit.
     """
     from scipy import integrate
 
@@ -59,16 +61,19 @@ def simulate(
     span = (float(t[0]), float(t[-1]))
     state, drives = start(plant, q, qd, torque, span, period=period, limits=stop_at_limits)
     slope = Slope(plant, drives)
-    taken = _Taken(plant, t, state, stop_at_limits, tell)
+    taken = _Taken(plant, t, state, drives, stop_at_limits, tell)
     try:
         with one_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that give up: their message is kept
             _solve(getattr(integrate, name), slope, taken, _breaks(t, torque, control_period), rtol, atol)
     except Stop as cause:
         taken.stop(cause.reason)
+    with one_thread():
+        taken.end()
     return finished(
         plant,
-        *taken.samples(),
+        np.array(taken.kept),
+        np.array(taken.rows),
         drives,
         slope,
         stopped=taken.stopped,
@@ -118,11 +123,11 @@ def _gave_up(slope: Slope, t: float, y: Array, message: str) -> str:
 class _Taken:
     """The steps taken so far: samples at the wanted times, and the interpolants in between."""
 
-    def __init__(self, plant: Plant, times: Array, y: Array, limits: bool, tell: Tell) -> None:
-        self.plant, self.times, self.tell = plant, times, tell
+    def __init__(self, plant: Plant, times: Array, y: Array, drives: Drives, limits: bool, tell: Tell) -> None:
+        self.plant, self.times, self.drives, self.tell = plant, times, drives, tell
         self.limits = limits and bool(np.isfinite(plant.limits).any())
         self.t, self.y = float(times[0]), y
-        self.rows: list[Array] = [y]
+        self.kept, self.rows = [self.t], [y]
         self.ends = [self.t]
         self.pieces: list[Any] = []
         self.stopped: str | None = None
@@ -142,7 +147,7 @@ class _Taken:
             self.pieces.append(dense)
         done = len(self.rows)
         for time in self.times[done : np.searchsorted(self.times, t1, "right")]:
-            self.rows.append(y if time == t1 else dense(time))
+            self._keep(float(time), y if time == t1 else dense(time))
         self.t, self.y = t1, y
         if len(self.rows) > done:
             self.tell("simulating", len(self.rows), len(self.times))
@@ -151,12 +156,17 @@ class _Taken:
         """End the simulation here."""
         self.stopped = reason
 
-    def samples(self) -> tuple[Array, Array]:
-        """Return the times reached and their states, the last one being where the simulation stopped."""
-        t, y = self.times[: len(self.rows)], np.array(self.rows)
-        if self.stopped and self.t > t[-1]:
-            t, y = np.append(t, self.t), np.concatenate([y, self.y[None]])
-        return t, y
+    def end(self) -> None:
+        """Keep the state where the simulation stopped, if there is a torque."""
+        if self.stopped and self.t > self.kept[-1]:
+            with contextlib.suppress(Stop):
+                self._keep(self.t, self.y)
+
+    def _keep(self, t: float, y: Array) -> None:
+        n = self.plant.robot.n
+        self.drives.note(t, y[:n].copy(), y[n:].copy())
+        self.kept.append(t)
+        self.rows.append(y)
 
     def dense(self) -> Callable[[Array], Array] | None:
         """Return the state (M, 2 n) as a function of times (M,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import ModelError
+from ident.errors import IdentError, ModelError
 from ident.simulation.plant import Plant
 
 #: The joint torques (n,) [N m; N] at time t [s], position q (n,) and velocity qd (n,).
@@ -56,11 +55,12 @@ def no_torque(t: float, q: Array, qd: Array) -> Array:
 
 
 class Stop(Exception):  # noqa: N818 - an end, not an error
-    """Ends a simulation that keeps what it has; carries the reason."""
+    """Ends a simulation that keeps what it has; an error, where there is nothing to keep yet."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    def __init__(self, problem: str, fix: str | None = None) -> None:
+        self.problem, self.fix = problem, fix
+        self.reason = f"{problem}. {fix}" if fix else problem
+        super().__init__(self.reason)
 
 
 class Drives:
@@ -69,49 +69,54 @@ class Drives:
     def __init__(self, plant: Plant, torque: TorqueFunction, period: float | None) -> None:
         self.plant, self.torque, self.period = plant, torque, period
         self.held: list[tuple[float, Array]] = []
+        self.noted: list[Array] = []
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        """Return the torque (n,) that acts; raises ModelError for a wrong length, Stop for what is not finite."""
+        """Return the torque (n,) that acts; raises Stop when the torque function gives none."""
         return self.held[-1][1] if self.period else self._asked(t, q, qd)
 
     def begin(self, t: float, q: Array, qd: Array) -> None:
-        """Ask for the first time; raises ModelError also for what is not finite, for nothing has been found yet."""
+        """Ask for the first time; raises an error where others get Stop, for nothing has been found yet."""
         try:
             self.sample(t, q, qd)
-            self(t, q, qd)
+            self.note(t, q, qd)
         except Stop as cause:
-            raise ModelError(cause.reason) from None
+            raise cause.__cause__ or ModelError(cause.problem, fix=cause.fix) from None
 
     def sample(self, t: float, q: Array, qd: Array) -> None:
         """Begin a control period at time t: ask the controller and hold its torque."""
         if self.period:
             self.held.append((t, self._asked(t, q, qd)))
 
-    def along(self, t: Array, q: Array, qd: Array) -> Array:
-        """Return the torques (N, n) that acted at the times of a simulation."""
-        if self.period:
-            starts = np.array([start for start, _ in self.held]) - 1e-9 * self.period
-            return np.array([self.held[k][1] for k in np.searchsorted(starts, t, "right") - 1])
-        tau = np.full(q.shape, np.nan)
-        for k, x in enumerate(zip(t.tolist(), q.copy(), qd.copy(), strict=True)):
-            with contextlib.suppress(Stop):  # no number where the function gives none
-                tau[k] = self._asked(*x)
-        return tau
+    def note(self, t: float, q: Array, qd: Array) -> None:
+        """Keep the torque of the next sample of the simulation, which is at time t; raises Stop when there is none."""
+        if not self.period:
+            self.noted.append(self._asked(t, q, qd))
+
+    def along(self, t: Array) -> Array:
+        """Return the torques (N, n) that acted at the samples of a simulation."""
+        if not self.period:
+            return np.array(self.noted)
+        starts = np.array([start for start, _ in self.held]) - 1e-9 * self.period
+        return np.array([self.held[k][1] for k in np.searchsorted(starts, t, "right") - 1])
 
     def _asked(self, t: float, q: Array, qd: Array) -> Array:
         n = self.plant.robot.n
-        value = self.torque(t, q, qd)
         try:
-            tau = np.asarray(value, dtype=np.float64)
+            value = self.torque(t, q, qd)
+        except IdentError as cause:
+            raise Stop(f"the torque function failed at t = {t:g} s: {str(cause).rstrip('.')}") from cause
+        try:
+            tau = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ModelError(f"the torque at t = {t:g} s must be {n} numbers, got {str(value)[:40]!r}") from None
+            raise Stop(f"the torque at t = {t:g} s must be {n} numbers, got {str(value)[:40]!r}") from None
         if tau.shape != (n,):
             got = "nothing" if value is None else f"an array of shape {tau.shape}"
             if tau.ndim == 1:
                 got = f"{len(tau)} number{'' if len(tau) == 1 else 's'}"
-            raise ModelError(
+            raise Stop(
                 f"the torque function returned {got} at t = {t:g} s, wanted {n}, one per joint",
-                fix=f"Return them in the order {', '.join(self.plant.robot.joint_names)}",
+                f"Return them in the order {', '.join(self.plant.robot.joint_names)}",
             )
         if not np.isfinite(tau).all():
             j = int(np.flatnonzero(~np.isfinite(tau))[0])

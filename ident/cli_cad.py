@@ -57,7 +57,10 @@ CadOption = Annotated[
 FramesOption = Annotated[
     Path | None, typer.Option("--frames", help="Poses of the CAD output frames in their link frames (.toml)")
 ]
-ToleranceOption = Annotated[float, typer.Option("--tolerance", help="How far right CAD numbers may be off, a share")]
+ToleranceOption = Annotated[
+    float | None,
+    typer.Option("--tolerance", help="How far right CAD numbers may be off, a share; learnt from the logs if left out"),
+]
 WayOption = Annotated[
     str, typer.Option("--way", help="weighted (by the tolerance), data-first, or cross-validated (over recordings)")
 ]
@@ -110,7 +113,7 @@ def doctor(
     cad: CadOption = None,
     products: ProductsOption = None,
     frames: FramesOption = None,
-    tolerance: ToleranceOption = 0.03,
+    tolerance: ToleranceOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Table to write without the mistakes that are sure, .csv or .toml"),
@@ -139,7 +142,7 @@ def refine(
     cad: CadOption = None,
     products: ProductsOption = None,
     frames: FramesOption = None,
-    tolerance: ToleranceOption = 0.03,
+    tolerance: ToleranceOption = None,
     way: WayOption = "weighted",
 ) -> None:
     """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
@@ -172,7 +175,7 @@ def report(
     cad: CadOption = None,
     products: ProductsOption = None,
     frames: FramesOption = None,
-    tolerance: ToleranceOption = 0.03,
+    tolerance: ToleranceOption = None,
     way: WayOption = "weighted",
 ) -> None:
     """Write findings, the refined table as it came, all numbers side by side, a bill of materials, and figures."""
@@ -207,7 +210,7 @@ def _table_ending(out: Path | None) -> None:
 
 
 def _examined(
-    path: Path, cad: Path | None, products: str | None, frames: Path | None, tolerance: float, tell: Tell
+    path: Path, cad: Path | None, products: str | None, frames: Path | None, tolerance: float | None, tell: Tell
 ) -> _Found:
     """Read the experiment and the table, and let the doctor look at them."""
     from ident import pipeline
@@ -216,7 +219,7 @@ def _examined(
     from ident.errors import CadError
     from ident.regression import compress
 
-    if not 0 < tolerance < 1:
+    if tolerance is not None and not 0 < tolerance < 1:
         raise CadError(f"is {tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
     experiment = read_experiment(path)
     loaded = pipeline.load(replace(experiment, cad=None))  # the table may be one that cannot exist
@@ -412,14 +415,18 @@ def _outlines(found: _Found) -> dict[str, Array]:
 
 def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
     before, after = diagnosis.deviation
+    tolerance = f"{100 * diagnosis.tolerance:.2g} %"
+    if diagnosis.learnt is not None:
+        low, high = (f"{100 * share:.2g}" for share in diagnosis.learnt)
+        tolerance += f", learnt from the logs: {low} to {high} %"
     found = [
         f"{source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
-        f"differences in standard deviations (of the fit and a tolerance of {100 * diagnosis.tolerance:g} %): "
+        f"differences in standard deviations (of the fit and a tolerance of {tolerance}): "
         f"{before:.3g} as given, {after:.3g} without what was found",
     ]
     if not diagnosis.faults:
         found.append("no mistake of the list is shown")
-        if _beyond(diagnosis):
+        if diagnosis.learnt is None and _beyond(diagnosis):
             found.append(
                 f"yet the differences are larger than numbers that are right within {100 * diagnosis.tolerance:g} % "
                 "would have them; where CAD is known better than that, a smaller --tolerance shows more"

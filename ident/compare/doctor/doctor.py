@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.cad.table import COLUMNS
-from ident.compare.doctor.evidence import TOLERANCE, Evidence, evidence
+from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
     KNOWN,
+    TOLERANCES,
     ExtraBody,
     Hypothesis,
     InLinks,
@@ -47,7 +48,7 @@ def searching(
     settled: Collection[tuple[str, str]] = (),
     motions: Sequence[Motion] = (),
     geometries: Mapping[str, Robot] | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
 ) -> Search:
     """Return the search that `doctor` does, before it has begun; arguments as there."""
     robot, given = model.robot, dict(joint_values or {})
@@ -76,7 +77,7 @@ def searching(
     places = {link: i for i, link in enumerate(robot.links)}
     space = Space(
         Setting(robot, about_origin),
-        tolerance,
+        TOLERANCES if tolerance is None else (tolerance,),
         frozenset((places[link], kind) for link, kind in settled),
         tuple(views),
     )
@@ -141,8 +142,9 @@ class Diagnosis:
 
     corrected (n, 10): parameters without the asserted mistakes; combinations: how many numbers the logs determine;
     deviation: root mean square of the differences to CAD in their standard deviations (fit and tolerance), as given
-    and without the faults found; shares (n,): tolerance of each link, larger where its numbers are wrong in no known
-    way; kind: of the fit's covariance.
+    and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
+    the range `learnt` that holds it with 95 %; shares (n,): tolerance of each link, larger where its numbers are wrong
+    in no known way; kind: of the fit's covariance.
     """
 
     faults: tuple[Fault, ...]
@@ -154,6 +156,7 @@ class Diagnosis:
     shares: Array
     kind: str
     notes: tuple[str, ...] = ()
+    learnt: tuple[float, float] | None = None
 
 
 def doctor(
@@ -166,14 +169,17 @@ def doctor(
     settled: Collection[tuple[str, str]] = (),
     motions: Sequence[Motion] = (),
     geometries: Mapping[str, Robot] | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
 ) -> Diagnosis:
     """Return which known mistakes of a CAD table (n, 10) the logs show.
 
     joint_values: joint terms that CAD states, by name. about_origin: the table's tensors are printed about the link's
     origin. settled: (link, kind) pairs, such as ("link2", "sign"), that reports decide by themselves. motions: those of
     the regression; without them gravity and geometry are not questioned. geometries: other robots to compare with, such
-    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off.
+    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
+    share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
+    all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
+    numbers that are all a little off raise no alarm.
     A mistake is asserted when it is a thousand times more probable than the table without it and than any other one in
     its place; with prior odds that sum to 1 over all mistakes, a right table is accused less than once in a thousand,
     as far as the covariances hold. Raises ModelError for a table that does not fit the robot.
@@ -190,6 +196,7 @@ def diagnosis(search: Search) -> Diagnosis:
     """Return what the search finds, in words."""
     space, robot = search.space, search.space.setting.robot
     best, second = search.best()
+    tolerance = search.tolerance(best)
     faults, asserted = [], []
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
@@ -205,7 +212,8 @@ def diagnosis(search: Search) -> Diagnosis:
             said = (*said, " together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
         said = tuple(dict.fromkeys(said))
         less = search.without(best, move)
-        off = f"{search.deviation(less):.3g} with it, {search.deviation(best):.3g} without"
+        with_, without = search.deviation(less, tolerance), search.deviation(best, tolerance)
+        off = f"{with_:.3g} with it, {without:.3g} without"
         shown = f"differences to the logs in standard deviations: {off}"
         numbers = _numbers(space, less, best, robot)
         faults.append(Fault(kind_of(move), where, what, move in asserted, odds, said, shown, move, numbers))
@@ -228,21 +236,21 @@ def diagnosis(search: Search) -> Diagnosis:
                 notes.append(f"{pair} have the same numbers: is one report in both places?")
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
-        (search.deviation(start), search.deviation(best)), space.share, best.shares, E.kind, tuple(notes),
+        (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
+        np.maximum(best.shares, tolerance), E.kind, tuple(notes), _learnt(search, best),
     )  # fmt: skip
 
 
 def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tuple[str, str]:
     """Return where a mistake is and what it is, in words."""
-    share = search.space.share
     match move:
         case InLinks(mistake, links):
             return _where(links, robot), str(mistake)
         case Swapped(a, b):
             what = "the two have each other's numbers (report of the wrong link)"
             return f"{robot.links[a]} and {robot.links[b]}", what
-        case Unexplained(links, times):
-            off = f"numbers are off by about {100 * times * share:.0f} %"
+        case Unexplained(links, share):
+            off = f"numbers are off by about {100 * share:.0f} %"
             return _where(links, robot), f"{off}, and no mistake of the list explains it"
         case ExtraBody():
             less = search.without(best, move) if move in best.moves else best
@@ -262,7 +270,8 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
     """Return for each link the kinds of mistakes that these logs would not show if they had been made."""
     E, space = search.evidence(best), search.space
     parameters = space.parameters(best)
-    _, covariance = search.totals(E, best)
+    tolerance = search.tolerance(best)
+    _, covariance = search.totals(E, best, tolerance)
     found = []
     for i, link in enumerate(space.setting.robot.links):
         hidden: dict[str, int] = {}
@@ -273,7 +282,7 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
                 continue
             counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
             wrong = parameters_of(mistake.made(best.bodies[i], i, space.setting)[None], space.setting.about_origin)[0]
-            odds = search.expected(E, covariance, i, parameters[i], wrong, float(best.shares[i]))
+            odds = search.expected(E, covariance, i, parameters[i], wrong, max(float(best.shares[i]), tolerance))
             if odds is None:
                 nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1
             elif odds + space.log_prior(InLinks(mistake, (i,))) < MARGIN:
@@ -288,6 +297,16 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
         if none:
             found.append(Undecidable(link, none, "it would change no number of this link beyond CAD's tolerance"))
     return tuple(found)
+
+
+def _learnt(search: Search, best: Hypothesis) -> tuple[float, float] | None:
+    """Return the range that holds the tolerance with 95 %; None where it is given."""
+    tolerances = search.space.tolerances
+    if len(tolerances) == 1:
+        return None
+    below = np.cumsum(search.weights(best))
+    low, high = (int(np.searchsorted(below, p)) for p in (0.025, 0.975))
+    return tolerances[low], tolerances[min(high, len(tolerances) - 1)]
 
 
 _SHOWN = 4

@@ -28,12 +28,10 @@ from ident.estimate.metric import natural_jacobian
 from ident.model.model import Model
 from ident.regression.regression import Regression, weighted_rows
 
-#: How far a right CAD number may be off: share of the mass, of the centre's distance and of sqrt(I_aa I_bb).
-TOLERANCE = 0.03
 #: Degrees of freedom of Student's t: the common scale of all errors is known within an eighth or so.
 DOF = 40.0
 _JOINT_TOLERANCE = 0.3  # of joint terms that CAD states
-_FLAT = 1e5  # a tolerance of so many standard errors is as good as none
+_FLAT = 1e6  # an uncertainty of so many standard errors, for numbers off by 100 %, is as good as any larger one
 _SINGULAR = 1e-9
 _CLUSTERS = 5
 
@@ -58,7 +56,7 @@ class Evidence:
     effective: Array
     gains: Array
     kind: str
-    seen: dict[tuple[int, bytes, float], tuple[Array, Array]] = field(default_factory=dict)
+    seen: dict[tuple[int, bytes], tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -105,41 +103,44 @@ class Evidence:
         u = inner @ (B.T @ np.linalg.solve(S, residual - A @ extra.mean))
         return extra.mean + extra.root @ u, extra.root @ np.linalg.cholesky((inner + inner.T) / 2)
 
-    def along(self, residual: Array, covariance: Array, direction: Array, factors: Array) -> Array:
-        """Return the log probability (k,) when direction (d,), part of the residual, is multiplied by factors (k,)."""
-        L = np.linalg.cholesky(covariance + np.eye(self.size))
-        r, v = np.linalg.solve(L, np.column_stack([residual - direction, direction])).T
-        squares = r @ r + 2.0 * (r @ v) * factors + (v @ v) * factors**2
-        return student(squares, 2.0 * np.sum(np.log(np.diagonal(L))), self.size)
+    def link(self, i: int, body: Array) -> tuple[Array, Array]:
+        """Return mean (d,) and covariance (d, d) that link i adds, body (10,) the parameters, all off by a share of 1.
 
-    def link(self, i: int, body: Array, share: float) -> tuple[Array, Array]:
-        """Return mean (d,) and covariance (d, d) that link i adds, body (10,) the parameters, share its tolerance."""
-        key = (i, body.tobytes(), share)
+        For any other share the covariance is that times its square.
+        """
+        key = (i, body.tobytes())
         if key not in self.seen:
-            A = self.A[:, 10 * i : 10 * i + 10]
-            B = A @ deviations(body, share)
-            size = np.linalg.norm(B, axis=0)
-            B = B * np.minimum(1.0, _FLAT / np.maximum(size, 1e-300))
-            self.seen[key] = (A @ body, B @ B.T)
+            B = self.A[:, 10 * i : 10 * i + 10] @ self.roots(i, deviations(body, 1.0)[None])[0]
+            self.seen[key] = (self.A[:, 10 * i : 10 * i + 10] @ body, B @ B.T)
         return self.seen[key]
 
-    def log_probability(self, residuals: Array, covariances: Array) -> Array:
-        """Return the log probability (k,) of residuals (k, d) with covariances (k, d, d) beside the fit's own 1."""
-        return log_student(residuals, covariances + np.eye(self.size))
+    def roots(self, i: int, roots: Array) -> Array:
+        """Return roots (k, 10, 10) of covariances of link i's parameters, none wider than the logs can tell."""
+        size = np.linalg.norm(self.A[:, 10 * i : 10 * i + 10] @ roots, axis=1)
+        return np.asarray(roots * np.minimum(1.0, _FLAT / np.maximum(size, 1e-300))[:, None, :])
 
 
-def log_student(residuals: Array, covariances: Array) -> Array:
-    """Return log p (k,) of residuals (k, d) under Student's t of DOF, relative to N(0, 1) at its peak."""
-    k, d = residuals.shape
+def log_student(
+    residuals: Array,
+    covariances: Array,
+    d: int | None = None,
+    squares: Array | float = 0.0,
+    logdets: Array | float = 0.0,
+) -> Array:
+    """Return log p (...) of residuals (..., m) with covariances (..., m, m) under Student's t of DOF.
+
+    Relative to N(0, 1) at its peak. squares and logdets (...): of the other d - m dimensions, if there are any.
+    """
+    m = covariances.shape[-1]
+    residuals = np.broadcast_to(residuals, covariances.shape[:-1])
     # the Cholesky factor of [[S, r], [r', c]] has L^-1 r below that of S; c > r' S^-1 r, as S >= 1
-    bordered = np.empty((k, d + 1, d + 1))
-    bordered[:, :d, :d] = covariances
-    bordered[:, d, :d] = bordered[:, :d, d] = residuals
-    bordered[:, d, d] = 2.0 * np.sum(residuals**2, axis=1) + 1.0
+    bordered = np.empty((*residuals.shape[:-1], m + 1, m + 1))
+    bordered[..., :m, :m] = covariances
+    bordered[..., m, :m] = bordered[..., :m, m] = residuals
+    bordered[..., m, m] = 2.0 * np.sum(residuals**2, axis=-1) + 1.0
     L = np.linalg.cholesky(bordered)
-    squares = np.sum(L[:, d, :d] ** 2, axis=1)
-    logdet = 2.0 * np.sum(np.log(np.diagonal(L[:, :d, :d], axis1=1, axis2=2)), axis=1)
-    return student(squares, logdet, d)
+    logdets = logdets + 2.0 * np.sum(np.log(np.diagonal(L[..., :m, :m], axis1=-2, axis2=-1)), axis=-1)
+    return student(squares + np.sum(L[..., m, :m] ** 2, axis=-1), logdets, m if d is None else d)
 
 
 def student(squares: Array, logdet: ArrayLike, d: int) -> Array:

@@ -11,8 +11,10 @@ from ident.arrays import Array
 from ident.compare.doctor.mistakes import Mistake, Setting, known_mistakes, natural, parameters_of
 from ident.spatial.inertia import from_com
 
-#: A link whose numbers are wrong in no known way: so many times the tolerance.
-UNEXPLAINED = (3.0, 10.0)
+#: How far right CAD numbers may be off, where that is not stated: log-uniform over these shares.
+TOLERANCES = tuple(0.003 * (0.1 / 0.003) ** (k / 10) for k in range(11))
+#: Numbers that are wrong in no known way are off by about these shares.
+UNEXPLAINED = (0.03, 0.1, 0.3, 1.0)
 #: An extra body has about this share of the mean link's mass.
 EXTRA = (0.2, 1.0)
 #: The torque's gain is looked for within this factor, up and down.
@@ -45,10 +47,10 @@ class Swapped:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Numbers that are off by `times` the tolerance, in no way of the list."""
+    """Numbers that are off by about `share`, more than the tolerance, in no way of the list."""
 
     links: tuple[int, ...]
-    times: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | O
 class Hypothesis:
     """What is right if these mistakes have been made.
 
-    bodies (n, 10): m, c, tensor as the table declares them; shares (n,): tolerances; gains (n,): of the torques; view.
+    bodies (n, 10): m, c, tensor as the table declares them; shares (n,): what the tolerance of each link is at least;
+    gains (n,): of the torques; view.
     """
 
     moves: tuple[Move, ...]
@@ -120,11 +123,12 @@ class Hypothesis:
 class Space:
     """All that the search chooses from: settings of the mistakes and those that are settled by other evidence.
 
-    settled: (link, kind) pairs that reports decide, which are not questioned; views: other gravities and geometries.
+    tolerances: what the tolerance may be, each as probable as the others, rising. settled: (link, kind) pairs that
+    reports decide, which are not questioned. views: other gravities and geometries.
     """
 
     setting: Setting
-    share: float
+    tolerances: tuple[float, ...]
     settled: frozenset[tuple[int, str]]
     views: tuple[OtherView, ...]
 
@@ -136,7 +140,7 @@ class Space:
     def start(self, parameters: Array) -> Hypothesis:
         """Return the table as given (n, 10)."""
         bodies = natural(parameters, self.setting.about_origin)
-        return Hypothesis((), bodies, np.full(self.n, self.share), np.ones(self.n))
+        return Hypothesis((), bodies, np.zeros(self.n), np.ones(self.n))
 
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
@@ -151,9 +155,9 @@ class Space:
                 bodies = state.bodies.copy()
                 bodies[[a, b]] = bodies[[b, a]]
                 return replace(state, moves=moves, bodies=bodies)
-            case Unexplained(links, times):
+            case Unexplained(links, share):
                 shares = state.shares.copy()
-                shares[list(links)] = np.maximum(shares[list(links)], times * self.share)
+                shares[list(links)] = np.maximum(shares[list(links)], share)
                 return replace(state, moves=moves, shares=shares)
             case TorqueSign(joint):
                 return replace(state, moves=moves, gains=_times(state.gains, joint, -1.0))

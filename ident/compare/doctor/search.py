@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, deviations, student
+from ident.compare.doctor.evidence import Evidence, deviations, log_student, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -42,6 +42,18 @@ class Option:
     score: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Readings:
+    """What one link's numbers may be: mistakes (k), parameters (k, 10) without them, roots (k, 10, 10) if all were off.
+
+    The roots are those of the covariances when every number may be off by a share of 1.
+    """
+
+    mistakes: tuple[Mistake, ...]
+    parameters: Array
+    roots: Array
+
+
 @dataclass(eq=False)
 class Search:
     """Scores of hypotheses about one table (n, 10) under the logs; look(view, gains) returns their evidence.
@@ -56,7 +68,7 @@ class Search:
     broad: bool = True
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
     _fits: dict[tuple[str, bytes], float] = field(default_factory=dict)
-    _links: dict[tuple[int, bytes], Array | None] = field(default_factory=dict)
+    _links: dict[tuple[int, bytes], _Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
 
     def evidence(self, state: Hypothesis) -> Evidence:
@@ -73,10 +85,24 @@ class Search:
     def score(self, state: Hypothesis) -> float:
         """Return the log probability of the logs and the moves."""
         E = self.evidence(state)
-        residual, covariance = self.totals(E, state)
         fit = E.fit(state.gains, self.effective)
-        found = E.log_probability(residual[None], covariance[None])[0]
+        found = _over_tolerances(self._logs(E, state))
         return float(found) + fit + self.log_prior(state.moves) - self._penalty(state)
+
+    def _logs(self, E: Evidence, state: Hypothesis) -> Array:
+        """Return the log probability of the logs for each tolerance (g,)."""
+        p = self._parts(E, state)
+        return log_student(p.residual[None], p.covariances())
+
+    def weights(self, state: Hypothesis) -> Array:
+        """Return how probable each tolerance (g,) is under a hypothesis."""
+        logs = self._logs(self.evidence(state), state)
+        found = np.exp(logs - logs.max())
+        return np.asarray(found / found.sum())
+
+    def tolerance(self, state: Hypothesis) -> float:
+        """Return the tolerance under a hypothesis: the root mean square of those that are probable."""
+        return float(np.sqrt(self.weights(state) @ np.square(self.space.tolerances)))
 
     def options(self, state: Hypothesis) -> list[Option]:
         """Return every single move from a hypothesis with its score, best first."""
@@ -179,17 +205,17 @@ class Search:
         others = [Option(o.move, o.score - score) for o in self.options(less) if not alike(o.move, move)]
         return score - self.score(less), others
 
-    def deviation(self, state: Hypothesis) -> float:
+    def deviation(self, state: Hypothesis, tolerance: float) -> float:
         """Return the root mean square of the differences between logs and reading, in standard deviations."""
         E = self.evidence(state)
-        residual, covariance = self.totals(E, state)
+        residual, covariance = self.totals(E, state, tolerance)
         squares = residual @ np.linalg.solve(covariance + np.eye(E.size), residual)
         return float(np.sqrt(squares / max(E.size, 1)))
 
     def extra_body(self, state: Hypothesis, extra: ExtraBody) -> tuple[Array, Array]:
         """Return the extra body (10,) that a hypothesis without it asks for, and a root (10, 10) of its covariance."""
         E = self.evidence(state)
-        return E.extra_body(*self.totals(E, state), extra)
+        return E.extra_body(*self.totals(E, state, self.tolerance(self.space.after(state, extra))), extra)
 
     def expected(
         self, E: Evidence, covariance: Array, i: int, right: Array, wrong: Array, share: float
@@ -201,9 +227,9 @@ class Search:
         if _same(right, wrong, share):
             return None
         d = E.size
-        mean, part = E.link(i, right, share)
-        other, wide = E.link(i, wrong, share)
-        S, T = covariance + np.eye(d), covariance - part + wide + np.eye(d)
+        mean, part = E.link(i, right)
+        other, wide = E.link(i, wrong)
+        S, T = covariance + np.eye(d), covariance + share**2 * (wide - part) + np.eye(d)
         delta = mean - other
         inverse = np.linalg.inv(T)
         squares = np.array([d, delta @ inverse @ delta + np.sum(inverse * S)])
@@ -215,106 +241,112 @@ class Search:
         origin = self.space.setting.about_origin
         return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.bodies)
 
-    def totals(self, E: Evidence, state: Hypothesis) -> tuple[Array, Array]:
-        """Return the residual (d,) and the covariance (d, d) beside the fit's own, and leave parts in the cache."""
+    def totals(self, E: Evidence, state: Hypothesis, tolerance: float) -> tuple[Array, Array]:
+        """Return the residual (d,) and the covariance (d, d) beside the fit's own."""
+        p = self._parts(E, state)
+        shares = np.maximum(state.shares, tolerance)
+        return p.residual, p.fixed - np.eye(E.size) + np.tensordot(shares**2, p.parts, 1)
+
+    def _parts(self, E: Evidence, state: Hypothesis) -> _Parts:
+        """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
-        covariance = E.B @ E.B.T
-        for i, body in enumerate(self.space.parameters(state)):
-            mean, part = E.link(i, body, float(state.shares[i]))
-            residual, covariance = residual - mean, covariance + part
+        fixed = np.eye(E.size) + E.B @ E.B.T
+        links = [E.link(i, body) for i, body in enumerate(self.space.parameters(state))]
         for extra in state.extras:
             mean, part = E.extra(extra)
-            residual, covariance = residual - mean, covariance + part
-        return residual, covariance
+            residual, fixed = residual - mean, fixed + part
+        means, parts = np.array([m for m, _ in links]), np.array([p for _, p in links])
+        shares = np.maximum(np.array(self.space.tolerances)[:, None], state.shares)
+        return _Parts(residual - means.sum(axis=0), fixed, means, parts, shares)
 
     def _options(self, state: Hypothesis) -> list[Option]:
         E, space, n = self.evidence(state), self.space, self.space.n
-        residual, covariance = self.totals(E, state)
-        fit = E.fit(state.gains, self.effective)
-        base = self.log_prior(state.moves) + fit
-        parameters = space.parameters(state)
-        origin = space.setting.about_origin
-        bad = [not can_exist(b, origin) for b in state.bodies]
-        now = [E.link(i, parameters[i], float(state.shares[i])) for i in range(n)]
+        p = self._parts(E, state)
+        base = self.log_prior(state.moves) + E.fit(state.gains, self.effective)
+        bad = [not can_exist(b, space.setting.about_origin) for b in state.bodies]
+        now = space.parameters(state)
+        least, most = space.tolerances[0], space.tolerances[-1]
+        found: list[Option] = []
 
-        moves: list[Move] = []
-        residuals, covariances, penalties = [], [], []
+        def add(moves: Sequence[Move], logs: Array, mended: Sequence[int]) -> None:
+            for move, score, less in zip(moves, _over_tolerances(logs), mended, strict=True):
+                if move not in state.moves:
+                    penalty = _IMPOSSIBLE * (sum(bad) - less)
+                    found.append(Option(move, float(score) + base + space.log_prior(move) - penalty))
 
-        def add(move: Move, changes: dict[int, tuple[Array, Array]], mended: int) -> None:
-            r, S = residual, covariance
+        residuals: list[Array] = []
+        covariances: list[Array] = []
+        others: list[Move] = []
+        mends: list[int] = []
+
+        def full(move: Move, changes: Mapping[int, tuple[Array, Array]], shares: Array, mended: int = 0) -> None:
+            means, parts = p.means.copy(), p.parts.copy()
             for i, (mean, part) in changes.items():
-                r, S = r + now[i][0] - mean, S - now[i][1] + part
-            moves.append(move)
-            residuals.append(r)
-            covariances.append(S)
-            penalties.append(_IMPOSSIBLE * (sum(bad) - mended))
+                means[i], parts[i] = mean, part
+            others.append(move)
+            residuals.append(p.residual + (p.means - means).sum(axis=0))
+            covariances.append(p.fixed + np.tensordot(shares**2, parts, 1))
+            mends.append(mended)
 
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
-        for mistake, i in space.link_moves():
-            body = self._mended(mistake, i, state.bodies[i])
-            if body is None:
-                continue
-            change = E.link(i, body, float(state.shares[i]))
-            whole.setdefault(mistake, {})[i] = change
-            move = InLinks(mistake, (i,))
-            if move not in state.moves:
-                add(move, {i: change}, int(bad[i]))
+        for i, alone in enumerate(_links_alone(E, p)):
+            readings = self._readings(i, state.bodies[i])
+            roots = E.roots(i, readings.roots)
+            shares = np.repeat(p.shares[:, i : i + 1], len(roots), axis=1)
+            moves = [InLinks(m, (i,)) for m in readings.mistakes]
+            add(moves, alone.logs(E, readings.parameters, roots, shares), [bad[i]] * len(moves))
+            A = E.A[:, 10 * i : 10 * i + 10]
+            means, B = readings.parameters @ A.T, A @ roots
+            for mistake, mean, part in zip(readings.mistakes, means, B @ B.transpose(0, 2, 1), strict=True):
+                whole.setdefault(mistake, {})[i] = (mean, part)
+            wider = [u for u in UNEXPLAINED if u > max(state.shares[i], least)]
+            same, root = np.repeat(now[i : i + 1], len(wider), 0), E.roots(i, deviations(now[i], 1.0)[None])
+            shares = np.maximum(p.shares[:, i : i + 1], wider)
+            logs = alone.logs(E, same, np.repeat(root, len(wider), 0), shares)
+            add([Unexplained((i,), u) for u in wider], logs, [0] * len(wider))
         for each, changes in whole.items():
-            move = InLinks(each, tuple(range(n)))
-            if len(changes) > 1 and move not in state.moves and self._fits_all(each, state, changes):
-                add(move, changes, sum(bad[i] for i in changes))
+            if len(changes) > 1 and self._fits_all(each, state, changes):
+                full(InLinks(each, tuple(range(n))), changes, p.shares, sum(bad[i] for i in changes))
         for a in range(n):
             for b in range(a + 1, n):
-                if not _same(parameters[a], parameters[b], space.share):
-                    swap = {i: E.link(i, parameters[k], float(state.shares[i])) for i, k in ((a, b), (b, a))}
-                    add(Swapped(a, b), swap, 0)
-        for times in UNEXPLAINED:
-            wide = {i: E.link(i, parameters[i], times * space.share) for i in range(n)}
-            for i in range(n):
-                if state.shares[i] < times * space.share:
-                    add(Unexplained((i,), times), {i: wide[i]}, 0)
-            if self.broad and n > 1 and state.shares.min() < times * space.share:
-                add(Unexplained(tuple(range(n)), times), wide, 0)
+                if not _same(now[a], now[b], least):
+                    full(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])}, p.shares)
+        for u in UNEXPLAINED:
+            if self.broad and n > 1 and u > max(state.shares.min(), most):
+                full(Unexplained(tuple(range(n)), u), {}, np.maximum(p.shares, u))
+        if others:
+            add(others, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mends)
         if not state.extras:
+            tolerance = self.tolerance(state)
             for extra in self._extras(state):
-                mean, part = E.extra(extra)
-                if self._positive(E, residual, covariance, extra):
-                    moves.append(extra)
-                    residuals.append(residual - mean)
-                    covariances.append(covariance + part)
-                    penalties.append(_IMPOSSIBLE * sum(bad))
-        logs = E.log_probability(np.array(residuals), np.array(covariances)) - np.array(penalties)
-        found = [Option(m, float(x) + base + space.log_prior(m)) for m, x in zip(moves, logs, strict=True)]
-        return found + self._torque_options(E, state, residual, covariance, _IMPOSSIBLE * sum(bad))
+                if can_exist_within(*E.extra_body(*self.totals(E, state, tolerance), extra)):
+                    mean, part = E.extra(extra)
+                    logs = log_student((p.residual - mean)[None], p.covariances() + part)
+                    add([extra], logs[:, None], [0])
+        return found + self._torque_options(E, state, p, _IMPOSSIBLE * sum(bad))
 
-    def _torque_options(
-        self, E: Evidence, state: Hypothesis, residual: Array, covariance: Array, penalty: float
-    ) -> list[Option]:
+    def _torque_options(self, E: Evidence, state: Hypothesis, p: _Parts, penalty: float) -> list[Option]:
         prior, space = self.log_prior(state.moves), self.space
         found: list[Option] = []
         used = {m.joint for m in state.moves if isinstance(m, TorqueSign | TorqueGain)}
-        grid = np.exp(np.linspace(-np.log(GAIN), np.log(GAIN), 401))
+        directions = E.y * (state.gains / E.gains)
+        along = _Along.of(p, directions)
+        step = 2 * np.log(GAIN) / 400
         for j in range(space.n):
             if j in used:
                 continue
-            direction = E.y[:, j] * (state.gains[j] / E.gains[j])
             flip = space.after(state, TorqueSign(j))
-            log = E.log_probability((residual - 2.0 * direction)[None], covariance[None])[0]
-            score = float(log) + E.fit(flip.gains, self.effective) + prior - penalty
+            score = float(along.logs(j, np.array([-1.0]))[0]) + E.fit(flip.gains, self.effective) + prior - penalty
             found.append(Option(TorqueSign(j), score + space.log_prior(TorqueSign(j))))
             peak, cost = 1.0, 0.0
-            for _ in range(2):
-                values = E.along(residual, covariance, direction, grid)
-                values += E.fits_along(state.gains, j, grid, self.effective)
+            for reach in (np.log(GAIN), 20 * step):  # a narrow peak falls between the steps of the first grid
+                grid = peak * np.exp(np.linspace(-reach, reach, 401))
+                values = along.logs(j, grid) + E.fits_along(state.gains, j, grid, self.effective)
                 k = int(np.argmax(values))
                 peak = float(grid[k])
                 cost = float(np.log(np.trapezoid(np.exp(values - values[k]), np.log(grid)) / (2 * np.log(GAIN))))
-                step = float(np.log(grid[1] / grid[0]))
-                grid_next = peak * np.exp(np.linspace(-20 * step, 20 * step, 401))
                 if cost > np.log(20 * step / (2 * np.log(GAIN))):
                     break
-                grid = grid_next
-            grid = np.exp(np.linspace(-np.log(GAIN), np.log(GAIN), 401))
             if abs(np.log(peak)) > 0.01:
                 gain = TorqueGain(j, round(peak, 4), max(cost, -20.0))
                 score = float(values[k]) + prior - penalty
@@ -325,17 +357,22 @@ class Search:
                 found.append(Option(view, self.score(to)))
         return found
 
-    def _mended(self, mistake: Mistake, i: int, body: Array) -> Array | None:
-        """Return the parameters (10,) of a body without a mistake; None where that changes nothing or cannot exist."""
-        key = (hash((type(mistake), mistake)), body.tobytes() + bytes([i]))
+    def _readings(self, i: int, body: Array) -> _Readings:
+        """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
+        key = (i, body.tobytes())
         if key not in self._links:
-            origin = self.space.setting.about_origin
-            mended = mistake.undone(body, i, self.space.setting)
-            found = None
-            if can_exist(mended, origin):
-                before, after = parameters_of(np.array([body, mended]), origin)
-                found = None if _same(before, after, self.space.share) else after
-            self._links[key] = found
+            setting, least = self.space.setting, self.space.tolerances[0]
+            before = parameters_of(body[None], setting.about_origin)[0]
+            mistakes, parameters = [], []
+            for mistake in (m for m, link in self.space.link_moves() if link == i):
+                mended = mistake.undone(body, i, setting)
+                if can_exist(mended, setting.about_origin):
+                    after = parameters_of(mended[None], setting.about_origin)[0]
+                    if not _same(before, after, least):
+                        mistakes.append(mistake)
+                        parameters.append(after)
+            roots = np.array([deviations(x, 1.0) for x in parameters]).reshape(-1, 10, 10)
+            self._links[key] = _Readings(tuple(mistakes), np.array(parameters).reshape(-1, 10), roots)
         return self._links[key]
 
     def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
@@ -346,10 +383,93 @@ class Search:
             for i, b in enumerate(state.bodies)
         )
 
-    def _positive(self, E: Evidence, residual: Array, covariance: Array, extra: ExtraBody) -> bool:
-        """Return whether the extra body that the logs ask for is one that can exist, within its errors."""
-        body, root = E.extra_body(residual, covariance, extra)
-        return can_exist_within(body, root)
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """A hypothesis in the space of the evidence.
+
+    residual (d,); fixed (d, d): covariance that no tolerance changes, the fit's own 1 among it; means (n, d) and
+    parts (n, d, d) of the links, the covariances for shares of 1; shares (g, n): for each tolerance that of each link.
+    """
+
+    residual: Array
+    fixed: Array
+    means: Array
+    parts: Array
+    shares: Array
+
+    def covariances(self) -> Array:
+        """Return the covariance (g, d, d) for each tolerance."""
+        return np.asarray(self.fixed + np.tensordot(self.shares**2, self.parts, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """What one link has to explain, for each tolerance of the others: in the ten directions or fewer that it can.
+
+    w (g, m) = R (g, m, 10) @ its parameters + noise of unit variance; squares and logdets (g,): of all else.
+    """
+
+    w: Array
+    R: Array
+    squares: Array
+    logdets: Array
+
+    def logs(self, E: Evidence, bodies: Array, roots: Array, shares: Array) -> Array:
+        """Return the log probability (g, k) of bodies (k, 10) whose numbers are off by shares (g, k) of roots."""
+        g, m = self.w.shape
+        k = len(bodies)
+        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 10)).reshape(g, m, k, 10)
+        B = B.transpose(0, 2, 1, 3) * shares[..., None, None]
+        residuals = self.w[:, None] - (self.R @ bodies.T).transpose(0, 2, 1)
+        covariances = np.eye(m) + B @ B.transpose(0, 1, 3, 2)
+        return log_student(residuals, covariances, E.size, self.squares[:, None], self.logdets[:, None])
+
+
+def _links_alone(E: Evidence, p: _Parts) -> list[_Alone]:
+    """Return for each link what is left for it when all others are as the hypothesis has them."""
+    n = len(p.means)
+    others = p.shares[:, None, :] ** 2 * (1.0 - np.eye(n))  # (g, n, n)
+    L = np.linalg.cholesky(p.fixed + np.tensordot(others, p.parts, 1))
+    right = np.stack([np.column_stack([E.A[:, 10 * i : 10 * i + 10], p.residual + p.means[i]]) for i in range(n)])
+    z = np.linalg.solve(L, np.broadcast_to(right, (len(L), *right.shape)))
+    Q, R = np.linalg.qr(z[..., :10])
+    w = (Q.transpose(0, 1, 3, 2) @ z[..., 10:])[..., 0]
+    squares = np.sum((z[..., 10:] - Q @ w[..., None])[..., 0] ** 2, axis=-1)
+    logdets = 2.0 * np.sum(np.log(np.diagonal(L, axis1=-2, axis2=-1)), axis=-1)
+    return [_Alone(w[:, i], R[:, i], squares[:, i], logdets[:, i]) for i in range(n)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """Inner products (g, n + 1, n + 1) of the directions of all joints' torques and of the residual; logdets (g,)."""
+
+    products: Array
+    logdets: Array
+    d: int
+
+    @classmethod
+    def of(cls, p: _Parts, directions: Array) -> _Along:
+        """Return the products under the inverse covariance of each tolerance."""
+        L = np.linalg.cholesky(p.covariances())
+        z = np.linalg.solve(
+            L, np.broadcast_to(np.column_stack([directions, p.residual]), (*L.shape[:2], len(p.means) + 1))
+        )
+        logdets = 2.0 * np.sum(np.log(np.diagonal(L, axis1=-2, axis2=-1)), axis=-1)
+        return cls(z.transpose(0, 2, 1) @ z, logdets, len(p.residual))
+
+    def logs(self, joint: int, factors: Array) -> Array:
+        """Return the log probability (k,) over all tolerances when the torque of a joint is multiplied by factors."""
+        vv, rv, rr = (self.products[:, a, b, None] for a, b in ((joint, joint), (-1, joint), (-1, -1)))
+        change = factors - 1.0
+        squares = np.maximum(rr + 2.0 * rv * change + vv * change**2, 0.0)
+        return _over_tolerances(student(squares, self.logdets[:, None], self.d))
+
+
+def _over_tolerances(logs: Array) -> Array:
+    """Return the log (...) of the mean over the tolerances of probabilities whose logs (g, ...) these are."""
+    most = logs.max(axis=0)
+    return np.asarray(most + np.log(np.mean(np.exp(logs - most), axis=0)))
 
 
 def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:

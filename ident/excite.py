@@ -272,7 +272,7 @@ def _sensible(wishes: Wishes) -> None:
             fix=f"Choose one of {', '.join(CRITERIA)}",
         )
     positive(wishes.duration, "the duration of a period [s]")
-    count(wishes.harmonics, "the number of harmonics", 2, 200)  # one alone is never at rest
+    count(wishes.harmonics, "the number of harmonics", 2)  # one alone is never at rest
     count(wishes.starts, "the number of starts", 1, 100_000)
     count(wishes.periods, "the number of periods", 1, 10**6)
     if wishes.seed is not None:

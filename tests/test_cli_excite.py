@@ -287,7 +287,12 @@ MESSAGES = [
     # numbers that make no sense
     ((*GIVEN, "--duration", "0"), "the duration of a period [s] must be positive, got 0."),
     ((*GIVEN, "--duration", "nan"), "the duration of a period [s] is nan, wanted a finite number."),
-    ((*GIVEN, "--harmonics", "1"), "the number of harmonics must be a whole number from 2 to 200, got 1."),
+    (
+        (*GIVEN, "--harmonics", "2000"),
+        "a search among motions of 4001 coefficients per joint keeps 10.2 GB of tables, which grow with the square of "
+        "that number; 3 GB is the most. Use fewer harmonics.",
+    ),
+    ((*GIVEN, "--harmonics", "1"), "the number of harmonics must be a whole number from 2 on, got 1."),
     ((*GIVEN, "--starts", "0"), "the number of starts must be a whole number from 1 to 100000, got 0."),
     ((*GIVEN, "--seed", "-1"), "the seed must be a whole number from 0 to 9223372036854775808, got -1."),
     ((*GIVEN, "--seconds", "0"), "the time budget is 0 s, wanted a positive number."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,14 +226,57 @@ def test_extremes_where_the_maximum_is_flat() -> None:
     assert least == pytest.approx(-1.25, abs=1e-13)
 
 
-def test_narrow_peaks_are_found() -> None:
+@pytest.mark.parametrize("harmonics", [60, 1000])
+def test_narrow_peaks_are_found(harmonics: int) -> None:
     """All harmonics in phase: a peak that a coarse grid could step over."""
-    basis = Fourier(1.0, 60)
+    basis = Fourier(1.0, harmonics)
     at = 2.345678
-    k = np.arange(1, 61)
+    k = np.arange(1, harmonics + 1)
     row = np.zeros(basis.size)
     row[1::2], row[2::2] = np.cos(k * at), np.sin(k * at)  # qd = sum cos(k (t - at))
-    assert basis.extremes(row[None], 1)[1][0] == pytest.approx(60.0, abs=1e-10)
+    assert basis.extremes(row[None], 1)[1][0] == pytest.approx(harmonics, rel=2e-12)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_extremes_of_a_thousand_harmonics_are_between_samples_and_ehlich_zellers_bound(order: int) -> None:
+    """N > 2 L equidistant samples of a trigonometric polynomial of degree L: max|p| <= max_k |p_k| / cos(pi L / N)."""
+    L, N = 1000, 16_000
+    basis = Fourier(2 * np.pi, L)
+    rows = np.random.default_rng(order).normal(size=(2, basis.size))
+    k = np.arange(1, L + 1)
+    wave = (-1j * rows[:, 1::2] - rows[:, 2::2]) * 1j**order * (2 * np.pi * k) ** (order - 1.0)
+    circle = np.exp(2j * np.pi * np.arange(N) / N)
+    samples = np.concatenate([(circle[np.outer(m, k) % N] @ wave.T).real for m in np.arange(N).reshape(16, -1)])
+    middle = rows[:, 0] if order == 0 else np.zeros(2)
+    least, most = basis.extremes(rows, order)
+    tiny = 1e-12 * basis.magnitude(rows, order)
+    assert (samples.max(axis=0) <= most - middle + tiny).all()
+    assert (samples.min(axis=0) >= least - middle - tiny).all()
+    greatest = np.maximum(most - middle, middle - least)
+    assert (greatest <= np.abs(samples).max(axis=0) / np.cos(np.pi * L / N) + tiny).all()
+    # closer: between two samples a peak rises by max|p''| / (8 N^2) at most, and |p''| is bounded likewise
+    curve = np.abs(np.array(basis.extremes(rows, order + 2))).max(axis=0)
+    assert (most - middle <= samples.max(axis=0) + curve / (8 * N**2) + tiny).all()
+    assert (least - middle >= samples.min(axis=0) - curve / (8 * N**2) - tiny).all()
+
+
+def test_high_harmonics_are_as_exact_as_low_ones() -> None:
+    basis = Fourier(2 * np.pi, 5000)  # one second
+    t = np.random.default_rng(3).uniform(0, 3, 5)
+    for k in (1, 2, 777, 4999, 5000):
+        with mpmath.workdps(40):
+            phase = [2 * mpmath.pi * k * mpmath.mpf(float(x)) for x in t]
+            wanted = np.array([[float(mpmath.cos(p)), float(mpmath.sin(p))] for p in phase])
+        np.testing.assert_allclose(basis.values(t, 1)[:, 2 * k - 1 : 2 * k + 1], wanted, rtol=0, atol=4e-16)
+
+
+def test_long_tables_are_worked_off_in_parts() -> None:
+    trajectory = drawn(Fourier(1.0, 700), 3)
+    t = np.linspace(0, 6, 3500)  # more than 4e6 values
+    for k in (0, 1700, 3499):
+        np.testing.assert_allclose(
+            trajectory.derivative(t, 1)[k], trajectory.derivative(t[k : k + 1], 1)[0], rtol=1e-12
+        )
 
 
 def test_the_polynomial_part_is_extreme_at_its_ends_too() -> None:
@@ -292,7 +336,7 @@ def test_a_motion_that_is_not_periodic_includes_its_end() -> None:
         (lambda: Fourier(math.nan, 5), "base frequency .* finite"),
         (lambda: Fourier(1e9, 5), "between 1e-6 and 1e6"),
         (lambda: Fourier("fast", 5), "must be numbers"),
-        (lambda: Fourier(1.0, 0), "harmonics must be a whole number from 1 to 200, got 0"),
+        (lambda: Fourier(1.0, 0), "harmonics must be a whole number from 1 on, got 0"),
         (lambda: Fourier(1.0, 2.5), "whole number"),
         (lambda: Fourier(1.0, True), "whole number"),
         (lambda: FourierAndPolynomial(-1.0, 5), "must be positive"),

@@ -140,7 +140,10 @@ def drop(*keys: str | int) -> Callable[[dict[str, Any]], None]:
         (put("basis", "base", value=True), "basis.base: must be a number"),
         (put("basis", "base", value=10**400), "basis.base: must be a number"),
         (put("basis", "harmonics", value=5.0), "basis: the number of harmonics must be a whole number"),
-        (put("basis", "harmonics", value=10**9), "basis: the number of harmonics .* from 1 to 200"),
+        (
+            put("basis", "harmonics", value=10**9),
+            r"joints\[1\].coefficients: has 11 numbers, the basis needs 2000000001",
+        ),
         (put("basis", "harmonics", value=4), r"joints\[1\].coefficients: has 11 numbers, the basis needs 9"),
         (put("joints", value=[]), "joints: must be a list with one entry per joint"),
         (put("joints", value={}), "joints: must be a list"),

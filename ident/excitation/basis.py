@@ -97,11 +97,12 @@ def positive(value: float, name: str) -> float:
     return number
 
 
-def count(value: int, name: str, least: int, most: int) -> int:
+def count(value: int, name: str, least: int, most: int | None = None) -> int:
     """Return `value`; ExcitationError unless it is a whole number from `least` to `most`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:
-        raise ExcitationError(f"{name} must be a whole number from {least} to {most}, got {value!r:.40}")
+    if not whole or value < least or (most is not None and value > most):
+        end = "on" if most is None else f"to {most}"
+        raise ExcitationError(f"{name} must be a whole number from {least} {end}, got {value!r:.40}")
     return int(value)
 
 

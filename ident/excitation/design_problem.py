@@ -13,12 +13,13 @@ from ident.excitation.criteria import Criterion, d_optimal
 from ident.excitation.distance import collisions
 from ident.excitation.information import information
 from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
-from ident.excitation.problem import Constraint, Problem
+from ident.excitation.problem import Constraint, Problem, instants
 from ident.excitation.scene import Scene
 from ident.excitation.torque_limits import torque_limits
 from ident.model.model import Model
 from ident.regression.regression import Regression
 
+_MOST_TABLES = 3.0  # GB: a search keeps the values of all functions, of order 0..3, at all of its instants
 _LEAST_SWING = np.radians(1.0)  # rad, or 17 mm of a slide: less is hardly a motion
 
 
@@ -57,6 +58,7 @@ def design_problem(
     source = information(model, noise, prior=prior)
     limits = kinematic_limits(robot, position=position_margin, rates=rate_margin)
     _slow_enough(limits, basis)
+    _small_enough(basis)
     constraints: list[Constraint] = [limits]
     if theta is not None:
         constraints.append(torque_limits(model, theta, margin=torque_margin, power=power))
@@ -115,3 +117,14 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
                 f"at the base frequency {frequency:.3g} rad/s",
                 fix=f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s",
             )
+
+
+def _small_enough(basis: Basis) -> None:
+    """Raise ExcitationError when the search's tables would not fit into memory."""
+    size = 4 * 8 * instants(basis) * basis.size / 1e9
+    if size > _MOST_TABLES:
+        raise ExcitationError(
+            f"a search among motions of {basis.size} coefficients per joint keeps {size:.3g} GB of tables, which grow "
+            f"with the square of that number; {_MOST_TABLES:g} GB is the most",
+            fix="Use fewer harmonics",
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ from ident.arrays import Array
 
 _SLACK = 1e-13  # of the magnitude: where rounding begins
 _NOTHING = 1e-280  # where underflow begins
+_NUMBERS = 4_000_000  # looked at in one go, so that memory is flat
 _NEWTON = 6  # steps; three suffice from where the function is known to be concave
 
 
@@ -24,49 +24,48 @@ class Bounded(Protocol):
     def values(self, t: Array, order: int) -> Array:
         """Return the derivatives at t (N,), (N, size)."""
 
+    def on_grid(self, coefficients: Array, order: int, intervals: int) -> Array:
+        """Return the derivatives (intervals + 1, n) of sum_k c_jk b_k at equally spaced times from 0 to duration."""
+
     def magnitude(self, coefficients: Array, order: int) -> Array:
         """Return bounds (n,) on the magnitude of the derivative of sum_k c_jk b_k; coefficients c (n, size)."""
 
 
 def extremes(basis: Bounded, coefficients: Array, order: int, intervals: int) -> tuple[Array, Array]:
     """Return least and greatest value (n,) of each sum_k c_jk b_k^(order), starting from that many intervals."""
-    n, both = len(coefficients), np.concatenate([-coefficients, coefficients])
-    grid = np.linspace(0.0, basis.duration, intervals + 1)
-    best = greatest(basis.values, both, lambda r: basis.magnitude(both, r), order, grid)
+    n = len(coefficients)
+    best = greatest(basis, np.concatenate([-coefficients, coefficients]), order, intervals)
     return -best[:n], best[n:]
 
 
-def greatest(
-    values: Callable[[Array, int], Array],
-    coefficients: Array,
-    magnitude: Callable[[int], Array],
-    order: int,
-    grid: Array,
-) -> Array:
-    """Return the greatest value (n,) of p_j = sum_k c_jk b_k^(order) between grid[0] and grid[-1].
+def greatest(basis: Bounded, coefficients: Array, order: int, intervals: int) -> Array:
+    """Return the greatest value (n,) of p_j = sum_k c_jk b_k^(order) over the whole duration; coefficients c (n, size).
 
-    values(t, r): derivatives b_k^(r)(t), (N, size); coefficients c (n, size); magnitude(r): bounds (n,) on |p_j^(r)|
-    over the interval, with r counted as for `values`; grid (m,): ascending times to start from.
-    The value returned is reached, and no other exceeds it by more than 1e-13 of magnitude(order).
+    It begins with that many equal intervals. The value returned is reached, and no other exceeds it by more than 1e-13
+    of magnitude(order).
 
     Each interval [m - h, m + h] is dropped once a bound says that it holds nothing better: Taylor's
     p(m) + h |p'(m)| + h^2/2 max|p''|, or, where p'' < 0 throughout because p''(m) + h max|p'''| < 0, the tangent at the
     point that Newton's method reaches, as a concave function lies below its tangents. Others are halved.
     """
-    slack = _SLACK * magnitude(order) + _NOTHING
-    second, third = magnitude(order + 2), magnitude(order + 3)
-    best: Array = (values(grid, order) @ coefficients.T).max(axis=0)
+    slack = _SLACK * basis.magnitude(coefficients, order) + _NOTHING
+    second, third = (basis.magnitude(coefficients, order + r) for r in (2, 3))
 
-    middle, half = (grid[1:] + grid[:-1]) / 2, (grid[1:] - grid[:-1]) / 2
-    level = values(middle, order) @ coefficients.T  # (m - 1, n)
-    slope = values(middle, order + 1) @ coefficients.T
-    best = np.maximum(best, level.max(axis=0))
-    open_ = level + half[:, None] * np.abs(slope) + half[:, None] ** 2 / 2 * second > best + slack
+    step = basis.duration / (2 * intervals)
+    level = basis.on_grid(coefficients, order, 2 * intervals)  # the ends of the intervals, and their middles between
+    best: Array = level.max(axis=0)
+    slope = basis.on_grid(coefficients, order + 1, 2 * intervals)[1::2]
+    open_ = level[1::2] + step * np.abs(slope) + step**2 / 2 * second > best + slack
     k, j = np.nonzero(open_)
-    m, h = middle[k], half[k]
+    m = (2 * k + 1).astype(np.float64) * step
+    h = np.full(len(k), step)
 
     def at(t: Array, r: int) -> Array:
-        found: Array = np.einsum("ks,ks->k", values(t, order + r), coefficients[j])
+        found = np.empty(len(t))
+        few = max(1, _NUMBERS // coefficients.shape[1])
+        for i in range(0, len(t), few):
+            part = slice(i, i + few)
+            found[part] = np.einsum("ks,ks->k", basis.values(t[part], order + r), coefficients[j[part]])
         return found
 
     while len(j):

@@ -19,7 +19,7 @@ class Fourier:
     So qd(t) = sum_l a_l cos(w l t) + b_l sin(w l t): a_l and b_l are velocities [rad/s; m/s], c a position [rad; m].
     Coefficients in the order c, a_1, b_1, a_2, b_2, ... base [rad/s].
     Source: Swevers et al., "Optimal robot excitation and identification", IEEE T-RA 13 (1997).
-    Raises ExcitationError for a base that is not positive or harmonics outside 1..200.
+    Raises ExcitationError for a base that is not positive or harmonics below 1.
     """
 
     base: float
@@ -27,7 +27,7 @@ class Fourier:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", positive(self.base, "the base frequency [rad/s]"))
-        object.__setattr__(self, "harmonics", count(self.harmonics, "the number of harmonics", 1, 200))
+        object.__setattr__(self, "harmonics", count(self.harmonics, "the number of harmonics", 1))
 
     @property
     def duration(self) -> float:
@@ -51,8 +51,15 @@ class Fourier:
 
     def values(self, t: Array, order: int) -> Array:
         """Return the derivatives of any order at t (N,), (N, size)."""
-        frequency = self.base * np.arange(1, self.harmonics + 1)
-        phase = t[:, None] * frequency
+        harmonic = np.arange(1.0, self.harmonics + 1)
+        frequency = self.base * harmonic
+        turns = (t / self.duration)[:, None]
+        # whole turns are taken off without rounding, so that a high harmonic is as exact as the first
+        short = np.rint(turns * 2.0**20) / 2.0**20
+        phase = short * harmonic
+        phase -= np.rint(phase)
+        phase += (turns - short) * harmonic
+        phase *= 2 * np.pi
         s, c = np.sin(phase), np.cos(phase)
         # sin, cos, -sin, -cos, ... are the derivatives of sin
         ring = (s, c, -s, -c)
@@ -62,6 +69,20 @@ class Fourier:
         out[:, 1::2] = factor * ring[order % 4]
         out[:, 2::2] = factor * ring[(order + 3) % 4]  # -cos comes one derivative before sin
         return out
+
+    def on_grid(self, coefficients: Array, order: int, intervals: int) -> Array:
+        """Return the derivative (intervals + 1, n) at equally spaced times from 0 to the period, by one FFT.
+
+        a sin(x) - b cos(x) = Re((-b - i a) e^ix); harmonics that the grid cannot tell apart add up in one place.
+        """
+        harmonic = np.arange(1, self.harmonics + 1)
+        wave = -(coefficients[:, 2::2] + 1j * coefficients[:, 1::2]) * 1j**order * (self.base * harmonic) ** (order - 1)
+        spectrum = np.zeros((intervals, len(coefficients)), dtype=np.complex128)
+        np.add.at(spectrum, harmonic % intervals, wave.T)
+        if order == 0:
+            spectrum[0] += coefficients[:, 0]
+        found = np.fft.ifft(spectrum, axis=0, norm="forward").real
+        return np.concatenate([found, found[:1]])
 
     def magnitude(self, coefficients: Array, order: int) -> Array:
         """Return a bound (n,) on the derivative's magnitude: sum_l (w l)^(order - 1) hypot(a_l, b_l), plus |c|."""

@@ -24,7 +24,7 @@ class FourierAndPolynomial:
     start and end posture free, `ident.excitation.through` fixes them.
     Source: Park, "Fourier-based optimal excitation trajectories for the dynamic identification of robots", Robotica 24
     (2006).
-    Raises ExcitationError for a base that is not positive or harmonics outside 1..200.
+    Raises ExcitationError for a base that is not positive or harmonics below 1.
     """
 
     base: float
@@ -61,11 +61,22 @@ class FourierAndPolynomial:
 
     def values(self, t: Array, order: int) -> Array:
         """Return the derivatives of any order at t (N,), (N, size)."""
-        out = np.zeros((len(t), self.size))
-        out[:, : self.fourier.size] = self.fourier.values(t, order)
-        s = t / self.duration
+        return np.concatenate([self.fourier.values(t, order), self._powers(t, order)], axis=1)
+
+    def on_grid(self, coefficients: Array, order: int, intervals: int) -> Array:
+        """Return the derivative (intervals + 1, n) at equally spaced times from 0 to T."""
+        split = self.fourier.size
+        powers = self._powers(np.linspace(0.0, self.duration, intervals + 1), order)
+        found: Array = (
+            self.fourier.on_grid(coefficients[:, :split], order, intervals) + powers @ coefficients[:, split:].T
+        )
+        return found
+
+    def _powers(self, t: Array, order: int) -> Array:
+        """Return the derivatives of (t / T)^k, k = 1..5, (N, 5)."""
+        out, s = np.zeros((len(t), DEGREE)), t / self.duration
         for k in range(max(order, 1), DEGREE + 1):
-            out[:, self.fourier.size + k - 1] = math.perm(k, order) * s ** (k - order) / self.duration**order
+            out[:, k - 1] = math.perm(k, order) * s ** (k - order) / self.duration**order
         return out
 
     def magnitude(self, coefficients: Array, order: int) -> Array:

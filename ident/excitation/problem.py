@@ -66,9 +66,8 @@ class Problem:
 
     @cached_property
     def times(self) -> Array:
-        """Instants (N,) of the design, about forty in the period of the highest harmonic."""
-        many = max(20 * self.basis.size, 100)
-        return np.linspace(0.0, self.basis.duration, many, endpoint=not self.basis.periodic)
+        """Instants (N,) of the design."""
+        return np.linspace(0.0, self.basis.duration, instants(self.basis), endpoint=not self.basis.periodic)
 
     @property
     def share(self) -> float:
@@ -126,6 +125,11 @@ class Problem:
     def gradient(self, bars: Array) -> Array:
         """Return the derivative (n, k) with respect to z, from weights (4, N, n) on the states."""
         return np.asarray(sum(bar.T @ v for bar, v in zip(bars, self._values, strict=True)))
+
+
+def instants(basis: Basis) -> int:
+    """Return at how many instants a motion is looked at: about forty in the period of the highest harmonic."""
+    return max(20 * basis.size, 100)
 
 
 def _barrier(margins: Array) -> float:

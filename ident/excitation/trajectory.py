@@ -11,6 +11,8 @@ from ident.arrays import Array, checked, frozen
 from ident.errors import ExcitationError
 from ident.excitation.basis import Basis, count, end_conditions, positive
 
+_NUMBERS = 4_000_000  # values of basis functions at a time, so that memory is flat
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
@@ -59,7 +61,11 @@ class Trajectory:
             if t.min() < -past or t.max() > self.duration + past:
                 worst = t.min() if t.min() < -past else t.max()
                 raise ExcitationError(f"the motion lasts from 0 to {self.duration:g} s, asked for {worst:g} s")
-        return np.ascontiguousarray(self.basis.values(t, order) @ self.coefficients.T)
+        found = np.empty((len(t), self.n))
+        few = max(1, _NUMBERS // self.basis.size)
+        for k in range(0, len(t), few):
+            found[k : k + few] = self.basis.values(t[k : k + few], order) @ self.coefficients.T
+        return found
 
     def states(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Return q, qd, qdd at t (N,) [s], each (N, n) [rad, rad/s, rad/s^2; m ...]; errors as of `derivative`."""

@@ -12,7 +12,7 @@ from ident.console import guarded, progress, say, show
 if TYPE_CHECKING:
     from ident.arrays import Array
     from ident.robot.robot import Robot
-    from ident.simulation.simulation import Simulation
+    from ident.simulation import Simulation, TorqueFunction
 
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 CadPath = Annotated[Path | None, typer.Option("--cad", help="CAD table of the links; without: the robot's own numbers")]
@@ -34,10 +34,18 @@ def dynamics(
         float | None, typer.Option("--simulate", metavar="SECONDS", help="Simulate from --q, --qd on")
     ] = None,
     torque: Annotated[
-        str | None, typer.Option("--torque", help="Constant drive torques of the simulation [N m; N], one per joint")
+        str | None,
+        typer.Option(
+            "--torque",
+            help="Drive torques of the simulation: one constant per joint [N m; N], or a .csv or .parquet table with"
+            " the columns 't \\[s]', 'joint1.tau [N m]' and so on, as --out writes it",
+        ),
     ] = None,
+    limits: Annotated[
+        bool, typer.Option("--limits/--no-limits", help="Stop the simulation at the limits of the joints")
+    ] = True,
     step: Annotated[
-        float | None, typer.Option("--step", help="Fixed step of RK4 [s]; without: an adaptive solver")
+        float | None, typer.Option("--step", help="Fixed step of RK4 \\[s]; without: an adaptive solver")
     ] = None,
     friction: Annotated[bool, typer.Option("--friction/--no-friction", help="With the CAD table's friction")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Table of the simulation, .csv or .parquet")] = None,
@@ -49,14 +57,17 @@ def dynamics(
     for path, endings in ((out, (".csv", ".parquet")), (plot, _PICTURES)):  # before any work is done for it
         if path is not None and path.suffix not in endings:
             raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(endings)}")
+    for key, given in (("--torque", torque), ("--step", step)):
+        if given is not None and simulate is None:
+            raise InputError("is for a simulation", key=key, fix="Add --simulate SECONDS")
     arm, parameters, joint_values = _numbers(robot, cad)
     state = [_state(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
-    _beyond(arm, state[0])
+    _beyond(arm, state[0], wrong=simulate is not None and surface is None and limits)
     if surface is not None:
         _surface(arm, parameters, surface, state[0], plot)
     elif simulate is not None:
         _simulate(arm, parameters, joint_values if friction else _frictionless(joint_values), state, simulate, torque,
-                  step, out, plot)  # fmt: skip
+                  step, limits, out, plot)  # fmt: skip
     elif out is not None or plot is not None:
         raise InputError("there is nothing to write", key="--out", fix="Add --simulate SECONDS or --surface 'A B'")
     else:
@@ -135,17 +146,19 @@ def _state(text: str | None, robot: Robot, key: str) -> Array:
     return np.where(turning & degrees, np.radians(values), values)
 
 
-def _beyond(robot: Robot, q: Array) -> None:
-    """Warn of a position outside its joint's limits, which most often is degrees taken for radians."""
+def _beyond(robot: Robot, q: Array, *, wrong: bool) -> None:
+    """Refuse (where it is wrong) or warn of a position outside its joint's limits: often degrees taken for radians."""
+    from ident.errors import InputError
+
     for joint, x in zip(robot.joints, q, strict=True):
         if not joint.limits.lower - 1e-9 <= x <= joint.limits.upper + 1e-9:
             unit = "rad" if joint.kind == "revolute" else "m"
             hint = " (for degrees, end --q with deg)" if joint.kind == "revolute" else ""
             low, high = joint.limits.lower, joint.limits.upper
-            typer.echo(
-                f"warning: {joint.name} at {x:g} {unit} is outside its limits {low:g} to {high:g} {unit}{hint}",
-                err=True,
-            )
+            problem = f"{joint.name} at {x:g} {unit} is outside its limits {low:g} to {high:g} {unit}{hint}"
+            if wrong:
+                raise InputError(problem, key="--q", fix="Start inside, or add --no-limits")
+            typer.echo(f"warning: {problem}", err=True)
 
 
 def _torques(robot: Robot, parameters: Array, state: list[Array]) -> None:
@@ -198,6 +211,7 @@ def _simulate(
     seconds: float,
     torque: str | None,
     step: float | None,
+    limits: bool,
     out: Path | None,
     plot: Path | None,
 ) -> None:
@@ -210,15 +224,15 @@ def _simulate(
 
     if not 0 < seconds < np.inf:
         raise InputError(f"{seconds} is no time to simulate", key="--simulate", fix="Give a positive number of seconds")
-    tau = _plain_numbers(torque, robot)
+    drives = _drives(torque, robot)
     plant_ = _plant(robot, parameters, joint_values)
     found: Simulation
     with progress() as tell:
         if step is None:
             times = np.linspace(0.0, seconds, max(round(seconds * 1000), 1) + 1)
-            found = simulate(plant_, state[0], state[1], times, lambda t, q, qd: tau, tell=tell)
+            found = simulate(plant_, state[0], state[1], times, drives, stop_at_limits=limits, tell=tell)
         else:
-            found = simulate_fixed(plant_, state[0], state[1], seconds, step, lambda t, q, qd: tau, tell=tell)
+            found = simulate_fixed(plant_, state[0], state[1], seconds, step, drives, stop_at_limits=limits, tell=tell)
     say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {len(found.t)} samples")
     say(f"friction: {found.friction_law}")
     if found.stopped:
@@ -229,22 +243,30 @@ def _simulate(
         _draw(simulation_figure(found), plot)
 
 
-def _plain_numbers(torque: str | None, robot: Robot) -> Array:
+def _drives(torque: str | None, robot: Robot) -> TorqueFunction:
+    """Return the torques that --torque names: none, constants or a table."""
     import numpy as np
 
     from ident.errors import InputError
+    from ident.simulation import read_torques
 
+    if torque is not None and torque.strip().endswith((".csv", ".parquet")):
+        return read_torques(torque.strip(), robot)
     words = [] if torque is None else torque.replace(",", " ").split()
     try:
         values = np.array([float(word) for word in words]) if words else np.zeros(robot.n)
     except ValueError:
-        raise InputError(f"'{torque}' is no list of torques", key="--torque", fix="Give one number a joint") from None
+        raise InputError(
+            f"'{torque}' is no list of torques",
+            key="--torque",
+            fix="Give one number a joint, or a .csv or .parquet file",
+        ) from None
     if len(values) != robot.n or not np.isfinite(values).all():
         raise InputError(
             f"'{torque}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}",
             key="--torque",
         )
-    return values
+    return lambda t, q, qd: values
 
 
 def _frictionless(joint_values: dict[str, float]) -> dict[str, float]:

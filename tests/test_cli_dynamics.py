@@ -78,6 +78,34 @@ def test_fixed_steps_and_constant_torques() -> None:
     assert "simulated arm5 for 0.01 s: RK4, step 0.001 s, 11 samples" in text
 
 
+def test_the_table_of_a_simulation_drives_another_one(tmp_path: Path) -> None:
+    start = ["dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.05"]
+    tables = [str(tmp_path / name) for name in ("a.parquet", "b.csv", "c.csv")]
+    assert ident(*start, "--torque", "0.01 0.3 0 0 0.001", "-o", tables[0])[0] == 0
+    assert ident(*start, "--torque", tables[0], "-o", tables[1])[0] == 0
+    assert ident(*start, "--torque", tables[1], "--step", "0.001", "-o", tables[2])[0] == 0
+    a, b, c = pd.read_parquet(tables[0]), pd.read_csv(tables[1]), pd.read_csv(tables[2])
+    assert a["joint2.tau [N m]"].to_numpy() == pytest.approx(np.full(51, 0.3))
+    for again in (b, c):
+        assert list(again.columns) == list(a.columns)
+        np.testing.assert_allclose(again, a, atol=1e-4)
+    code, text = ident(*start[:-1], "0.1", "--torque", tables[0])
+    assert code == 2
+    assert "the sampled torques cover 0 s to 0.05 s, the simulation 0 s to 0.1 s. Simulate a shorter time" in text
+
+
+def test_beyond_the_limits_on_request() -> None:
+    start = ["dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.3", "--step", "0.001"]
+    assert "stopped: joint 'joint3' reached its upper limit" in ident(*start)[1]
+    code, text = ident(*start, "--no-limits")
+    assert code == 0
+    assert "stopped" not in text
+    start[5] = "0 60 10 0 0 deg"
+    code, text = ident(*start, "--no-limits")
+    assert code == 0
+    assert "warning: joint3 at 0.174533 rad is outside its limits" in text
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -97,10 +125,25 @@ def test_fixed_steps_and_constant_torques() -> None:
         ),
         (
             ["dynamics", ROBOT, "--cad", CAD, "--q", "30 30 -30 30 30", "--simulate", "1"],
-            "warning: joint1 at 30 rad is outside its limits -2.96706 to 2.96706 rad (for degrees, end --q with deg)",
+            "error: --q: joint1 at 30 rad is outside its limits -2.96706 to 2.96706 rad (for degrees, end --q with deg)."
+            " Start inside, or add --no-limits.",
         ),
         (["dynamics", ROBOT, "--cad", CAD, "--simulate", "-1"], "-1.0 is no time to simulate"),
         (["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "1"], "'1' is not 5 finite torques"),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "0 0 nan 0 0"],
+            "--torque: '0 0 nan 0 0' is not 5 finite torques, one for each of joint1, joint2, joint3, joint4, joint5.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "x.csv"],
+            "x.csv: there is no such file.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "x.txt"],
+            "'x.txt' is no list of torques. Give one number a joint, or a .csv or .parquet file.",
+        ),
+        (["dynamics", ROBOT, "--cad", CAD, "--torque", "0 0 0 0 0"], "--torque: is for a simulation. Add --simulate"),
+        (["dynamics", ROBOT, "--cad", CAD, "--step", "0.001"], "--step: is for a simulation. Add --simulate SECONDS."),
         (["codegen", ROBOT], "no target is given"),
         (["codegen", ROBOT, "--python", "x.txt"], "a Python module ends in .py"),
     ],

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pinocchio as pin
 import pytest
 from oracles import mjcf, pin_tree, random_bodies, random_tree
 
 from ident.dynamics import inverse_dynamics
-from ident.errors import IdentError, InputError, ModelError
+from ident.errors import IdentError, InputError, LogError, ModelError
 from ident.logs import read_log, read_manifest
 from ident.model import Coulomb, CoupledDrive, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, torque
 from ident.robot import Joint, Limits, MDHJoint, Robot, frame_poses, from_mdh
@@ -27,6 +28,7 @@ from ident.simulation import (
     hold_point,
     manifest_text,
     plant,
+    read_torques,
     rollouts,
     simulate,
     simulate_fixed,
@@ -556,6 +558,56 @@ def test_a_simulation_is_read_back_as_a_log(tmp_path: Any, ending: str) -> None:
     assert f"{slides}.tau [N]" in frame.columns
     assert frame.columns[0] == "t [s]"
     assert list(frame.columns)[-2:] == ["kinetic [J]", "potential [J]"]
+
+
+GOOD = {"t [s]": [0.0, 0.1, 0.3], "lift.tau [N]": [1.0, 2.0, -4.0], "lift.q [m]": [np.nan, 0.0, 0.0]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_torques_are_read_from_a_table(tmp_path: Any, ending: str) -> None:
+    def read(**columns: Any) -> SampledTorque:
+        frame = pd.DataFrame({name: x for name, x in (GOOD | columns).items() if x is not None})
+        file = tmp_path / f"push.{ending}"
+        frame.to_csv(file, index=False) if ending == "csv" else frame.to_parquet(file)
+        return read_torques(file, slide().robot)
+
+    push = read()
+    np.testing.assert_array_equal(push.t, GOOD["t [s]"])
+    np.testing.assert_array_equal(push.tau[:, 0], GOOD["lift.tau [N]"])
+    for columns, message in (
+        (
+            {"lift.tau [N]": None, "lift.tau": [1.0, 2.0, 3.0]},
+            "column 'lift.tau [N]' is not there; did you mean 'lift.tau'? It has: t [s], lift.q [m], lift.tau.",
+        ),
+        (
+            {"t [s]": None, "time [s]": [0.0, 0.1, 0.2]},
+            "column 't [s]' is not there; did you mean 'time [s]'? It has: lift.tau [N], lift.q [m], time [s].",
+        ),
+        ({"lift.tau [N]": [1.0, np.nan, 3.0]}, "lift.tau [N]: row 2 is nan, wanted a finite number."),
+        ({"t [s]": [0.0, 0.1, np.inf]}, "t [s]: row 3 is inf, wanted a finite number."),
+        ({"t [s]": [0.0, 0.2, 0.1]}, "t [s]: the times of the torques do not increase: 0.1 s comes after 0.2 s."),
+        (
+            {"t [s]": [0.0], "lift.tau [N]": [1.0], "lift.q [m]": None},
+            "t [s]: the times of the torques must be two or more, got 1.",
+        ),
+    ):
+        with pytest.raises(LogError) as caught:
+            read(**columns)
+        assert str(caught.value).partition(".")[2][len(ending) :].lstrip(":, ") == message
+
+
+def test_torques_of_no_table_are_refused(tmp_path: Any) -> None:
+    for name, message in (
+        ("push.csv", "push.csv: there is no such file."),
+        ("push.mat", "push.mat: ends in '.mat'. Torques are read from .csv and .parquet."),
+        ("empty.csv", "empty.csv: is empty, not one byte long. Record it again, or name another file."),
+        ("text.csv", "text.csv, line 3: column 2 is 'much', wanted a number. Repair the line."),
+    ):
+        (tmp_path / "empty.csv").write_text("")
+        (tmp_path / "text.csv").write_text("t [s],lift.tau [N]\n0,1\n1,much\n")
+        with pytest.raises(LogError) as caught:
+            read_torques(tmp_path / name, slide().robot)
+        assert str(caught.value) == message
 
 
 def test_a_table_of_another_ending_is_refused(tmp_path: Any) -> None:

@@ -4,6 +4,7 @@ from ident.simulation.acceleration import acceleration
 from ident.simulation.controllers import CartesianPD, ComputedTorque, PDGravity, hold, hold_point
 from ident.simulation.fixed_step import simulate_fixed
 from ident.simulation.plant import Plant, plant, without_friction
+from ident.simulation.read import read_torques
 from ident.simulation.rollouts import Rollouts, rollouts
 from ident.simulation.simulate import simulate
 from ident.simulation.simulation import Simulation
@@ -24,6 +25,7 @@ __all__ = [
     "hold_point",
     "manifest_text",
     "plant",
+    "read_torques",
     "rollouts",
     "simulate",
     "simulate_fixed",

@@ -11,11 +11,14 @@ import numpy as np
 
 from ident.errors import InputError
 from ident.files import write_whole
-from ident.robot.robot import Joint
+from ident.robot.robot import Joint, Robot
 from ident.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The column of times.
+TIME = "t [s]"
 
 #: Unit of each quantity, for a revolute and for a prismatic joint.
 UNITS = {
@@ -30,17 +33,18 @@ def _unit(quantity: str, joint: Joint) -> str:
     return UNITS[quantity][joint.kind == "prismatic"]
 
 
-def _columns(simulation: Simulation, quantity: str) -> list[str]:
-    return [f"{joint.name}.{quantity} [{_unit(quantity, joint)}]" for joint in simulation.plant.robot.joints]
+def columns(robot: Robot, quantity: str) -> list[str]:
+    """Return the names of the columns of q, qd, qdd or tau, such as `joint1.tau [N m]`."""
+    return [f"{joint.name}.{quantity} [{_unit(quantity, joint)}]" for joint in robot.joints]
 
 
 def to_frame(simulation: Simulation) -> pd.DataFrame:
     """Return one row per time, with columns such as `t [s]`, `joint1.q [rad]`, `joint1.tau [N m]`, `kinetic [J]`."""
     import pandas as pd
 
-    names, parts = ["t [s]"], [simulation.t[:, None]]
+    names, parts = [TIME], [simulation.t[:, None]]
     for quantity in UNITS:
-        names += _columns(simulation, quantity)
+        names += columns(simulation.plant.robot, quantity)
         parts.append(getattr(simulation, quantity))
     names += ["kinetic [J]", "potential [J]"]
     parts += [simulation.kinetic[:, None], simulation.potential[:, None]]
@@ -67,14 +71,14 @@ def manifest_text(simulation: Simulation, file: str, name: str = "simulation") -
 
     def signal(quantity: str) -> str:
         units = [_unit(quantity, joint) for joint in simulation.plant.robot.joints]
-        return f"{{ columns = {json.dumps(_columns(simulation, quantity))}, unit = {json.dumps(units)} }}"
+        return f"{{ columns = {json.dumps(columns(simulation.plant.robot, quantity))}, unit = {json.dumps(units)} }}"
 
     note = f"simulated by {simulation.method}; {simulation.friction_law}"
     if simulation.stopped:
         note += f"; stopped: {simulation.stopped}"
     return (
         f"[dataset]\nname = {json.dumps(name)}\nnote = {json.dumps(note)}\n\n"
-        f'[signals]\ntime = {{ column = "t [s]", unit = "s" }}\nposition = {signal("q")}\n'
+        f'[signals]\ntime = {{ column = "{TIME}", unit = "s" }}\nposition = {signal("q")}\n'
         f"velocity = {signal('qd')}\ntorque = {signal('tau')}\n\n"
         f"[[recording]]\nname = {json.dumps(name)}\nfile = {json.dumps(file)}\n"
     )

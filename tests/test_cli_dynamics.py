@@ -125,7 +125,7 @@ def test_beyond_the_limits_on_request() -> None:
         ),
         (
             ["dynamics", ROBOT, "--cad", CAD, "--q", "30 30 -30 30 30", "--simulate", "1"],
-            "error: --q: joint1 at 30 rad is outside its limits -2.96706 to 2.96706 rad (for degrees, end --q with deg)."
+            "--q: joint1 at 30 rad is outside its limits -2.96706 to 2.96706 rad (for degrees, end --q with deg)."
             " Start inside, or add --no-limits.",
         ),
         (["dynamics", ROBOT, "--cad", CAD, "--simulate", "-1"], "-1.0 is no time to simulate"),

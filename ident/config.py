@@ -18,7 +18,18 @@ from pydantic.fields import FieldInfo
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.logs.process import Processing
-from ident.model import Coulomb, Dahl, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
+from ident.model import (
+    Coulomb,
+    Dahl,
+    DriveInertia,
+    Model,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Viscous,
+    coupled_drives,
+)
 from ident.model.term import Term
 from ident.robot import Robot
 from ident.robot.file import data_path
@@ -48,6 +59,14 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Bend:
+    """Nonlinear viscous friction of some joints, growing with this power of the speed."""
+
+    power: float
+    joints: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Slack:
     """Springs of some joints, slack at the position `rest` [rad; m]."""
 
@@ -65,6 +84,7 @@ class Terms:
     offset: Joints = True
     spring: tuple[Slack, ...] = ()
     coupled_drives: bool = False
+    nonlinear_viscous: tuple[Bend, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +183,8 @@ def build_model(experiment: Experiment, robot: Robot) -> Model:
         terms.append(DriveInertia(joints("drive_inertia", wanted.drive_inertia)))
     if wanted.viscous:
         terms.append(Viscous(joints("viscous", wanted.viscous)))
+    for bend in wanted.nonlinear_viscous:
+        terms.append(NonlinearViscous(bend.power, joints("nonlinear_viscous", bend.joints)))
     for shape in wanted.coulomb:
         who = joints("coulomb", shape.joints)
         terms.append(shape.term(who))
@@ -233,6 +255,11 @@ class _Coulomb(_Table):
     joints: _Names | None = None
 
 
+class _NonlinearViscous(_Table):
+    power: Annotated[float, Key(gt=0, le=3, description="a power of the speed, above 0 and at most 3")]
+    joints: _Names | None = None
+
+
 class _Spring(_Table):
     rest: Annotated[float, Key(description="a position")] = 0.0
     joints: _Names | None = None
@@ -241,6 +268,11 @@ class _Spring(_Table):
 class _Model(_Table):
     drive_inertia: _Joints = True
     viscous: _Joints = True
+    nonlinear_viscous: Annotated[
+        tuple[_NonlinearViscous, ...],
+        BeforeValidator(_shapes),
+        Key(description="a table such as { power = 0.3 }, or a list of such tables"),
+    ] = ()
     coulomb: Annotated[
         tuple[_Coulomb, ...],
         BeforeValidator(_shapes),
@@ -489,7 +521,12 @@ def _terms(model: _Model, file: Path) -> Terms:
             )
         shapes.append(Shape(c.dead_zone, c.tanh, c.joints, c.dahl))
     springs = tuple(Slack(s.rest, s.joints) for s in model.spring)
-    return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, springs, model.coupled_drives)
+    if any(v.power == 1 for v in model.nonlinear_viscous):
+        raise ConfigError(
+            "the power 1 is plain viscous friction", file=file, key="model.nonlinear_viscous", fix="Use viscous for it"
+        )
+    bends = tuple(Bend(v.power, v.joints) for v in model.nonlinear_viscous)
+    return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, springs, model.coupled_drives, bends)
 
 
 def _weight(fit: _Fit, file: Path) -> Weight:

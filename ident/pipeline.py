@@ -36,7 +36,7 @@ WORTH = 0.98
 
 #: Recordings with more bytes than this are streamed in parts.
 STREAM = 200_000_000
-JOINT_TERMS = ("drive_inertia", "viscous", "coulomb", "offset", "stiffness")
+JOINT_TERMS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "offset", "stiffness")
 #: Kinds of `Warned` that say what is so without anything being wrong.
 NOTES = ("coarse position", "repeated position", "irregular sampling", "export")
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from ident.config import Shape, build_model, read_experiment
 from ident.errors import ConfigError, IdentError
 from ident.logs import Processing
-from ident.model import Coulomb, CoupledDrive, Dahl, DriveInertia, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import (
+    Coulomb,
+    CoupledDrive,
+    Dahl,
+    DriveInertia,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Viscous,
+)
 from ident.pipeline import load
 from ident.robot import read_robot
 
@@ -159,6 +169,46 @@ def test_shapes_of_coulomb_friction(tmp_path, value, terms):
 def test_springs(tmp_path, value, terms):
     e = read_experiment(beside(tmp_path, GOOD.replace("[fit]", f"spring = {value}\n\n[fit]")))
     assert load(e).model.terms == (DriveInertia(), Viscous(), SmoothCoulomb(0.01), Offset(), *terms)
+
+
+@pytest.mark.parametrize(
+    ("value", "terms"),
+    [
+        ("false", ()),
+        ("{ power = 0.3 }", (NonlinearViscous(0.3),)),
+        (
+            '[{ power = 0.2, joints = ["elbow"] }, { power = 2, joints = ["shoulder"] }]',
+            (NonlinearViscous(0.2, ("elbow",)), NonlinearViscous(2.0, ("shoulder",))),
+        ),
+    ],
+)
+def test_nonlinear_viscous_friction(tmp_path, value, terms):
+    e = read_experiment(beside(tmp_path, GOOD.replace("[fit]", f"nonlinear_viscous = {value}\n\n[fit]")))
+    assert load(e).model.terms == (DriveInertia(), Viscous(), *terms, SmoothCoulomb(0.01), Offset())
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            "true",
+            "model.nonlinear_viscous: is true, wanted a table such as { power = 0.3 }, or a list of such tables.",
+        ),
+        ("{ power = 1 }", "model.nonlinear_viscous: the power 1 is plain viscous friction. Use viscous for it."),
+        (
+            "{ power = 0 }",
+            "model.nonlinear_viscous.power: is 0, wanted a power of the speed, above 0 and at most 3.",
+        ),
+        (
+            "[{ power = 0.5 }, { power = 0.3 }]",
+            "model: parameter 'elbow.nonlinear_viscous' comes from two terms. Give each joint one of them.",
+        ),
+    ],
+)
+def test_mistakes_in_nonlinear_viscous_friction_are_named(tmp_path, value, message):
+    with pytest.raises(ConfigError) as caught:
+        load(read_experiment(beside(tmp_path, GOOD.replace("[fit]", f"nonlinear_viscous = {value}\n\n[fit]"))))
+    assert str(caught.value) == f"experiment.toml, {message}"
 
 
 @pytest.mark.parametrize(

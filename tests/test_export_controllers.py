@@ -29,6 +29,7 @@ from ident.model import (
     Coulomb,
     DriveInertia,
     Model,
+    NonlinearViscous,
     Offset,
     SmoothCoulomb,
     Spring,
@@ -191,7 +192,7 @@ class Matlab:
 
     def __init__(self, path: Path) -> None:
         self.text = path.read_text()
-        self.space: dict = {"cos": np.cos, "sin": np.sin, "tanh": np.tanh}
+        self.space: dict = {"cos": np.cos, "sin": np.sin, "tanh": np.tanh, "abs": np.abs, "sign": np.sign}
         lines = []
         for line in self.text.splitlines():
             line = line.partition("%")[0].strip()
@@ -210,7 +211,7 @@ class Matlab:
     @staticmethod
     def statement(line: str) -> str:
         assert line.endswith(";")
-        line = line.rstrip(";")
+        line = line.rstrip(";").replace("^", "**")
         made = re.fullmatch(r"(\w+) = zeros\((\d+), (\d+), 'like', \w+\)", line)
         if made:
             return f"{made[1]} = __import__('numpy').zeros(({made[2]}, {made[3]}))"
@@ -386,6 +387,32 @@ def test_a_spring_whose_rest_is_known_is_part_of_the_code(tmp_path):
     found = made.inverse_dynamics(*x.given.values()) + made.friction(x.given["qd"])
     np.testing.assert_allclose(found, x.torque(*x.given.values()), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(made.regressor(*x.given.values()) @ made.PHI, found, rtol=1e-9, atol=1e-9)
+
+
+def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_path):
+    x = arm3(terms=(Viscous(), NonlinearViscous(0.3), SmoothCoulomb(COULOMB_WIDTH)))
+    x.estimate = replace(x.estimate, shapes=x.model.shapes)
+    made = module(x.write("python", tmp_path / "x.py"))
+    made.self_test()
+    found = {name: getattr(made, name)(*(x.given[a] for a in arrays)) for name, arrays in FUNCTIONS.items()}
+    x.check(found, 1e-9)
+    c = c_library(x.write("c", tmp_path / "c.h"))
+    cpp = cpp_library(x.write("cpp", tmp_path / "cpp.hpp"))
+    for library in (c, cpp[np.float64]):
+        assert library("self_test")() == 0
+        x.check(called(library, x), 1e-9)
+    x.check(called(cpp[np.float32], x, np.float32), 1e-5)
+    text = x.write("c", tmp_path / "c.h").read_text()
+    assert "Powers of the speed: joint1.nonlinear_viscous 0.3, joint2.nonlinear_viscous 0.3" in text
+    function = Matlab(x.write("matlab", tmp_path / "x.m"))
+    q, qd, qdd = (x.given[a][0] for a in ("q", "qd", "qdd"))
+    np.testing.assert_allclose(function(q, qd, qdd)["f"].ravel(), made.friction(qd), rtol=1e-9, atol=1e-9)
+
+
+def test_nonlinear_viscous_friction_without_its_power_is_left_out_and_said_so(tmp_path):
+    x = arm3(terms=(Viscous(), NonlinearViscous(0.3), SmoothCoulomb(COULOMB_WIDTH)))
+    (note,) = export_to("c", x.estimate, tmp_path / "x.h", robot=x.robot).notes
+    assert note.startswith("Not in this file, the controller has to add it: joint1.nonlinear_viscous, ")
 
 
 def test_one_joint_without_gravity_or_friction(tmp_path):

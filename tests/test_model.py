@@ -19,6 +19,7 @@ from ident.model import (
     Dahl,
     DriveInertia,
     Model,
+    NonlinearViscous,
     Offset,
     SmoothCoulomb,
     Spring,
@@ -53,6 +54,7 @@ def all_terms(n: int) -> tuple:
         Coulomb(0.1, names[: n // 2]),
         SmoothCoulomb(0.05, names[n // 2 : -1]),
         Dahl(0.02, names[-1:]),
+        NonlinearViscous(0.3, names[:-1]),
         Offset(names[-1:]),
         Spring(names[1:], 0.3),
         CoupledDrive("motor", shares, width=0.2),
@@ -93,6 +95,7 @@ def column(model: Model, name: str, x: tuple[np.ndarray, ...]) -> np.ndarray:
     [
         (DriveInertia(), "joint2.drive_inertia", lambda q, qd, qdd: qdd),
         (Viscous(), "joint2.viscous", lambda q, qd, qdd: qd),
+        (NonlinearViscous(0.4), "joint2.nonlinear_viscous", lambda q, qd, qdd: np.sign(qd) * np.abs(qd) ** 0.4),
         (Coulomb(), "joint2.coulomb", lambda q, qd, qdd: np.sign(qd)),
         (Coulomb(0.5), "joint2.coulomb", lambda q, qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
         (SmoothCoulomb(0.03), "joint2.coulomb", lambda q, qd, qdd: np.tanh(qd / 0.03)),

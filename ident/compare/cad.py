@@ -247,6 +247,13 @@ def _theta(standard: tuple[str, ...], n: int, inertials: ArrayLike, joint_values
     for name, value in joint_values.items():
         if name in standard:
             theta[standard.index(name)] = value
-        elif name.rpartition(".")[2] not in ("drive_inertia", "viscous", "coulomb", "offset", "stiffness"):
+        elif name.rpartition(".")[2] not in (
+            "drive_inertia",
+            "viscous",
+            "nonlinear_viscous",
+            "coulomb",
+            "offset",
+            "stiffness",
+        ):
             raise ModelError(f"the model has no parameter '{name}'{nearest(name, standard)}")
     return theta

@@ -83,7 +83,8 @@ class EstimateFile(_Strict):
         description="standard parameters theta, 12 significant digits; all null where only base parameters are known"
     )
     shapes: dict[str, dict[str, Finite]] = Field(
-        description="friction laws and rests of springs by parameter: tanh, dead_zone (rad/s; m/s), dahl, rest (rad; m)"
+        description="friction laws and rests of springs by parameter: tanh, dead_zone (rad/s; m/s), dahl, rest (rad; m),"
+        " power (of the speed)"
     )
     feasible: bool | None = Field(description="whether every link can exist: exact check of these very numbers")
     base: list[BaseEntry] = Field(description="base parameters phi, the combinations that torque can show")
@@ -295,7 +296,7 @@ def _theta(stored: EstimateFile, K: Array, phi: Array, refuse: Any, path: Path) 
     for name, value in stored.parameters.items():
         if value is None:
             raise refuse("is null while other parameters are known", f"parameters.{name}")
-    theta = np.array(values, dtype=np.float64)
+    theta = rounded(np.array(values, dtype=np.float64))
     off = np.abs(K @ theta - phi) > 1e-9 * (np.abs(K) @ np.abs(theta) + np.abs(phi))
     if off.any():
         k = int(np.argmax(off))

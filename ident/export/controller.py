@@ -13,7 +13,17 @@ from ident.estimate.written import rounded
 from ident.export.identified import Identified
 from ident.export.parameters import TERMS
 from ident.export.text import comment, number, quoted
-from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives, torque
+from ident.model import (
+    DriveInertia,
+    Model,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Viscous,
+    coupled_drives,
+    torque,
+)
 from ident.model.term import Term
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
@@ -71,6 +81,11 @@ class Controller:
         """Number of joints."""
         return self.robot.n
 
+    @property
+    def has_power(self) -> bool:
+        """Whether friction needs a power of the speed."""
+        return any(program.has_power for program in self.functions)
+
     def phi_lines(self) -> list[str]:
         """Return what each base parameter is, and its standard error, one a line."""
         known = [f"+- {error:.1e}" if np.isfinite(error) else "not determined by data" for error in self.errors]
@@ -104,6 +119,7 @@ def controller(item: Identified, target: str) -> Controller:
         *item.head,
         *CONVENTIONS,
         f"width of Coulomb friction's tanh: {width:g} rad/s (m/s), {law}.",
+        *(["friction also: nonlinear_viscous * sign(qd) |qd|^power."] if any(f.has_power for f in functions) else []),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -147,6 +163,7 @@ def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ..
     coupled = {drive.motor: drive for drive in coupled_drives(robot, width=width)}
     terms: list[Term] = []
     left: list[str] = []
+    shapes = item.estimate.shapes
     for name in item.terms:
         owner, _, kind = name.rpartition(".")
         if owner in coupled:
@@ -156,8 +173,10 @@ def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ..
             terms.append(_OWN[kind](joints=(owner,)))
         elif owner in robot.joint_names and kind == "coulomb":
             terms.append(SmoothCoulomb(width, joints=(owner,)))
-        elif owner in robot.joint_names and kind == "stiffness" and "rest" in item.estimate.shapes.get(name, {}):
-            terms.append(Spring((owner,), item.estimate.shapes[name]["rest"]))
+        elif owner in robot.joint_names and kind == "nonlinear_viscous" and "power" in shapes.get(name, {}):
+            terms.append(NonlinearViscous(shapes[name]["power"], joints=(owner,)))
+        elif owner in robot.joint_names and kind == "stiffness" and "rest" in shapes.get(name, {}):
+            terms.append(Spring((owner,), shapes[name]["rest"]))
         else:
             left.append(name)
     return tuple(terms), tuple(left)

@@ -40,9 +40,9 @@ def write_c_header(item: Identified) -> Written:
         "#include <math.h>",
         "",
         f"#ifdef {big}_FLOAT",
-        *_arithmetic(name, "float", "f", "1e-5f"),
+        *_arithmetic(made, "float", "f", "1e-5f"),
         "#else",
-        *_arithmetic(name, "double", "", "1e-9"),
+        *_arithmetic(made, "double", "", "1e-9"),
         "#endif",
         f"#ifndef {big}_COULOMB_WIDTH",
         f"#define {big}_COULOMB_WIDTH {made.width!r} // rad/s (m/s); the self test holds for this one",
@@ -77,6 +77,7 @@ def write_c_header(item: Identified) -> Written:
                 Style(
                     number=lambda x: cast(x, real),
                     call=lambda function, argument: f"{big}_{function.upper()}({argument})",
+                    power=lambda x, p: f"{big}_COPYSIGN({big}_POW({big}_FABS({x}), {p}), {x})",
                 ),
             ),
             "}",
@@ -120,9 +121,10 @@ def write_c_header(item: Identified) -> Written:
     return Written("\n".join(lines), made.notes)
 
 
-def _arithmetic(name: str, real: str, suffix: str, tolerance: str) -> list[str]:
-    big = name.upper()
-    functions = [f"#define {big}_{f.upper()} {f}{suffix}" for f in ("sin", "cos", "tanh", "fabs")]
+def _arithmetic(made: Controller, real: str, suffix: str, tolerance: str) -> list[str]:
+    name, big = made.name, made.name.upper()
+    used = ["sin", "cos", "tanh", "fabs", *(["pow", "copysign"] if made.has_power else [])]
+    functions = [f"#define {big}_{f.upper()} {f}{suffix}" for f in used]
     return [f"typedef {real} {name}_real;", *functions, f"#define {big}_TOLERANCE {tolerance}"]
 
 

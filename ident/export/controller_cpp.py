@@ -17,10 +17,11 @@ def write_cpp_header(item: Identified) -> Written:
     """Return a C++11 header with parameters, functions, self test and example; raises ModelError without robot."""
     made = controller(item, "C++ code")
     space, big, n = f"{made.name}_dynamics", f"{made.name.upper()}_DYNAMICS", made.n  # a name alone could be a keyword
+    functions = "sin, cos, tanh, fabs, pow and copysign" if made.has_power else "sin, cos and tanh"
     lines = [
         *c_comment(made.about),
         "// Include this file and call its functions. They allocate nothing; results may stand on arguments.",
-        "// Real is double, float, or any type like them that has sin, cos and tanh. To try it, include it in try.cpp,",
+        f"// Real is double, float, or any type like them that has {functions}. To try it, include it in try.cpp,",
         f"// g++ -std=c++11 -O2 -D{big}_EXAMPLE try.cpp -o try && ./try",
         f"#ifndef {big}_HPP",
         f"#define {big}_HPP",
@@ -46,6 +47,7 @@ def write_cpp_header(item: Identified) -> Written:
         "};",
         "",
     ]
+    style = Style(number=lambda x: f"Real({number(x)})", power=lambda x, p: f"copysign(pow(fabs({x}), {p}), {x})")
     for program in made.functions:
         arguments = [f"const Real *{array}" for array in program.inputs if array != PER_WIDTH]
         arguments.append(f"Real *{program.output}")
@@ -60,8 +62,9 @@ def write_cpp_header(item: Identified) -> Written:
             "    using std::sin;",
             "    using std::cos;",
             "    using std::tanh;",
+            *([f"    using std::{f};" for f in ("fabs", "pow", "copysign")] if program.has_power else []),
             *(["    (void)width;"] if with_width and PER_WIDTH not in program.used else []),
-            *body(program, "Real", "width", Style(number=lambda x: f"Real({number(x)})")),
+            *body(program, "Real", "width", style),
             "}",
             "",
         ]

@@ -60,7 +60,7 @@ def _call(name: str, by_name: dict[str, Program]) -> str:
 
 
 def _function(program: Program, width: float) -> list[str]:
-    body, entries = program.lines(Style(number=number))
+    body, entries = program.lines(Style(number=number, power=lambda x, p: f"sign({x})*abs({x})^{p}"))
     arrays = [array for array in program.inputs if array != PER_WIDTH]
     rows, columns = (*program.entries.shape, 1)[:2]
     lines = [f"function {program.output} = {program.name}({', '.join(arrays)})", f"% {MEANING[program.name]}"]

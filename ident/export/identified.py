@@ -121,8 +121,15 @@ def identified(
         f"Identified parameters of '{estimate.robot}', written by ident{f' on {when}' if when else ''}.",
         f"Result: estimator {estimate.estimator}, sha256 {fingerprint(estimate)}.",
         validation,
+        *_powers(estimate),
     )
     return Identified(estimate, theta, head, robot, source)
+
+
+def _powers(estimate: Estimate) -> list[str]:
+    """Return the powers of nonlinear viscous friction, which its numbers mean nothing without."""
+    powers = [f"{name} {shape['power']:g}" for name, shape in estimate.shapes.items() if "power" in shape]
+    return [f"Powers of the speed: {', '.join(powers)}."] if powers else []
 
 
 def moved(body: Array, pose: Pose) -> Array:

@@ -16,6 +16,11 @@ from ident.spatial.inertia import consistency
 TERMS = {
     "drive_inertia": ("torque = value * qdd: rotor inertia seen at the joint", "kg m^2", "kg"),
     "viscous": ("torque = value * qd", "N m s/rad", "N s/m"),
+    "nonlinear_viscous": (
+        "torque = value * sign(qd) |qd|^power, with the power that was fitted",
+        "N m (s/rad)^power",
+        "N (s/m)^power",
+    ),
     "coulomb": ("torque = value * sign(qd), or the smooth law of the model", "N m", "N"),
     "offset": ("constant torque", "N m", "N"),
     "stiffness": ("torque = value * (q - rest position)", "N m/rad", "N/m"),

@@ -5,6 +5,7 @@ from ident.model.coupled_drive import CoupledDrive, coupled_drives
 from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model, regressor, torque
+from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
 from ident.model.spring import Spring
 from ident.model.viscous import Viscous
@@ -15,6 +16,7 @@ __all__ = [
     "Dahl",
     "DriveInertia",
     "Model",
+    "NonlinearViscous",
     "Offset",
     "SmoothCoulomb",
     "Spring",

@@ -17,6 +17,9 @@ from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 
+#: Endings of the parameters whose meaning depends on more than their name: see `Model.shapes`.
+SHAPED = (".coulomb", ".nonlinear_viscous", ".stiffness")
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -62,9 +65,9 @@ class Model:
 
     @cached_property
     def shapes(self) -> dict[str, dict[str, float]]:
-        """What Coulomb and spring parameters mean beyond their names: {"joint1.coulomb": {"tanh": 0.01}, ...}."""
+        """What parameters mean beyond their names: {"joint1.coulomb": {"tanh": 0.01}, ...}; nothing for most kinds."""
         found = {name: term.shape for term in self.terms for name in term.names(self.robot)}
-        return {name: shape for name, shape in found.items() if name.endswith((".coulomb", ".stiffness"))}
+        return {name: shape for name, shape in found.items() if name.endswith(SHAPED)}
 
     def term_columns(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""

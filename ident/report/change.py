@@ -13,7 +13,7 @@ from ident.errors import InputError, ModelError
 from ident.estimate.estimate import Estimate
 
 #: Joint parameters that wear, temperature and grease change.
-FRICTION = ("viscous", "coulomb", "offset")
+FRICTION = ("viscous", "nonlinear_viscous", "coulomb", "offset")
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,18 @@ def _within(dof: int) -> float:
 
 
 def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Array, Array] | None:
-    """Return torque (m,) and its standard error (m,) of viscous and Coulomb friction at velocity (m,) [rad/s; m/s].
+    """Return torque (m,) and its standard error (m,) of friction at velocity (m,) [rad/s; m/s].
 
     Offset included, Coulomb friction as a jump. None when the result holds neither as base parameters of their own.
     """
     place = {name: k for k, name in enumerate(estimate.base.names)}
     parts = {"viscous": velocity, "coulomb": np.sign(velocity), "offset": np.ones(len(velocity))}
-    used = [(place[f"{joint}.{part}"], column) for part, column in parts.items() if f"{joint}.{part}" in place]
-    if not {f"{joint}.viscous", f"{joint}.coulomb"} & place.keys():
+    power = estimate.shapes.get(f"{joint}.nonlinear_viscous", {}).get("power")
+    if power is not None:
+        parts["nonlinear_viscous"] = np.copysign(np.abs(velocity) ** power, velocity)
+    if not {f"{joint}.{part}" for part in parts if part != "offset"} & place.keys():
         return None
+    used = [(place[f"{joint}.{part}"], column) for part, column in parts.items() if f"{joint}.{part}" in place]
     at = [k for k, _ in used]
     columns = np.array([c for _, c in used])
     covariance = estimate.covariance.matrix[np.ix_(at, at)]

@@ -465,7 +465,7 @@ def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> 
     residual = motion.tau - predicted
     for j, joint in enumerate(model.robot.joints):
         own = {names[k].rpartition(".")[2]: theta[k] for i, k in model.term_entries if i == j}
-        if not own.keys() & {"viscous", "coulomb"}:
+        if not own.keys() & {"viscous", "nonlinear_viscous", "coulomb"}:
             continue
         turns = joint.kind == "revolute"
         unit, velocity_unit = ("N m", "rad/s") if turns else ("N", "m/s")
@@ -474,6 +474,9 @@ def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> 
             said.append(f"Coulomb {text.number(own['coulomb'], 3)} {unit}")
         if "viscous" in own:
             said.append(f"viscous {text.number(own['viscous'], 3)} {unit} s/{'rad' if turns else 'm'}")
+        if "nonlinear_viscous" in own:
+            power = model.shapes[f"{joint.name}.nonlinear_viscous"]["power"]
+            said.append(f"{text.number(own['nonlinear_viscous'], 3)} {unit} x speed^{power:g}")
         title = f"{plain(joint.name)}: {', '.join(said)}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import checked
 from ident.errors import ModelError
-from ident.model import CoupledDrive, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import CoupledDrive, DriveInertia, Model, NonlinearViscous, Offset, SmoothCoulomb, Spring, Viscous
 from ident.model.term import Term, chosen
 from ident.regression.base import BaseParameters
 from ident.symbolic import newton_euler
@@ -25,17 +25,17 @@ from ident.symbolic.tape import Node, Objects, Scalar
 
 #: The input that is one over the width of the tanh in Coulomb friction [s/rad; s/m].
 PER_WIDTH = "per_width"
-_FRICTION = ("viscous", "coulomb")
+_FRICTION = ("viscous", "nonlinear_viscous", "coulomb")
 
 
 def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -> tuple[Program, ...]:
     """Return the programs inverse_dynamics, gravity, mass_matrix, friction and regressor.
 
-    model: its terms DriveInertia, Viscous, SmoothCoulomb, Offset, Spring and CoupledDrive; base: its base parameters;
-    theta (p,): its standard parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive
-    inertia, springs, offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd;
-    friction (n) is the torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a
-    tanh take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
+    model: its terms DriveInertia, Viscous, NonlinearViscous, SmoothCoulomb, Offset, Spring and CoupledDrive; base: its
+    base parameters; theta (p,): its standard parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but
+    friction: bodies, drive inertia, springs, offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its
+    slope along qdd; friction (n) is the torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y
+    phi. Those with a tanh take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -97,6 +97,8 @@ def _term_columns(term: Term, model: Model, q: Objects, qd: Objects, qdd: Object
     match term:
         case SmoothCoulomb():
             return [_tanh(qd[j] * per_width) for j in chosen(term.joints, model.robot)]
+        case NonlinearViscous():
+            return [_power(qd[j], term.power) for j in chosen(term.joints, model.robot)]
         case CoupledDrive():
             shares = np.array(term.shares, dtype=object)
             speed = qd @ shares
@@ -113,3 +115,7 @@ def _term_columns(term: Term, model: Model, q: Objects, qd: Objects, qdd: Object
 
 def _tanh(x: Scalar) -> Scalar:
     return x.tanh() if isinstance(x, Node) else math.tanh(x)
+
+
+def _power(x: Scalar, p: float) -> Scalar:
+    return x.power(p) if isinstance(x, Node) else math.copysign(abs(x) ** p, x)

@@ -42,14 +42,19 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many multiplications, additions (and subtractions), signs, sines, cosines and tanh one evaluation has."""
+        """How many multiplications, additions (and subtractions), signs, sines and the like one evaluation has."""
         ops = Counter(node.op for node in self.nodes)
         return {
             "multiplications": ops["*"],
             "additions": ops["+"] + ops["-"],
             "signs": ops["neg"],
-            "sines and cosines": ops["sin"] + ops["cos"] + ops["tanh"],
+            "sines and cosines": ops["sin"] + ops["cos"] + ops["tanh"] + ops["power"],
         }
+
+    @property
+    def has_power(self) -> bool:
+        """Whether an operation is a power, for which a language may need more functions."""
+        return any(node.op == "power" for node in self.nodes)
 
     @cached_property
     def used(self) -> frozenset[str]:
@@ -71,8 +76,8 @@ class Program:
             if node.op == "input":
                 continue
             size = 1 + sum(length.get(a.index, 0) for a in node.args if isinstance(a, Node))
-            angle = node.args[0] if node.op in ("sin", "cos", "tanh") else None
-            if isinstance(angle, Node) and angle.op == "input" and node.op != "tanh":
+            angle = node.args[0] if node.op in ("sin", "cos", "tanh", "power") else None
+            if isinstance(angle, Node) and angle.op == "input" and node.op in ("sin", "cos"):
                 lines.append((f"{node.op[0]}{angle.label.removeprefix('q')}", node))
             elif (uses[node.index] > 1 and node.op != "neg") or angle is not None or size >= _LONGEST:
                 count += 1
@@ -124,6 +129,7 @@ _EVALUATE: dict[str, Callable[..., Array]] = {
     "sin": np.sin,
     "cos": np.cos,
     "tanh": np.tanh,
+    "power": lambda x, p: np.copysign(np.abs(x) ** p, x),
 }
 
 
@@ -135,6 +141,7 @@ class Style:
     number: Callable[[float], str] = repr
     times: str = "*"
     call: Callable[[str, str], str] = lambda function, argument: f"{function}({argument})"
+    power: Callable[[str, str], str] = lambda x, p: f"np.copysign(np.abs({x}) ** {p}, {x})"
 
     def expression(self, x: Scalar, names: Mapping[int, str]) -> tuple[str, int]:
         """Return the text and how tightly it binds: 0 a sum, 1 a product or a sign, 2 anything else."""
@@ -160,6 +167,8 @@ class Style:
                 return self.times.join(text if tight > 0 else f"({text})" for text, tight in parts)
             case "neg":
                 return f"-{a if tight > 0 else f'({a})'}"
+            case "power":
+                return self.power(a, b)
             case _:
                 return self.call(node.op, a)
 

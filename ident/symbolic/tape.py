@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ident.errors import ModelError
+
 Objects = NDArray[np.object_]
 _CANCELLED = 4.0 * float(np.finfo(float).eps)
 
@@ -24,7 +26,8 @@ def plus(a: float, b: float) -> float:
 
 
 class Node:
-    """One recorded operation: "input", "+", "-", "*", "neg", "sin", "cos" or "tanh" of `args`, nodes or numbers."""
+    """One recorded operation: "input", "+", "-", "*", "neg", "sin", "cos", "tanh" or "power" of `args`, nodes or
+    numbers; the power p of x is sign(x) |x|^p."""
 
     __slots__ = ("args", "index", "label", "op", "tape")
 
@@ -61,6 +64,10 @@ class Node:
     def tanh(self) -> Node:
         """Return its hyperbolic tangent; `np.tanh` of an array of nodes calls this."""
         return self.tape.record("tanh", self)
+
+    def power(self, p: float) -> Node:
+        """Return sign(x) |x|^p."""
+        return self.tape.record("power", self, p)
 
 
 Scalar = Node | float
@@ -159,6 +166,8 @@ def _partials(node: Node) -> list[tuple[Node, Scalar]]:
             found = [(args[0], -args[0].sin())]  # type: ignore[union-attr]
         case "tanh":
             found = [(args[0], 1.0 - node * node)]
+        case "power":
+            raise ModelError("a power of the speed has no derivative in code")
         case _:
             found = []
     return [(arg, d) for arg, d in found if isinstance(arg, Node)]

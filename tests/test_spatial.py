@@ -212,6 +212,9 @@ def test_consistency_is_exact_at_the_edge() -> None:
 
 
 def test_massless_bodies_are_judged_exactly() -> None:
+    almost = consistency([1e-253, 1.0, 0, 0, 1, 0, 0, 1, 0, 1])  # its centre is farther off than numbers go
+    assert not almost.consistent
+    assert any("I_c > 0 fails" in text for text in almost.failures())
     assert consistency(np.zeros(10)).consistent
     assert not consistency([0, 1e-300, 0, 0, 1, 0, 0, 1, 0, 1]).consistent
     assert not consistency([0, 0, 0, 0, 1, 0, 0, 1, 0, np.nextafter(2.0, 3.0)]).consistent

@@ -72,12 +72,13 @@ def from_com(mass: float, com: ArrayLike, inertia_com: ArrayLike) -> Array:
 def to_com(parameters: ArrayLike) -> tuple[float, Array, Array]:
     """Return mass [kg], centre of mass (3,) [m] and tensor about it (3, 3) [kg m^2].
 
-    A massless body gets its centre at the origin.
+    A massless body gets its centre at the origin; one of next to no mass may get one that is not finite.
     """
     p = np.asarray(parameters, dtype=np.float64)
     mass = float(p[0])
-    c = p[1:4] / mass if mass != 0.0 else np.zeros(3)
-    return mass, c, tensor(p) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    with np.errstate(over="ignore", invalid="ignore"):
+        c = p[1:4] / mass if mass != 0.0 else np.zeros(3)
+        return mass, c, tensor(p) - mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
 def transformed(parameters: ArrayLike, pose: Pose) -> Array:
@@ -133,7 +134,8 @@ def consistency(parameters: ArrayLike) -> Consistency:
     """Examine one body (10,); `consistent` is decided in exact arithmetic on these very numbers."""
     p = np.asarray(parameters, dtype=np.float64)
     mass, _, inertia = to_com(p)
-    a, b, c = (float(x) for x in np.linalg.eigvalsh(inertia))
+    finite = bool(np.isfinite(inertia).all())
+    a, b, c = (float(x) for x in np.linalg.eigvalsh(inertia)) if finite else (-np.inf, np.inf, np.inf)
     return Consistency(mass, (a, b, c), a + b - c, is_positive_semidefinite(pseudo_inertia_exact(p)))
 
 

@@ -14,7 +14,18 @@ from oracles import mjcf, pin_tree, random_bodies, random_tree
 from ident.dynamics import inverse_dynamics
 from ident.errors import IdentError, InputError, LogError, ModelError
 from ident.logs import read_log, read_manifest
-from ident.model import Coulomb, CoupledDrive, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, torque
+from ident.model import (
+    Coulomb,
+    CoupledDrive,
+    DriveInertia,
+    Model,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Viscous,
+    torque,
+)
 from ident.robot import Joint, Limits, MDHJoint, Robot, frame_poses, from_mdh
 from ident.simulation import (
     CartesianPD,
@@ -164,6 +175,15 @@ def test_viscous_friction_slows_a_block_exponentially() -> None:
     p = slide(terms=(Viscous(),), values=(3.0,))
     for s in both(p, [0.0], [1.0], 2.0, 0.01):
         np.testing.assert_allclose(s.qd[:, 0], np.exp(-1.5 * s.t), atol=1e-9)
+
+
+def test_friction_of_the_root_of_the_speed_stops_a_block_in_time() -> None:
+    p = slide(terms=(NonlinearViscous(0.5),), values=(3.0,))
+    for s in both(p, [0.0], [1.0], 1.0, 0.001):  # sqrt(v) falls by 3 / (2 * 2) a second
+        np.testing.assert_allclose(s.qd[:, 0], (1.0 - 0.75 * s.t) ** 2, atol=1e-5)
+        assert s.friction_law == "nonlinear viscous friction only"
+    late = simulate_fixed(p, [0.0], [1.0], 3.0, 0.001)
+    assert 0 <= late.qd[-1, 0] < 1e-6
 
 
 # energy and order
@@ -318,6 +338,16 @@ def test_fixed_steps_too_long_for_friction_are_refused_with_what_would_do() -> N
         assert np.all(np.diff(np.abs(late)) <= 0)  # it settles, and does not chatter
 
 
+def test_fixed_steps_too_long_for_a_power_of_the_speed_are_refused() -> None:
+    p = slide(terms=(NonlinearViscous(0.5),), values=(4.0,))  # 4 / sqrt(0.001) / 2 = 63 1/s
+    with pytest.raises(
+        ModelError, match=r"settles at 63\.2 1/s .* Use steps below 0\.044 s, a friction width above 0\.0"
+    ):
+        simulate_fixed(p, [0.0], [1.0], 1.0, 0.1)
+    late = simulate_fixed(p, [0.0], [1.0], 4.0, 0.04).qd[-20:, 0]
+    assert np.all(np.diff(np.abs(late)) <= 0)
+
+
 def test_friction_that_becomes_too_stiff_on_the_way_stops_the_simulation() -> None:
     """A block slides in along a turning rail: r = 1 - t / 2, and turning gets as light as r^2 + 0.01."""
     turn = Joint("turn", "revolute", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]))
@@ -345,7 +375,7 @@ def test_a_narrow_tanh_by_both_ways_is_the_same_motion() -> None:
 
 
 def test_rollouts_take_the_same_steps() -> None:
-    model = Model(arm7().robot, all_terms(7, False))
+    model = Model(arm7().robot, (*all_terms(7, False), NonlinearViscous(0.3, ("joint2", "joint4"))))
     p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
     times = np.arange(101) * 0.002
     tau = np.sin(3 * times[:, None] + np.arange(7))

@@ -17,8 +17,8 @@ def _acceleration(
 ) -> None:
     """Write the acceleration of eight rollouts into packs 0 to n - 1 of work's last array.
 
-    x: q then qd (2 n packs); tau (n packs). joint (3, n): offset, stiffness, rest. friction (3, m): viscous, Coulomb,
-    width of the elements, whose speeds are directions (m, n) @ qd.
+    x: q then qd (2 n packs); tau (n packs). joint (3, n): offset, stiffness, rest. friction (5, m): viscous, Coulomb,
+    width, nonlinear, (power - 1) / 2 of the elements, whose speeds are directions (m, n) @ qd.
     """
     n = tree.parent.size
     rotation, position, links, torque, speed, wrench, out = work
@@ -33,6 +33,11 @@ def _acceleration(
         for lane in range(LANES):
             out[lane] = np.tanh(out[lane])
         drag = friction[0, k] * v + friction[1, k] * load(out, 0)
+        if friction[3, k] != 0.0:
+            store(out, 0, v * v + friction[2, k] * friction[2, k])
+            for lane in range(LANES):
+                out[lane] = out[lane] ** friction[4, k]
+            drag = drag + friction[3, k] * v * load(out, 0)
         for i in range(n):
             store(torque, i, load(torque, i) - directions[k, i] * drag)
     articulated_body(tree, parameters, drive, x, speed, torque, wrench, (rotation, position, links), out)

@@ -13,7 +13,18 @@ from ident.dynamics.energy import kinetic_energy, potential_energy
 from ident.dynamics.forward_dynamics import drive_rows
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError
-from ident.model import Coulomb, CoupledDrive, Dahl, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import (
+    Coulomb,
+    CoupledDrive,
+    Dahl,
+    DriveInertia,
+    Model,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Viscous,
+)
 from ident.model.term import Term, chosen
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
@@ -25,7 +36,8 @@ class Plant:
 
     parameters (n, 10): the rigid bodies. armature (n, n) [kg m^2; kg]: drive inertia.
     Friction element k acts on the speed v = directions[k] . qd (a joint's, or a coupled motor's) with
-    viscous[k] v + coulomb[k] tanh(v / width[k]); elements are named after the joint or the motor.
+    viscous[k] v + coulomb[k] tanh(v / width[k]) + nonlinear[k] v (v^2 + width[k]^2)^((power[k] - 1) / 2), the last of
+    which is sign(v) |v|^power but for speeds below the width; elements are named after the joint or the motor.
     offset, stiffness, rest (n,). Raises ModelError when shapes do not fit, a number is not finite, friction is
     negative or a width is not positive.
     """
@@ -38,6 +50,8 @@ class Plant:
     viscous: Array
     coulomb: Array
     width: Array
+    nonlinear: Array
+    power: Array
     offset: Array
     stiffness: Array
     rest: Array
@@ -45,17 +59,16 @@ class Plant:
     def __post_init__(self) -> None:
         n, m = self.robot.n, len(self.elements)
         shapes: dict[str, tuple[int, ...]] = {"parameters": (n, 10), "armature": (n, n), "directions": (m, n)}
-        shapes |= dict.fromkeys(("viscous", "coulomb", "width"), (m,))
+        shapes |= dict.fromkeys(("viscous", "coulomb", "width", "nonlinear", "power"), (m,))
         shapes |= dict.fromkeys(("offset", "stiffness", "rest"), (n,))
         for name, shape in shapes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name, ModelError))
-        for kind in ("viscous", "coulomb"):
+        for kind, called in (("viscous", "viscous"), ("coulomb", "Coulomb"), ("nonlinear", "nonlinear viscous")):
             values = getattr(self, kind)
             if values.size and values.min() < 0:
                 k = int(values.argmin())
                 raise ModelError(
-                    f"{'viscous' if kind == 'viscous' else 'Coulomb'} friction of '{self.elements[k]}' is"
-                    f" {values[k]:g}, and negative friction drives",
+                    f"{called} friction of '{self.elements[k]}' is {values[k]:g}, and negative friction drives",
                     fix="Set it to 0, or use the constrained fit, which keeps friction positive",
                 )
         if self.width.size and self.width.min() <= 0:
@@ -92,8 +105,11 @@ class Plant:
     def friction_law(self) -> str:
         """The friction that a simulation of this plant has, in words."""
         rubbing = self.coulomb > 0
+        smooth = [
+            name for name, values in (("viscous", self.viscous), ("nonlinear viscous", self.nonlinear)) if values.any()
+        ]
         if not rubbing.any():
-            return "viscous friction only" if self.viscous.any() else "no friction"
+            return f"{' and '.join(smooth)} friction only" if smooth else "no friction"
         slides = {j.name for j in self.robot.joints if j.kind == "prismatic"}
         widths: dict[str, list[str]] = {}
         for k in np.flatnonzero(rubbing):
@@ -103,13 +119,14 @@ class Plant:
         return (
             f"Coulomb friction is Fc tanh(v / w) in place of Fc sign(v), with {listed}: "
             "a joint that friction holds creeps at a speed below w instead of sticking"
-            + ("; viscous friction besides" if self.viscous.any() else "")
+            + (f"; {' and '.join(smooth)} friction besides" if smooth else "")
         )
 
     def friction(self, qd: Array) -> Array:
         """Return the torque (..., n) of friction at qd (..., n)."""
         v = qd @ self.directions.T
-        return np.asarray((self.viscous * v + self.coulomb * np.tanh(v / self.width)) @ self.directions)
+        bent = self.nonlinear * v * (v * v + self.width**2) ** (0.5 * (self.power - 1.0))
+        return np.asarray((self.viscous * v + self.coulomb * np.tanh(v / self.width) + bent) @ self.directions)
 
     def static(self, q: Array) -> Array:
         """Return the torque (..., n) of springs and offsets at q (..., n)."""
@@ -133,7 +150,7 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
 
     friction_width [rad/s; m/s]: Coulomb friction with a sign, with or without a dead zone, becomes
     Fc tanh(v / friction_width), for a sign cannot be integrated; so does Dahl's, whose state the plant does not carry.
-    A SmoothCoulomb keeps its own width.
+    A SmoothCoulomb keeps its own width. Nonlinear viscous friction is straight below the width.
     Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term is
     unknown to simulations.
     """
@@ -143,6 +160,7 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
         raise ModelError(f"friction_width must be a positive speed, got {friction_width}")
     armature, offset, stiffness, rest = np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n)
     viscous, coulomb, width = np.zeros(n), np.zeros(n), np.full(n, friction_width)
+    nonlinear, power = np.zeros(n), np.ones(n)
     motors: list[tuple[str, tuple[float, ...], float, float, float]] = []
     at = model.n_rigid
     for term in model.terms:
@@ -154,6 +172,9 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
                 armature[joints, joints] += own
             case Viscous():
                 viscous[chosen(term.joints, robot)] = own
+            case NonlinearViscous():
+                nonlinear[chosen(term.joints, robot)] = own
+                power[chosen(term.joints, robot)] = term.power
             case Coulomb() | Dahl():
                 coulomb[chosen(term.joints, robot)] = own
             case SmoothCoulomb():
@@ -170,7 +191,7 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
                 motors.append((term.motor, term.shares, fv, fc, term.width or friction_width))
             case _:
                 raise _unknown(term)
-    rubbing = [j for j in range(n) if viscous[j] != 0 or coulomb[j] != 0]
+    rubbing = [j for j in range(n) if viscous[j] != 0 or coulomb[j] != 0 or nonlinear[j] != 0]
     return Plant(
         robot=robot,
         parameters=values[: model.n_rigid].reshape(n, 10),
@@ -180,6 +201,8 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
         viscous=np.append(viscous[rubbing], [m[2] for m in motors]),
         coulomb=np.append(coulomb[rubbing], [m[3] for m in motors]),
         width=np.append(width[rubbing], [m[4] for m in motors]),
+        nonlinear=np.append(nonlinear[rubbing], np.zeros(len(motors))),
+        power=np.append(power[rubbing], np.ones(len(motors))),
         offset=offset,
         stiffness=stiffness,
         rest=rest,
@@ -191,6 +214,15 @@ def _unknown(term: Term) -> ModelError:
 
 
 def without_friction(plant: Plant) -> Plant:
-    """Return the plant without viscous and Coulomb friction; drive inertia, springs and offsets stay."""
+    """Return the plant without friction; drive inertia, springs and offsets stay."""
     none = np.zeros(0)
-    return replace(plant, elements=(), directions=np.zeros((0, plant.robot.n)), viscous=none, coulomb=none, width=none)
+    return replace(
+        plant,
+        elements=(),
+        directions=np.zeros((0, plant.robot.n)),
+        viscous=none,
+        coulomb=none,
+        width=none,
+        nonlinear=none,
+        power=none,
+    )

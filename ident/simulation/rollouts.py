@@ -65,7 +65,12 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
         plant.parameters,
         drive,
         checked(np.array([plant.offset, plant.stiffness, plant.rest]), (3, n), "joints", ModelError),
-        checked(np.array([plant.viscous, plant.coulomb, plant.width]), (3, None), "friction", ModelError),
+        checked(
+            np.array([plant.viscous, plant.coulomb, plant.width, plant.nonlinear, 0.5 * (plant.power - 1.0)]),
+            (5, None),
+            "friction",
+            ModelError,
+        ),
         plant.directions,
         checked(start, (None, 2 * n), "start", ModelError),
         checked(torques.reshape(len(torques), -1), (None, None), "tau", ModelError),

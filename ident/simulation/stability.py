@@ -15,10 +15,10 @@ RK4_BOUND = 2.785
 def settling_rate(plant: Plant, q: Array) -> tuple[float, int]:
     """Return the greatest rate [1/s] at which friction ends a small motion at q (n,), and the element that does most.
 
-    Near standstill the tanh law is viscous, F = sum_k d_k d_k^T (viscous_k + coulomb_k / width_k): the greatest
-    eigenvalue of D^-1 F. 0 and -1 without friction.
+    Near standstill all friction is viscous, F = sum_k d_k d_k^T slope_k with slope = viscous + coulomb / width +
+    nonlinear width^(power - 1): the greatest eigenvalue of D^-1 F. 0 and -1 without friction.
     """
-    slope = plant.viscous + np.divide(plant.coulomb, plant.width)
+    slope = _slope(plant)
     if not slope.any():
         return 0.0, -1
     G = np.sqrt(slope)[:, None] * plant.directions
@@ -36,11 +36,17 @@ def too_stiff(plant: Plant, q: Array, step: float) -> tuple[str, str] | None:
         f" make it chatter (step x rate is {step * rate:.3g}, RK4 allows {RK4_BOUND:.3g})"
     )
     ways = [f"steps below {_floor(RK4_BOUND / rate):g} s"]
-    slope = plant.viscous[k] + plant.coulomb[k] / plant.width[k]
-    allowed = slope * RK4_BOUND / (rate * step) - plant.viscous[k]
-    if plant.coulomb[k] > 0 and allowed > 0:
-        ways.append(f"a friction width above {_ceil(plant.coulomb[k] / allowed):g}")
+    allowed = _slope(plant)[k] * RK4_BOUND / (rate * step) - plant.viscous[k]
+    bent = plant.nonlinear[k] if plant.power[k] < 1 else 0.0  # below a width of 1, width^(power - 1) < 1 / width
+    if plant.coulomb[k] + bent > 0 and allowed > 0:
+        ways.append(f"a friction width above {_ceil((plant.coulomb[k] + bent) / allowed):g}")
     return what, f"Use {', '.join(ways)}, or simulate(), whose default solver for friction is implicit"
+
+
+def _slope(plant: Plant) -> Array:
+    """Return the slope (m,) of each element's friction at standstill."""
+    bent = plant.nonlinear * plant.width ** (plant.power - 1.0)
+    return np.asarray(plant.viscous + plant.coulomb / plant.width + bent)
 
 
 def _floor(x: float) -> float:

@@ -18,6 +18,7 @@ from ident.estimate.cones import feasible, least_norm
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures
 from ident.estimate.least_squares import joint_noise, solve
+from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates, Program, Solution
 from ident.estimate.written import written
@@ -106,16 +107,24 @@ def cross_validated(
     groups = folds(regression)
     sigma = noise(regression, sigma)
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
-    program = build(model, regression, prior, bounds, sigma, with_prior=True)
+    coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+    program = Program(model, regression.base, coordinates, bounds or Bounds(), with_prior=True)
+    newton = LogDetNewton(model, regression.base, coordinates, bounds or Bounds())
+
+    def along(regression: Regression, weights: tuple[float, ...]) -> list[Array]:
+        given = regression.factor(sigma), samples(regression), weights
+        return newton.path(*given) or [solution.theta for solution in program.path(*given)]
+
     errors = np.zeros(len(falling))
     for group in groups:
         train = regression.without(group)
         test = regression.without([s.identity for s in train.segments])
-        for k, solution in enumerate(program.path(train.factor(sigma), samples(train), falling)):
-            errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
+        for k, theta in enumerate(along(train, falling)):
+            errors[k] += np.sum(test.squared_residuals(regression.base.K @ theta) / sigma**2)
     errors /= samples(regression)
     best = int(np.argmin(errors))
-    *_, solution = program.path(regression.factor(sigma), samples(regression), falling[: best + 1])
+    near = along(regression, falling[: best + 1])[-1]
+    solution = program.solve(regression.factor(sigma), samples(regression), falling[best], near)
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
     return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
 

@@ -127,10 +127,10 @@ class Program:
             constraints += [cp.reshape(M @ pair, (8, 8), order="C") >> 0 for pair in pairs]
             diagonal = [10 * i + k for i in range(n) for k, (a, c) in enumerate(_LOWER) if a == c]
             logarithms = cp.sum(cp.log(Z[diagonal]))
-            stated = _stated(model, coordinates)
-            known = np.flatnonzero(stated > 0)
+            given = stated(model, coordinates)
+            known = np.flatnonzero(given > 0)
             if len(known):  # y - log y for joint terms with a positive prior: the same divergence for a single number
-                y = cp.multiply(1.0 / stated[known], friction[known])
+                y = cp.multiply(1.0 / given[known], friction[known])
                 logarithms += cp.sum(cp.log(y)) - cp.sum(y)
             objective -= self._weight * logarithms
         else:
@@ -138,13 +138,14 @@ class Program:
             constraints += [cp.reshape(E @ x[10 * i : 10 * i + 10], (4, 4), order="C") >> 0 for i in range(n)]
         self._problem = cp.Problem(cp.Minimize(objective), constraints)
 
-    def solve(self, factor: Array, samples: float, weight: float) -> Solution:
+    def solve(self, factor: Array, samples: float, weight: float, near: Array | None = None) -> Solution:
         """Return the solution for the weighted factor (b + 1, b + 1) of `samples` rows, by the path where need be.
 
-        weight multiplies the divergence against the mean squared weighted residual. Raises EstimationError when every
-        solver fails.
+        weight multiplies the divergence against the mean squared weighted residual; near: a theta (p,) close to the
+        solution, where known. Raises EstimationError when every solver fails.
         """
-        direct = self._attempt(self._start, factor, samples, weight, SOLVERS[:1], rough=True)
+        centre = self._start if near is None else self._start.at(interior(near[: 10 * self._n], self._start.prior))
+        direct = self._attempt(centre, factor, samples, weight, SOLVERS[:1], rough=True)
         if direct is not None and direct.accurate:
             return direct
         *_, last = self.path(factor, samples, _decades(weight))
@@ -211,7 +212,7 @@ def _decades(weight: float) -> tuple[float, ...]:
     return (*(10.0 ** -np.arange(steps)), weight)
 
 
-def _stated(model: Model, coordinates: Coordinates) -> Array:
+def stated(model: Model, coordinates: Coordinates) -> Array:
     """Return the prior's value of each joint term in its unit, NaN where it says nothing or the sign is free."""
     values = [coordinates.prior.joint_values.get(name, np.nan) for name in model.names[model.n_rigid :]]
     return np.where(model.nonnegative, np.array(values, dtype=np.float64) / coordinates.scale, np.nan)

@@ -1,10 +1,11 @@
 """Choose the width of smooth Coulomb friction by leaving out one fitting recording (or stretch of it) at a time.
 
-    python experiments/choose_friction.py experiments/ur10e 0 0.01 0.02 hz=10 dahl=0.0002 hz=20 dahl=0.0002
+    python experiments/choose_friction.py experiments/ur10e 0 0.01 0.02 hz=10 dahl=0.0002 power=0.3 dahl=0.0002
 
 prints each joint's left-out error [N m; N] for each width of the tanh [rad/s; m/s] (0: sign with no dead zone; dahl=X:
 Dahl's law with way X [rad; m]) and their norm weighted by each joint's noise. hz=X: cut-off of the position's filter in
-what follows. Validation recordings are not read.
+what follows; power=X: nonlinear viscous friction of all joints, with this power, in what follows (0: none). Validation
+recordings are not read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.config import Shape, read_experiment
+from ident.config import Bend, Shape, read_experiment
 from ident.estimate.constrained import folds
 from ident.estimate.least_squares import joint_noise, solve
 from ident.pipeline import load, motions
@@ -40,6 +41,11 @@ def main(path: str, laws: list[str]) -> None:
         if name == "hz":
             experiment = replace(experiment, processing=replace(experiment.processing, position_hz=float(number)))
             print(f"position low-passed at {number} Hz")
+            continue
+        if name == "power":
+            bends = (Bend(float(number)),) if float(number) else ()
+            experiment = replace(experiment, terms=replace(experiment.terms, nonlinear_viscous=bends))
+            print(f"nonlinear viscous friction of power {number}")
             continue
         shape = Shape(dahl=float(number)) if name == "dahl" else Shape(tanh=float(number) or None)
         loaded = load(replace(experiment, terms=replace(experiment.terms, coulomb=(shape,))))

@@ -60,14 +60,13 @@ class Fourier:
         phase -= np.rint(phase)
         phase += (turns - short) * harmonic
         phase *= 2 * np.pi
-        s, c = np.sin(phase), np.cos(phase)
-        # sin, cos, -sin, -cos, ... are the derivatives of sin
-        ring = (s, c, -s, -c)
-        factor = frequency ** (order - 1)
+        factor = frequency ** (order - 1) * (-1.0 if order % 4 > 1 else 1.0)
+        # the derivatives of sin are sin, cos, -sin, -cos, and those of -cos are -cos, sin, cos, -sin
+        first, second, sign = (np.sin, np.cos, -1.0) if order % 2 == 0 else (np.cos, np.sin, 1.0)
         out = np.empty((len(t), self.size))
         out[:, 0] = 1.0 if order == 0 else 0.0
-        out[:, 1::2] = factor * ring[order % 4]
-        out[:, 2::2] = factor * ring[(order + 3) % 4]  # -cos comes one derivative before sin
+        out[:, 1::2] = factor * first(phase)
+        out[:, 2::2] = sign * factor * second(phase)
         return out
 
     def on_grid(self, coefficients: Array, order: int, intervals: int) -> Array:

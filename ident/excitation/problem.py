@@ -76,12 +76,8 @@ class Problem:
 
     @cached_property
     def _values(self) -> tuple[Array, ...]:
-        """Value of each free coefficient's function at the instants, (N, k), for orders 0..3."""
-        return tuple(self.basis.values(self.times, order) @ self.free for order in range(4))
-
-    @cached_property
-    def _offsets(self) -> tuple[Array, ...]:
-        return tuple(self.basis.values(self.times, order) @ self.particular.T for order in range(4))
+        """Value of each function of the basis at the instants, (N, size), for orders 0..3."""
+        return tuple(self.basis.values(self.times, order) for order in range(4))
 
     def trajectory(self, z: Array) -> Trajectory:
         """Return the motion of free coefficients z (n, k)."""
@@ -93,7 +89,8 @@ class Problem:
 
     def states(self, z: Array) -> States:
         """Return q, qd, qdd and jerk at the instants, each (N, n)."""
-        return tuple(np.ascontiguousarray(o + v @ z.T) for o, v in zip(self._offsets, self._values, strict=True))
+        coefficients = self.particular + z @ self.free.T
+        return tuple(np.ascontiguousarray(v @ coefficients.T) for v in self._values)
 
     def margins(self, z: Array) -> tuple[Array, ...]:
         """Return each constraint's margins (N, m)."""
@@ -124,7 +121,7 @@ class Problem:
 
     def gradient(self, bars: Array) -> Array:
         """Return the derivative (n, k) with respect to z, from weights (4, N, n) on the states."""
-        return np.asarray(sum(bar.T @ v for bar, v in zip(bars, self._values, strict=True)))
+        return np.asarray(sum(bar.T @ v for bar, v in zip(bars, self._values, strict=True)) @ self.free)
 
 
 def instants(basis: Basis) -> int:

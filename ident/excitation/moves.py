@@ -24,6 +24,7 @@ class Moves:
     """t (N,) [s]; q, qd, qdd (N, n) [rad, rad/s, rad/s^2; m ...]; masks (N,) of rest and of constant velocity.
 
     `resting`: all joints stand still; `constant`: one moves at constant velocity, the others stand still.
+    `pieces`: what the motion is made of, one after the other, from time 0 on.
     """
 
     joints: tuple[str, ...]
@@ -33,16 +34,18 @@ class Moves:
     qdd: Array
     resting: NDArray[np.bool_]
     constant: NDArray[np.bool_]
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """q(u) = start + way s(u) for 0 <= u <= duration [s], with start, way (n,)."""
+    """q(u) = start + way s(u) for 0 <= u <= duration [s], with start, way (n,); `name` says where in a sentence."""
 
     start: Array
     way: Array
     s: Polynomial
     duration: float
+    name: str
 
     @property
     def degree(self) -> int:
@@ -50,12 +53,12 @@ class Piece:
         return int(self.s.degree())
 
 
-def pause(at: Array, duration: float) -> Piece:
+def pause(at: Array, duration: float, name: str) -> Piece:
     """Return `duration` [s] of rest."""
-    return Piece(at, np.zeros_like(at), Polynomial([0.0]), duration)
+    return Piece(at, np.zeros_like(at), Polynomial([0.0]), duration, name)
 
 
-def rest_to_rest(start: Array, end: Array, peaks: Sequence[tuple[float, float, float]]) -> Piece:
+def rest_to_rest(start: Array, end: Array, peaks: Sequence[tuple[float, float, float]], name: str) -> Piece:
     """Return the quickest q(u) = start + (end - start) STEP(u / T) with velocity, acceleration, jerk within `peaks`.
 
     peaks: three numbers per joint.
@@ -66,7 +69,7 @@ def rest_to_rest(start: Array, end: Array, peaks: Sequence[tuple[float, float, f
         for way, limit in zip(ways.tolist(), peaks, strict=True)
         for r in range(3)
     )
-    return Piece(start, end - start, STEP(Polynomial([0, 1 / T])), T) if T > 0 else pause(start, 0.0)
+    return Piece(start, end - start, STEP(Polynomial([0, 1 / T])), T, name) if T > 0 else pause(start, 0.0, name)
 
 
 def peaks(joint: Joint, velocity: float | None = None, acceleration: float | None = None) -> tuple[float, float, float]:
@@ -149,4 +152,4 @@ def sampled(robot: Robot, pieces: Sequence[Piece], rate: float) -> Moves:
         qd[part] = np.outer(piece.s.deriv()(u), piece.way)
         qdd[part] = np.outer(piece.s.deriv(2)(u), piece.way)
         degree[part] = piece.degree
-    return Moves(robot.joint_names, t, q, qd, qdd, degree == 0, degree == 1)
+    return Moves(robot.joint_names, t, q, qd, qdd, degree == 0, degree == 1, tuple(pieces))

@@ -87,7 +87,7 @@ def posture_tour(
 
     Each move is straight in joint space, a quintic in time, as quick as the limits of velocity, acceleration and jerk
     of all joints allow, lowered to `velocity`, `acceleration` where given. Sampled at k / rate_hz; the rows at rest are
-    those with `resting`. Nothing but the limits is checked, neither torque nor collision.
+    those with `resting`. Nothing but those limits is checked: see `require_torque` and `require_clear`.
     Raises ExcitationError when a posture is outside the position limits or a limit is zero or missing.
     """
     rate, hold = positive(rate_hz, "the sampling rate [Hz]"), nonnegative(hold, "the time at each posture [s]")
@@ -97,9 +97,10 @@ def posture_tour(
     limits = [joint.limits for joint in robot.joints]
     require_inside(robot, stops, np.array([x.lower for x in limits]), np.array([x.upper for x in limits]))
     allowed = [peaks(joint, velocity, acceleration) for joint in robot.joints]
-    pieces = [pause(stops[0], hold)]
-    for start, end in itertools.pairwise(stops):
-        pieces += [rest_to_rest(start, end, allowed), pause(end, hold)]
+    pieces = [pause(stops[0], hold, "at posture 1")]
+    for k, (start, end) in enumerate(itertools.pairwise(stops), 1):
+        way = rest_to_rest(start, end, allowed, f"on the way from posture {k} to posture {k + 1}")
+        pieces += [way, pause(end, hold, f"at posture {k + 1}")]
     return sampled(robot, pieces, rate)
 
 

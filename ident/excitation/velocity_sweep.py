@@ -33,7 +33,7 @@ def velocity_sweep(
     quickly as the limits of acceleration and jerk allow, with a velocity of fifth degree in time whose derivatives
     vanish where it meets rest and constant velocity. Sampled at k / rate_hz from rest to rest; joint j's rows at
     constant velocity are those with `constant` and qd[:, j] != 0.
-    Nothing but the limits is checked, neither torque nor collision.
+    Nothing but those limits is checked: see `require_torque` and `require_clear`.
 
     speeds [rad/s; m/s]: joint -> magnitudes, in the order of the moves. acceleration [rad/s^2; m/s^2]: used where it is
     below the joint's limit. margin [rad; m]: distance kept from the position limits.
@@ -67,11 +67,23 @@ def velocity_sweep(
         low, high = at.copy(), at.copy()
         low[j], high[j] = lower[j], upper[j]
         others = [limits] * robot.n  # they do not move
-        pieces += [moves.pause(at, pause), moves.rest_to_rest(at, low, others)]
+        rest, to, back = (
+            f"{how} joint '{joint.name}'"
+            for how in (
+                "at rest beside the sweeps of",
+                "on the way to the sweeps of",
+                "on the way back from the sweeps of",
+            )
+        )
+        pieces += [moves.pause(at, pause, rest), moves.rest_to_rest(at, low, others, to)]
         for speed in wanted.tolist():
             for start, end in ((low, high), (high, low)):
-                pieces += [moves.pause(start, pause), *_sweep(joint, start, end, speed, limits, rate)]
-        pieces += [moves.pause(low, pause), moves.rest_to_rest(low, at, others), moves.pause(at, pause)]
+                pieces += [moves.pause(start, pause, rest), *_sweep(joint, start, end, speed, limits, rate)]
+        pieces += [
+            moves.pause(low, pause, rest),
+            moves.rest_to_rest(low, at, others, back),
+            moves.pause(at, pause, rest),
+        ]
     return moves.sampled(robot, pieces, rate)
 
 
@@ -90,8 +102,9 @@ def _sweep(
         )
     way = (end - start) / span
     ramp = (speed * STEP(Polynomial([0, 1 / T]))).integ()
+    name = f"in the sweep of joint '{joint.name}' at {speed:g} {'rad' if joint.kind == 'revolute' else 'm'}/s"
     return [
-        Piece(start, way, ramp, T),
-        Piece(start + way * speed * T / 2, way, Polynomial([0, speed]), straight / speed),
-        Piece(end - way * speed * T / 2, way, Polynomial([0, speed]) - ramp, T),
+        Piece(start, way, ramp, T, name),
+        Piece(start + way * speed * T / 2, way, Polynomial([0, speed]), straight / speed, name),
+        Piece(end - way * speed * T / 2, way, Polynomial([0, speed]) - ramp, T, name),
     ]

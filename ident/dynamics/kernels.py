@@ -27,6 +27,7 @@ from ident.dynamics.sweeps import (
     dot,
     link_motion,
     link_pose,
+    link_twists,
     load3,
     load9,
     minus,
@@ -34,7 +35,6 @@ from ident.dynamics.sweeps import (
     store3,
     symmetric,
     turn,
-    turn_back,
 )
 
 CHUNK = 256
@@ -49,16 +49,7 @@ def _regressor_block(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, s: int, 
         link_pose(tree, i, gather(q, s, i), rotation, position)
         r, p = load9(rotation, 9 * i), load3(position, 3 * i)
         link_motion(tree, i, gather(qd, s, i), gather(qdd, s, i), r, p, w, al, a)
-        parent = tree.parent[i]
-        j = parent
-        while j >= 0:  # u, v of joint j in frame i, packs 3 (n i + j)
-            uj = load3(u, 3 * (n * parent + j))
-            vj = load3(v, 3 * (n * parent + j))
-            store3(u, 3 * (n * i + j), turn_back(r, uj))
-            store3(v, 3 * (n * i + j), turn_back(r, add(vj, cross(uj, p))))
-            j = tree.parent[j]
-        store3(u, 3 * (n * i + i), row(tree.angular, i))
-        store3(v, 3 * (n * i + i), row(tree.linear, i))
+        link_twists(tree, i, n, r, p, u, v)
         wx, wy, wz = load3(w, 3 * i)
         lx, ly, lz = load3(al, 3 * i)
         ax, ay, az = load3(a, 3 * i)

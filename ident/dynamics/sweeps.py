@@ -147,6 +147,20 @@ def link_motion(tree: Any, i: int, qd: Any, qdd: Any, r: Any, p: Any, w: Any, al
 
 
 @njit(inline="always")
+def link_twists(tree: Any, i: int, n: int, r: Any, p: Any, u: Any, v: Any) -> None:
+    """Write the unit twist (u, v), seen in link i's frame, of every joint j that carries it: packs 3 (n i + j)."""
+    parent = tree.parent[i]
+    j = parent
+    while j >= 0:
+        uj, vj = load3(u, 3 * (n * parent + j)), load3(v, 3 * (n * parent + j))
+        store3(u, 3 * (n * i + j), turn_back(r, uj))
+        store3(v, 3 * (n * i + j), turn_back(r, add(vj, cross(uj, p))))
+        j = tree.parent[j]
+    store3(u, 3 * (n * i + i), row(tree.angular, i))
+    store3(v, 3 * (n * i + i), row(tree.linear, i))
+
+
+@njit(inline="always")
 def zero_packs(work: Any, k: int, many: int) -> None:
     """Write zeros into packs k to k + many - 1."""
     for j in range(k, k + many):

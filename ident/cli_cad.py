@@ -271,7 +271,8 @@ def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
     if way == "weighted":
-        tolerances = Tolerances.shares(prior, found.diagnosis.shares)
+        mass, centre, tensor = (Tolerances.shares(prior, share) for share in found.diagnosis.shares.T)
+        tolerances = Tolerances(mass.mass, centre.centre, tensor.tensor)
         refined = refine_weighted(model, found.regression, prior, tolerances, bounds=bounds)
     elif way == "data-first":
         refined = refine_entropic(model, found.regression, prior, bounds=bounds)

@@ -168,7 +168,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
     )  # fmt: skip
 
 
-KINDS = tuple(k for k in PRIOR if k != "unexplained")
+KINDS = tuple(k for k in PRIOR if k not in ("unexplained", "override"))
 #: Log odds from which on a planted mistake counts as identifiable.
 IDENTIFIABLE = 20.0
 

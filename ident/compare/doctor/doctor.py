@@ -99,8 +99,8 @@ class Fault:
     """One thing that is wrong.
 
     kind: family of the mistake ("sign", "point", "unit", "order", "axes", "frame", "count", "swap", "gravity",
-    "geometry", "torque sign", "torque gain", "extra", "unexplained"). where: link, joint or "whole table". what: in
-    words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` are those that do.
+    "geometry", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or "whole table".
+    what: in words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` are those that do.
     log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence.
     """
 
@@ -143,8 +143,8 @@ class Diagnosis:
     corrected (n, 10): parameters without the asserted mistakes; combinations: how many numbers the logs determine;
     deviation: root mean square of the differences to CAD in their standard deviations (fit and tolerance), as given
     and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
-    the range `learnt` that holds it with 95 %; shares (n,): tolerance of each link, larger where its numbers are wrong
-    in no known way; kind: of the fit's covariance.
+    the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
+    each link, larger where numbers are wrong in no known way; kind: of the fit's covariance.
     """
 
     faults: tuple[Fault, ...]
@@ -237,7 +237,7 @@ def diagnosis(search: Search) -> Diagnosis:
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
-        np.maximum(best.shares, tolerance), E.kind, tuple(notes), _learnt(search, best),
+        search.shares(best)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
     )  # fmt: skip
 
 
@@ -249,6 +249,8 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
         case Swapped(a, b):
             what = "the two have each other's numbers (report of the wrong link)"
             return f"{robot.links[a]} and {robot.links[b]}", what
+        case Unexplained((i,), share, part) if part != "all":
+            return robot.links[i], _PART_WORDS[part].format(100 * share) + _asked(search, best, move)
         case Unexplained(links, share):
             off = f"numbers are off by about {100 * share:.0f} %"
             return _where(links, robot), f"{off}, and no mistake of the list explains it"
@@ -272,6 +274,7 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
     parameters = space.parameters(best)
     tolerance = search.tolerance(best)
     _, covariance = search.totals(E, best, tolerance)
+    shares = search.shares(best)
     found = []
     for i, link in enumerate(space.setting.robot.links):
         hidden: dict[str, int] = {}
@@ -282,7 +285,7 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
                 continue
             counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
             wrong = parameters_of(mistake.made(best.bodies[i], i, space.setting)[None], space.setting.about_origin)[0]
-            odds = search.expected(E, covariance, i, parameters[i], wrong, max(float(best.shares[i]), tolerance))
+            odds = search.expected(E, covariance, i, parameters[i], wrong, shares[i])
             if odds is None:
                 nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1
             elif odds + space.log_prior(InLinks(mistake, (i,))) < MARGIN:
@@ -334,11 +337,41 @@ def _body_words(body: Array, root: Array) -> str:
     )
 
 
+_PART_WORDS = {
+    "mass": "mass is off, the other numbers are right (overridden?)",
+    "density": "mass and tensor are off by one factor, the centre is right (another material?)",
+    "centre": "centre of mass is off, mass and tensor about it are right",
+    "tensor": "tensor is off by about {:.0f} %, mass and centre are right",
+}
+
+
+def _asked(search: Search, best: Hypothesis, move: Unexplained) -> str:
+    """Return what the logs ask for in place of numbers that are off, in words."""
+    if not move.asked:
+        return ""
+    (i,) = move.links
+    body = search.space.parameters(best)[i]
+    root = search.errors(best, i) if move in best.moves else np.zeros((10, 11))
+    if move.part == "density":
+        return f": the logs ask for {move.asked[0]:.3g} times as much"
+    shown = ", ".join(f"{x:.4g}" for x in move.asked)
+    if move.part == "mass":
+        return f": the logs ask for {shown} kg" + (
+            f" (standard error {np.linalg.norm(root[0]):.2g})" if root.any() else ""
+        )
+    errors = np.linalg.norm(root[1:4] - np.outer(body[1:4] / body[0], root[0]), axis=1) / body[0]
+    said = ", ".join(f"{x:.2g}" for x in errors)
+    return f": the logs ask for ({shown}) m" + (f" (standard errors {said})" if root.any() else "")
+
+
 def _numbers(space: Space, before: Hypothesis, after: Hypothesis, robot: Robot) -> tuple[CorrectedNumber, ...]:
     found = []
     for i, link in enumerate(robot.links):
         for k, part in enumerate(COLUMNS):
             a, b = float(before.bodies[i, k]), float(after.bodies[i, k])
-            if abs(a - b) > 1e-9 * max(abs(a), abs(b)):
+            size = (
+                max(abs(a), abs(b)) if k == 0 else np.abs(after.bodies[i, 4:] if k > 3 else after.bodies[i, 1:4]).max()
+            )
+            if abs(a - b) > 1e-9 * size:
                 found.append(CorrectedNumber(f"{link}.{part}", a, b))
     return tuple(found)

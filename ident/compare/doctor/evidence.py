@@ -104,18 +104,15 @@ class Evidence:
         return extra.mean + extra.root @ u, extra.root @ np.linalg.cholesky((inner + inner.T) / 2)
 
     def link(self, i: int, body: Array) -> tuple[Array, Array]:
-        """Return mean (d,) and covariance (d, d) that link i adds, body (10,) the parameters, all off by a share of 1.
-
-        For any other share the covariance is that times its square.
-        """
+        """Return what link i, parameters body (10,), adds to the mean (d,), and `roots` (d, 11) of it."""
         key = (i, body.tobytes())
         if key not in self.seen:
-            B = self.A[:, 10 * i : 10 * i + 10] @ self.roots(i, deviations(body, 1.0)[None])[0]
-            self.seen[key] = (self.A[:, 10 * i : 10 * i + 10] @ body, B @ B.T)
+            A = self.A[:, 10 * i : 10 * i + 10]
+            self.seen[key] = (A @ body, A @ self.roots(i, spread(body)[None])[0])
         return self.seen[key]
 
     def roots(self, i: int, roots: Array) -> Array:
-        """Return roots (k, 10, 10) of covariances of link i's parameters, none wider than the logs can tell."""
+        """Return roots (k, 10, 11) of covariances of link i's parameters, none wider than the logs can tell."""
         size = np.linalg.norm(self.A[:, 10 * i : 10 * i + 10] @ roots, axis=1)
         return np.asarray(roots * np.minimum(1.0, _FLAT / np.maximum(size, 1e-300))[:, None, :])
 
@@ -154,14 +151,32 @@ def deviations(body: Array, share: float) -> Array:
 
     Each coordinate of the centre by that share of its distance or of the radius of gyration, the larger one.
     """
+    m, hx, hy, hz = body[:4].tolist()
+    x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
+    a, b, c = _moments(body)
+    tensor = [a, math.sqrt(a * b), math.sqrt(a * c), b, math.sqrt(b * c), c]
+    size = share * np.array([abs(m), *[reach(body)] * 3, *tensor])
+    return np.asarray(natural_jacobian(m, np.array([x, y, z])) * size)
+
+
+def reach(body: Array) -> float:
+    """Return the distance of the centre from the link's origin, or the radius of gyration if that is more."""
+    m = float(body[0])
+    if not m:
+        return 0.0
+    return max(math.hypot(*(body[1:4] / m).tolist()), math.sqrt(sum(_moments(body)) / (2 * abs(m))))
+
+
+def _moments(body: Array) -> tuple[float, float, float]:
+    """Return the central moments, by size: of a reading that cannot exist they may be negative."""
     m, hx, hy, hz, xx, _, _, yy, _, zz = body.tolist()
     x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
-    # central moments, by size: of a reading that cannot exist they may be negative
-    a, b, c = (abs(i - m * s) for i, s in ((xx, y * y + z * z), (yy, x * x + z * z), (zz, x * x + y * y)))
-    reach = max(math.hypot(x, y, z), math.sqrt((a + b + c) / (2 * abs(m))) if m else 0.0)
-    tensor = [a, math.sqrt(a * b), math.sqrt(a * c), b, math.sqrt(b * c), c]
-    size = share * np.array([abs(m), reach, reach, reach, *tensor])
-    return np.asarray(natural_jacobian(m, np.array([x, y, z])) * size)
+    return (abs(xx - m * (y * y + z * z)), abs(yy - m * (x * x + z * z)), abs(zz - m * (x * x + y * y)))
+
+
+def spread(body: Array) -> Array:
+    """Return how parameters (10,) change with each number and with a factor of mass and tensor, each by its size."""
+    return np.column_stack([deviations(body, 1.0), body])
 
 
 def with_gains(regression: Regression, gains: Array) -> Regression:

@@ -15,15 +15,23 @@ from ident.spatial.inertia import from_com
 TOLERANCES = tuple(0.003 * (0.1 / 0.003) ** (k / 10) for k in range(11))
 #: Numbers that are wrong in no known way are off by about these shares.
 UNEXPLAINED = (0.03, 0.1, 0.3, 1.0)
+#: Which numbers of a link may be off while its others are right: m, c, six of the tensor, and the factor of a density.
+PARTS = {
+    "all": np.array([1.0] * 10 + [0.0]),
+    "mass": np.array([1.0] + [0.0] * 10),
+    "density": np.array([0.0] * 10 + [1.0]),
+    "centre": np.array([0.0] + [1.0] * 3 + [0.0] * 7),
+    "tensor": np.array([0.0] * 4 + [1.0] * 6 + [0.0]),
+}
 #: An extra body has about this share of the mean link's mass.
 EXTRA = (0.2, 1.0)
 #: The torque's gain is looked for within this factor, up and down.
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
 PRIOR = {
-    "sign": 0.14, "point": 0.12, "unit": 0.18, "order": 0.05, "axes": 0.09, "frame": 0.08, "count": 0.05,
+    "sign": 0.13, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.08, "frame": 0.07, "count": 0.05,
     "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04, "extra": 0.05,
-    "unexplained": 0.04,
+    "override": 0.07, "unexplained": 0.04,
 }  # fmt: skip
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
 _ROUNDING = 1e-3
@@ -47,10 +55,18 @@ class Swapped:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Numbers that are off by about `share`, more than the tolerance, in no way of the list."""
+    """Numbers that are off by about `share`, more than the tolerance, in no way of the list.
+
+    part: which of PARTS; one that is not all of them in one link only, as where a mass has been overridden. asked: the
+    mass, the centre, or the factor of a density that the logs ask for instead; cost: log of how probable so large a
+    difference is.
+    """
 
     links: tuple[int, ...]
     share: float
+    part: str = "all"
+    asked: tuple[float, ...] = ()
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,8 +119,8 @@ Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | O
 class Hypothesis:
     """What is right if these mistakes have been made.
 
-    bodies (n, 10): m, c, tensor as the table declares them; shares (n,): what the tolerance of each link is at least;
-    gains (n,): of the torques; view.
+    bodies (n, 10): m, c, tensor as the table declares them; shares (n, 11): what the tolerance of each number is at
+    least, the last that of a factor of mass and tensor; gains (n,): of the torques; view.
     """
 
     moves: tuple[Move, ...]
@@ -140,7 +156,7 @@ class Space:
     def start(self, parameters: Array) -> Hypothesis:
         """Return the table as given (n, 10)."""
         bodies = natural(parameters, self.setting.about_origin)
-        return Hypothesis((), bodies, np.zeros(self.n), np.ones(self.n))
+        return Hypothesis((), bodies, np.zeros((self.n, 11)), np.ones(self.n))
 
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
@@ -155,10 +171,13 @@ class Space:
                 bodies = state.bodies.copy()
                 bodies[[a, b]] = bodies[[b, a]]
                 return replace(state, moves=moves, bodies=bodies)
-            case Unexplained(links, share):
+            case Unexplained(links, share, part, asked):
+                bodies = state.bodies.copy()
+                if asked:
+                    bodies[links[0]] = self.with_asked(bodies[links[0]], part, asked)
                 shares = state.shares.copy()
-                shares[list(links)] = np.maximum(shares[list(links)], share)
-                return replace(state, moves=moves, shares=shares)
+                shares[list(links)] = np.maximum(shares[list(links)], share * PARTS[part])
+                return replace(state, moves=moves, bodies=bodies, shares=shares)
             case TorqueSign(joint):
                 return replace(state, moves=moves, gains=_times(state.gains, joint, -1.0))
             case TorqueGain(joint, factor, _):
@@ -166,6 +185,18 @@ class Space:
             case OtherView(name, _):
                 return replace(state, moves=moves, view=name)
         return replace(state, moves=moves)
+
+    def with_asked(self, body: Array, part: str, asked: tuple[float, ...]) -> Array:
+        """Return a body (10,) as the table declares it with another mass, centre or density; all else is kept."""
+        origin = self.setting.about_origin
+        central = natural(parameters_of(body[None], origin), False)[0]
+        if part == "centre":
+            central[1:4] = asked
+        else:
+            factor = asked[0] / central[0] if part == "mass" else asked[0]
+            central[0] *= factor
+            central[4:] *= 1.0 if part == "mass" else factor
+        return np.asarray(natural(parameters_of(central[None], False), origin)[0])
 
     def of(self, parameters: Array, moves: tuple[Move, ...]) -> Hypothesis:
         """Return the hypothesis with these mistakes."""
@@ -190,7 +221,9 @@ class Space:
                 return math.log(PRIOR[kind] / members / 2 / (1 if len(links) > 1 else n))
             case Swapped():
                 return math.log(PRIOR[kind] / max(n * (n - 1) // 2, 1))
-            case Unexplained(links, _):
+            case Unexplained(_, _, part, _, cost) if part != "all":
+                return math.log(PRIOR[kind] / len(UNEXPLAINED) / (len(PARTS) - 1) / n) + cost
+            case Unexplained(links):
                 return math.log(PRIOR[kind] / len(UNEXPLAINED) / 2 / (1 if len(links) > 1 else n))
             case ExtraBody():
                 return math.log(PRIOR[kind] / len(EXTRA))
@@ -218,6 +251,8 @@ def kind_of(move: Move) -> str:
     """Return one word for the family of a mistake."""
     if isinstance(move, InLinks):
         return move.mistake.kind
+    if isinstance(move, Unexplained) and move.part != "all":
+        return "override"
     return move.kind if isinstance(move, OtherView) else _KINDS[type(move)]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, deviations, log_student, student
+from ident.compare.doctor.evidence import Evidence, deviations, log_student, reach, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
+    PARTS,
     UNEXPLAINED,
     ExtraBody,
     Hypothesis,
@@ -31,6 +32,8 @@ MARGIN = float(np.log(1000.0))
 MOST = 3  # mistakes
 _BEAM = 5
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
+_STRICT = (0.005, 0.015)  # tolerances that are tried beside the one learnt
+_NEAR = 15.0  # log odds that exchanges may make up for
 _SAME = 0.3  # tolerances within which two readings are the same
 
 
@@ -44,14 +47,11 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class _Readings:
-    """What one link's numbers may be: mistakes (k), parameters (k, 10) without them, roots (k, 10, 10) if all were off.
-
-    The roots are those of the covariances when every number may be off by a share of 1.
-    """
+    """What one link's numbers may be: mistakes (k), parameters (k, 10) without them, and the `spread` (k, 10, 11)."""
 
     mistakes: tuple[Mistake, ...]
     parameters: Array
-    roots: Array
+    spreads: Array
 
 
 @dataclass(eq=False)
@@ -114,10 +114,12 @@ class Search:
     def best(self) -> tuple[Hypothesis, Hypothesis | None]:
         """Return the best hypothesis, and the best other one within the margin, reached from another start.
 
-        Two things are not found one step at a time: an extra body beside other mistakes looks like many small ones; and
-        "all numbers are off" is said quickly, where a few mistakes of single links may say as much.
+        Some things are not found one step at a time: an extra body beside other mistakes looks like many small ones;
+        "all numbers are off" is said quickly, where a few mistakes of single links may say as much; and so is that the
+        tolerance is large, where all numbers but those of a few links may be right to much less.
         """
         reached = [self._beam()]
+        reached += self._strict(reached[0])
         if reached[0].moves:
             if not reached[0].extras:
                 carried = (self._beam(extra) for extra in self._extras(reached[0]))
@@ -129,6 +131,24 @@ class Search:
         best, *others = sorted(reached, key=self.score, reverse=True)
         near = [o for o in others if self.score(o) > self.score(best) - MARGIN]
         return best, next((o for o in near if any(not _in(m, o.moves) for m in best.moves)), None)
+
+    def _strict(self, state: Hypothesis) -> list[Hypothesis]:
+        """Return what explains the logs where right numbers are better than this hypothesis has them."""
+        found = []
+        for tolerance in _STRICT:
+            if self.space.tolerances[0] < tolerance < self.tolerance(state) / 2:
+                strict = replace(
+                    self, space=replace(self.space, tolerances=(tolerance,)), broad=False, _links={}, _expanded={}
+                )
+                to = strict.space.of(self.table, ())
+                for _ in range(MOST + 1):
+                    option = strict.options(to)[0]
+                    if option.score < strict.score(to) + MARGIN:
+                        break
+                    to = self.space.after(to, option.move)
+                if self.score(to) > self.score(state) - _NEAR:
+                    found.append(self.settled(to))
+        return found
 
     def _extras(self, state: Hypothesis) -> list[ExtraBody]:
         """Return extra bodies on the last link, of sizes after the links'."""
@@ -218,18 +238,17 @@ class Search:
         return E.extra_body(*self.totals(E, state, self.tolerance(self.space.after(state, extra))), extra)
 
     def expected(
-        self, E: Evidence, covariance: Array, i: int, right: Array, wrong: Array, share: float
+        self, E: Evidence, covariance: Array, i: int, right: Array, wrong: Array, shares: Array
     ) -> float | None:
         """Return the log odds to expect of the right numbers of link i against wrong ones; None where they are alike.
 
-        covariance (d, d): beside the fit's own 1, with the right numbers.
+        covariance (d, d): beside the fit's own 1, with the right numbers; shares (11,): tolerances of the link.
         """
-        if _same(right, wrong, share):
+        if _same(right, wrong, float(shares[:10].min())):
             return None
         d = E.size
-        mean, part = E.link(i, right)
-        other, wide = E.link(i, wrong)
-        S, T = covariance + np.eye(d), covariance + share**2 * (wide - part) + np.eye(d)
+        (mean, B), (other, wide) = ((m, root * shares) for m, root in (E.link(i, right), E.link(i, wrong)))
+        S, T = covariance + np.eye(d), covariance + wide @ wide.T - B @ B.T + np.eye(d)
         delta = mean - other
         inverse = np.linalg.inv(T)
         squares = np.array([d, delta @ inverse @ delta + np.sum(inverse * S)])
@@ -237,17 +256,30 @@ class Search:
         logs = student(squares, logdets, d)
         return float(logs[0] - logs[1])
 
+    def errors(self, state: Hypothesis, i: int) -> Array:
+        """Return a root (10, 11) of the covariance of link i's parameters, by the logs and the hypothesis together."""
+        E, shares = self.evidence(state), self.shares(state)
+        _, covariance = self.totals(E, state, self.tolerance(state))
+        body = self.space.parameters(state)[i]
+        B = E.link(i, body)[1] * shares[i]
+        inner = np.eye(11) - B.T @ np.linalg.solve(covariance + np.eye(E.size), B)
+        values, vectors = np.linalg.eigh((inner + inner.T) / 2)
+        return np.asarray(E.roots(i, spread(body)[None])[0] * shares[i] @ (vectors * np.sqrt(np.maximum(values, 0.0))))
+
+    def shares(self, state: Hypothesis) -> Array:
+        """Return the tolerances (n, 11) of all numbers under a hypothesis."""
+        return np.maximum(state.shares, self.tolerance(state) * PARTS["all"])
+
     def _penalty(self, state: Hypothesis) -> float:
         origin = self.space.setting.about_origin
         return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.bodies)
 
     def totals(self, E: Evidence, state: Hypothesis, tolerance: float) -> tuple[Array, Array]:
         """Return the residual (d,) and the covariance (d, d) beside the fit's own."""
-        p = self._parts(E, state)
-        shares = np.maximum(state.shares, tolerance)
-        return p.residual, p.fixed - np.eye(E.size) + np.tensordot(shares**2, p.parts, 1)
+        p = self._parts(E, state, (tolerance,))
+        return p.residual, p.covariances()[0] - np.eye(E.size)
 
-    def _parts(self, E: Evidence, state: Hypothesis) -> _Parts:
+    def _parts(self, E: Evidence, state: Hypothesis, tolerances: tuple[float, ...] = ()) -> _Parts:
         """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
         fixed = np.eye(E.size) + E.B @ E.B.T
@@ -255,9 +287,10 @@ class Search:
         for extra in state.extras:
             mean, part = E.extra(extra)
             residual, fixed = residual - mean, fixed + part
-        means, parts = np.array([m for m, _ in links]), np.array([p for _, p in links])
-        shares = np.maximum(np.array(self.space.tolerances)[:, None], state.shares)
-        return _Parts(residual - means.sum(axis=0), fixed, means, parts, shares)
+        means = np.array([m for m, _ in links])
+        least = np.multiply.outer(tolerances or self.space.tolerances, PARTS["all"])
+        shares = np.maximum(least[:, None], state.shares)
+        return _Parts(residual - means.sum(axis=0), fixed, means, np.array([root for _, root in links]), shares)
 
     def _options(self, state: Hypothesis) -> list[Option]:
         E, space, n = self.evidence(state), self.space, self.space.n
@@ -274,48 +307,73 @@ class Search:
                     penalty = _IMPOSSIBLE * (sum(bad) - less)
                     found.append(Option(move, float(score) + base + space.log_prior(move) - penalty))
 
-        residuals: list[Array] = []
-        covariances: list[Array] = []
-        others: list[Move] = []
-        mends: list[int] = []
-
-        def full(move: Move, changes: Mapping[int, tuple[Array, Array]], shares: Array, mended: int = 0) -> None:
-            means, parts = p.means.copy(), p.parts.copy()
-            for i, (mean, part) in changes.items():
-                means[i], parts[i] = mean, part
-            others.append(move)
-            residuals.append(p.residual + (p.means - means).sum(axis=0))
-            covariances.append(p.fixed + np.tensordot(shares**2, parts, 1))
-            mends.append(mended)
-
+        # one link at a time, in the ten directions or fewer that it can change
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
         for i, alone in enumerate(_links_alone(E, p)):
             readings = self._readings(i, state.bodies[i])
-            roots = E.roots(i, readings.roots)
+            roots = E.roots(i, readings.spreads)
             shares = np.repeat(p.shares[:, i : i + 1], len(roots), axis=1)
             moves = [InLinks(m, (i,)) for m in readings.mistakes]
             add(moves, alone.logs(E, readings.parameters, roots, shares), [bad[i]] * len(moves))
             A = E.A[:, 10 * i : 10 * i + 10]
-            means, B = readings.parameters @ A.T, A @ roots
-            for mistake, mean, part in zip(readings.mistakes, means, B @ B.transpose(0, 2, 1), strict=True):
-                whole.setdefault(mistake, {})[i] = (mean, part)
-            wider = [u for u in UNEXPLAINED if u > max(state.shares[i], least)]
-            same, root = np.repeat(now[i : i + 1], len(wider), 0), E.roots(i, deviations(now[i], 1.0)[None])
-            shares = np.maximum(p.shares[:, i : i + 1], wider)
-            logs = alone.logs(E, same, np.repeat(root, len(wider), 0), shares)
-            add([Unexplained((i,), u) for u in wider], logs, [0] * len(wider))
+            for mistake, mean, root in zip(readings.mistakes, readings.parameters @ A.T, A @ roots, strict=True):
+                whole.setdefault(mistake, {})[i] = (mean, root)
+            root = E.roots(i, spread(now[i])[None])[0]
+            for part, which in PARTS.items():
+                levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
+                shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
+                same, roots = np.repeat(now[i : i + 1], len(levels), 0), np.repeat(root[None], len(levels), 0)
+                logs = alone.logs(E, same, roots, shares)
+                if part in ("all", "tensor") or not len(levels):
+                    add([Unexplained((i,), float(u), part) for u in levels], logs, [0] * len(levels))
+                    continue
+                # the torques are quadratic in the centre: about the one that the logs ask for
+                g, k = divmod(int(np.argmax(logs)), logs.shape[1])
+                asked, off = alone.asked(E, space, i, state.bodies[i], part, shares[g, k], g)
+                moved = space.with_asked(state.bodies[i], part, asked)
+                if can_exist(moved, space.setting.about_origin):
+                    body = parameters_of(moved[None], space.setting.about_origin)
+                    roots = np.repeat(E.roots(i, spread(body[0])[None]), len(levels), 0)
+                    logs = alone.logs(E, np.repeat(body, len(levels), 0), roots, shares)
+                    costs = -0.5 * np.sum(off**2) / levels**2
+                    wider = [
+                        Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs.tolist(), strict=True)
+                    ]
+                    add(wider, logs, [0] * len(wider))
+
+        # several links at once
+        units = p.roots[..., :10] @ p.roots[..., :10].transpose(0, 2, 1)
+        widened = [bool(x.any()) for x in state.shares]
+        spreads = p.spreads()
+        squares = np.square(space.tolerances)[:, None, None]
+        others: list[tuple[Move, Array, Array, int]] = []
+
+        def several(move: Move, changes: Mapping[int, tuple[Array, Array]], mended: int = 0) -> None:
+            residual, unit, covariance = p.residual.copy(), np.zeros_like(p.fixed), p.fixed
+            for i in range(n):
+                mean, root = changes.get(i, (p.means[i], p.roots[i]))
+                residual += p.means[i] - mean
+                if widened[i]:
+                    B = root * p.shares[:, i, None]
+                    covariance = covariance + (B @ B.transpose(0, 2, 1) if i in changes else spreads[:, i])
+                else:
+                    unit += root[:, :10] @ root[:, :10].T if i in changes else units[i]
+            others.append((move, residual, covariance + squares * unit, mended))
+
         for each, changes in whole.items():
             if len(changes) > 1 and self._fits_all(each, state, changes):
-                full(InLinks(each, tuple(range(n))), changes, p.shares, sum(bad[i] for i in changes))
+                several(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
         for a in range(n):
             for b in range(a + 1, n):
                 if not _same(now[a], now[b], least):
-                    full(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])}, p.shares)
+                    several(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
         for u in UNEXPLAINED:
-            if self.broad and n > 1 and u > max(state.shares.min(), most):
-                full(Unexplained(tuple(range(n)), u), {}, np.maximum(p.shares, u))
+            if self.broad and n > 1 and u > max(state.shares[:, :10].min(), most):
+                wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))
+                others.append((Unexplained(tuple(range(n)), u), p.residual, wide.covariances(), 0))
         if others:
-            add(others, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mends)
+            sets, residuals, covariances, mends = zip(*others, strict=True)
+            add(sets, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mends)
         if not state.extras:
             tolerance = self.tolerance(state)
             for extra in self._extras(state):
@@ -339,8 +397,8 @@ class Search:
             score = float(along.logs(j, np.array([-1.0]))[0]) + E.fit(flip.gains, self.effective) + prior - penalty
             found.append(Option(TorqueSign(j), score + space.log_prior(TorqueSign(j))))
             peak, cost = 1.0, 0.0
-            for reach in (np.log(GAIN), 20 * step):  # a narrow peak falls between the steps of the first grid
-                grid = peak * np.exp(np.linspace(-reach, reach, 401))
+            for half in (np.log(GAIN), 20 * step):  # a narrow peak falls between the steps of the first grid
+                grid = peak * np.exp(np.linspace(-half, half, 401))
                 values = along.logs(j, grid) + E.fits_along(state.gains, j, grid, self.effective)
                 k = int(np.argmax(values))
                 peak = float(grid[k])
@@ -371,8 +429,8 @@ class Search:
                     if not _same(before, after, least):
                         mistakes.append(mistake)
                         parameters.append(after)
-            roots = np.array([deviations(x, 1.0) for x in parameters]).reshape(-1, 10, 10)
-            self._links[key] = _Readings(tuple(mistakes), np.array(parameters).reshape(-1, 10), roots)
+            spreads = np.array([spread(x) for x in parameters]).reshape(-1, 10, 11)
+            self._links[key] = _Readings(tuple(mistakes), np.array(parameters).reshape(-1, 10), spreads)
         return self._links[key]
 
     def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
@@ -389,18 +447,23 @@ class _Parts:
     """A hypothesis in the space of the evidence.
 
     residual (d,); fixed (d, d): covariance that no tolerance changes, the fit's own 1 among it; means (n, d) and
-    parts (n, d, d) of the links, the covariances for shares of 1; shares (g, n): for each tolerance that of each link.
+    roots (n, d, 11) of the links; shares (g, n, 11): for each tolerance those of all numbers.
     """
 
     residual: Array
     fixed: Array
     means: Array
-    parts: Array
+    roots: Array
     shares: Array
+
+    def spreads(self) -> Array:
+        """Return the covariance (g, n, d, d) that each link adds, for each tolerance."""
+        B = self.roots * self.shares[:, :, None, :]
+        return B @ B.transpose(0, 1, 3, 2)
 
     def covariances(self) -> Array:
         """Return the covariance (g, d, d) for each tolerance."""
-        return np.asarray(self.fixed + np.tensordot(self.shares**2, self.parts, 1))
+        return np.asarray(self.fixed + self.spreads().sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,12 +478,37 @@ class _Alone:
     squares: Array
     logdets: Array
 
+    def asked(
+        self, E: Evidence, space: Space, i: int, body: Array, part: str, shares: Array, g: int
+    ) -> tuple[tuple[float, ...], float]:
+        """Return what the logs ask for in place of a part of a body (10,) that is off, and by what share it is off.
+
+        Gauss-Newton, as the parameters are quadratic in the centre. shares (11,): tolerances; g: which of the others'.
+        """
+        origin, which = space.setting.about_origin, PARTS[part] > 0
+        start = now = parameters_of(body[None], origin)[0]
+        asked: tuple[float, ...] = ()
+        for _ in range(4 if part == "centre" else 1):
+            B = self.R[g] @ (E.roots(i, spread(now)[None])[0] * shares)
+            far = (now[1:4] / now[0] - start[1:4] / start[0]) / reach(now)
+            residual = self.w[g] - self.R[g] @ now
+            if part == "centre":
+                residual = residual + B[:, 1:4] @ (far / shares[1:4])
+            off = (B.T @ np.linalg.solve(np.eye(len(B)) + B @ B.T, residual))[which] * shares[which]
+            if part == "centre":
+                asked = tuple(float(f"{x:.5g}") for x in start[1:4] / start[0] + off * reach(now))
+                off = off * reach(now) / reach(start)
+            else:
+                asked = (float(f"{(1.0 + off[0]) * (start[0] if part == 'mass' else 1.0):.5g}"),)
+            now = parameters_of(space.with_asked(body, part, asked)[None], origin)[0]
+        return asked, float(np.linalg.norm(off))
+
     def logs(self, E: Evidence, bodies: Array, roots: Array, shares: Array) -> Array:
-        """Return the log probability (g, k) of bodies (k, 10) whose numbers are off by shares (g, k) of roots."""
+        """Return the log probability (g, k) of bodies (k, 10), off by shares (g, k, 11) of roots (k, 10, 11)."""
         g, m = self.w.shape
         k = len(bodies)
-        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 10)).reshape(g, m, k, 10)
-        B = B.transpose(0, 2, 1, 3) * shares[..., None, None]
+        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 11)).reshape(g, m, k, 11)
+        B = B.transpose(0, 2, 1, 3) * shares[:, :, None]
         residuals = self.w[:, None] - (self.R @ bodies.T).transpose(0, 2, 1)
         covariances = np.eye(m) + B @ B.transpose(0, 1, 3, 2)
         return log_student(residuals, covariances, E.size, self.squares[:, None], self.logdets[:, None])
@@ -429,8 +517,8 @@ class _Alone:
 def _links_alone(E: Evidence, p: _Parts) -> list[_Alone]:
     """Return for each link what is left for it when all others are as the hypothesis has them."""
     n = len(p.means)
-    others = p.shares[:, None, :] ** 2 * (1.0 - np.eye(n))  # (g, n, n)
-    L = np.linalg.cholesky(p.fixed + np.tensordot(others, p.parts, 1))
+    others = np.tensordot(p.spreads(), 1.0 - np.eye(n), axes=(1, 0))  # (g, d, d, n)
+    L = np.linalg.cholesky(p.fixed + others.transpose(0, 3, 1, 2))
     right = np.stack([np.column_stack([E.A[:, 10 * i : 10 * i + 10], p.residual + p.means[i]]) for i in range(n)])
     z = np.linalg.solve(L, np.broadcast_to(right, (len(L), *right.shape)))
     Q, R = np.linalg.qr(z[..., :10])
@@ -507,7 +595,7 @@ def alike(a: Move, b: Move) -> bool:
         case TorqueGain(), TorqueGain():
             return a.joint == b.joint
         case Unexplained(), Unexplained():
-            return a.links == b.links
+            return a.links == b.links and a.part == b.part
         case ExtraBody(), ExtraBody():
             return True
     return a == b

@@ -25,7 +25,7 @@ _CHUNK = 64
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
-def _place(tree: Any, q: Any, pose: Any, twist: Any) -> None:
+def place_links(tree: Any, q: Any, pose: Any, twist: Any) -> None:
     """Write the links' frames seen from the base into pose (n, 3, 4) and the joints' twists into twist (n, 6).
 
     A twist is the angular velocity, then the linear velocity of the point passing the base's origin, per unit of qd.
@@ -161,7 +161,7 @@ def mass_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
         pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _moments(bodies, pose, moment)
             _gather(tree, moment)
             for j in range(n):
@@ -180,7 +180,7 @@ def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
         pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
         velocity, drift, rate = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 4, 4))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _velocities(tree, twist, qd[s], velocity, drift)
             _moments(bodies, pose, moment)
             for i in range(n):
@@ -207,7 +207,7 @@ def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
         pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
         product = np.empty((4, 4))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _moments(bodies, pose, moment)
             _gather(tree, moment)
             for last in range(n):  # the farthest of the three joints from the base
@@ -233,7 +233,7 @@ def energy_rows(tree: Any, bodies: Any, q: Any, qd: Any, kinetic: Any, potential
         pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
         velocity, drift = np.empty((n, 6)), np.empty((n, 6))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _velocities(tree, twist, qd[s], velocity, drift)
             _moments(bodies, pose, moment)
             moving = lifted = 0.0
@@ -251,7 +251,7 @@ def frame_rows(tree: Any, q: Any, link: int, local: Any, rotation: Any, position
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
         pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             r = pose[link]
             for a in range(3):
                 for b in range(3):
@@ -266,7 +266,7 @@ def jacobian_rows(tree: Any, q: Any, link: int, point: Any, out: Any) -> None:
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
         pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             x, y, z = _point(pose[link], point)
             j = link
             while j >= 0:
@@ -283,7 +283,7 @@ def jacobian_rate_rows(tree: Any, q: Any, qd: Any, link: int, point: Any, out: A
         velocity, drift = np.empty((n, 6)), np.empty((n, 6))
         speed = np.empty(6)
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _velocities(tree, twist, qd[s], velocity, drift)
             x, y, z = _point(pose[link], point)
             _column(velocity[link], x, y, z, speed)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from ident.dynamics.matrix_kernels import _place
+from ident.dynamics.matrix_kernels import place_links
 from ident.dynamics.sweeps import cross, dot, minus, row
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside
@@ -211,7 +211,7 @@ def clearance_rows(tree: Any, geometry: Any, q: Any, out: Any) -> None:
         pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
         start, end = np.empty((bodies, 3)), np.empty((bodies, 3))
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _ends(geometry, pose, start, end)
             for m in range(geometry.kind.size):
                 out[s, m] = _contact(geometry, start, end, m)[0]
@@ -226,7 +226,7 @@ def pull_back_rows(tree: Any, geometry: Any, q: Any, weights: Any, out: Any) -> 
         pose, twist, wrench = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 6))
         start, end = np.empty((bodies, 3)), np.empty((bodies, 3))
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK)):
-            _place(tree, q[s], pose, twist)
+            place_links(tree, q[s], pose, twist)
             _ends(geometry, pose, start, end)
             wrench[:] = 0.0  # moment about the base's origin, force
             for m in range(geometry.kind.size):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs.filter import _samples
+from ident.logs.filter import decay
 
 LARGEST = 13  # scipy's advice for its IIR filter; larger factors are split
 ORDER, RIPPLE, BAND = 8, 0.05, 0.8  # of the Chebyshev filter of scipy.signal.decimate
@@ -55,6 +55,6 @@ def memory(factors: Sequence[int]) -> int:
 
     rows, step = 0, 1
     for factor in factors:
-        rows += step * _samples(cheby1(ORDER, RIPPLE, BAND / factor, output="zpk")[1])
+        rows += step * decay(cheby1(ORDER, RIPPLE, BAND / factor, output="zpk")[1])
         step *= factor
     return rows

@@ -28,7 +28,7 @@ def low_pass(x: Array, cutoff_hz: float, rate_hz: float, order: int, key: str = 
 
 def memory(cutoff_hz: float, rate_hz: float, order: int) -> int:
     """Return after how many samples the filter has forgotten an input (its slowest pole decayed to 1e-11)."""
-    return _samples(_poles(cutoff_hz, rate_hz, order))
+    return decay(_poles(cutoff_hz, rate_hz, order))
 
 
 def _design(cutoff_hz: float, rate_hz: float, order: int, key: str) -> Any:
@@ -50,6 +50,7 @@ def _poles(cutoff_hz: float, rate_hz: float, order: int) -> Any:
     return butter(order, cutoff_hz, fs=rate_hz, output="zpk")[1]
 
 
-def _samples(poles: Any) -> int:
+def decay(poles: Any) -> int:
+    """Return after how many samples a filter with these poles has forgotten an input: `FORGOTTEN` of it is left."""
     radius = float(np.abs(poles).max())
     return ceil(log(FORGOTTEN) / log(radius)) if radius > FORGOTTEN else 1

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import re
-import tomllib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InputError, RobotError, nearest
+from ident.errors import InputError, RobotError
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.robot import GRAVITY, Limits, Robot
+from ident.robot.toml_table import TomlTable, read_toml
 from ident.robot.transmission import Transmission
 from ident.robot.urdf import read_urdf
-from ident.robot.xml import read_bytes
 from ident.spatial.pose import Pose, rpy
 
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
@@ -43,7 +39,7 @@ def read_robot(path: str | Path) -> Robot:
         return read_urdf(path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
-    table = _Table(_toml(path), "", path)
+    table = TomlTable(read_toml(path), "", path)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
         robot = robot.with_gravity(_gravity(table))
@@ -74,21 +70,7 @@ def data_path(text: str, folder: Path) -> Path:
     return found
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_bytes(path, limit=1_000_000).decode())
-    except UnicodeDecodeError as cause:
-        raise RobotError("the file is not UTF-8 text", file=path, fix="Save it as UTF-8") from cause
-    except ValueError as cause:  # TOMLDecodeError, or an integer of thousands of digits
-        where = re.search(r" \(at line (\d+), column \d+\)$", str(cause))
-        reason = str(cause)[: where.start()] if where else str(cause)
-        line = int(where.group(1)) if where else None
-        raise RobotError(f"the file is not valid TOML: {reason}", file=path, line=line) from cause
-    except RecursionError as cause:
-        raise RobotError("the file is nested too deep", file=path) from cause
-
-
-def _from_urdf(table: _Table, path: Path) -> Robot:
+def _from_urdf(table: TomlTable, path: Path) -> Robot:
     for key in _DH_KEYS:
         if key in table.data and key not in _URDF_KEYS:
             raise table.error(key, "stands beside urdf, and belongs to a DH table: keep one of the two")
@@ -99,7 +81,7 @@ def _from_urdf(table: _Table, path: Path) -> Robot:
     return replace(robot, name=table.text("name", robot.name))
 
 
-def _from_table(table: _Table, path: Path) -> Robot:
+def _from_table(table: TomlTable, path: Path) -> Robot:
     if not table.data.keys() & {"convention", "joint"}:
         table.known((*_DH_KEYS, "urdf", "lock"))
         raise table.error("", "the file has neither a DH table nor a urdf", "Add [[joint]] tables, or urdf = 'FILE'")
@@ -119,7 +101,7 @@ def _from_table(table: _Table, path: Path) -> Robot:
     return from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
 
 
-def _row(table: _Table, length: float, angle: float) -> dict[str, Any]:
+def _row(table: TomlTable, length: float, angle: float) -> dict[str, Any]:
     """Return the fields of a DHJoint or MDHJoint in SI units."""
     table.known(("name", "link", "kind", "a", "alpha", "d", "theta", "offset", "sign", "limits"))
     kind = table.choice("kind", ("revolute", "prismatic"), "revolute")
@@ -142,7 +124,7 @@ def _row(table: _Table, length: float, angle: float) -> dict[str, Any]:
     return row | {"kind": kind, "sign": int(sign), "limits": limits}
 
 
-def _gravity(table: _Table) -> Array:
+def _gravity(table: TomlTable) -> Array:
     if "mounting_rpy" not in table.data:
         return table.numbers("gravity", 3) if "gravity" in table.data else np.array(GRAVITY)
     if "gravity" in table.data:
@@ -151,7 +133,7 @@ def _gravity(table: _Table) -> Array:
     return np.asarray(rpy(*(table.numbers("mounting_rpy", 3) / unit)).T @ np.array(GRAVITY))
 
 
-def _transmission(table: _Table, robot: Robot) -> Transmission:
+def _transmission(table: TomlTable, robot: Robot) -> Transmission:
     """Return q_motor = matrix @ q_joint from ratios on the diagonal and couplings beside it, or the matrix itself."""
     table.known(("motors", "ratios", "coupling", "matrix"))
     motors = table.texts("motors")
@@ -163,7 +145,7 @@ def _transmission(table: _Table, robot: Robot) -> Transmission:
         rows = table.data["matrix"]
         if not isinstance(rows, list) or len(rows) != robot.n:
             raise table.error("matrix", f"must be {robot.n} rows of {robot.n} numbers")
-        holder = _Table({f"matrix[{i + 1}]": row for i, row in enumerate(rows)}, table.path, table.file)
+        holder = TomlTable({f"matrix[{i + 1}]": row for i, row in enumerate(rows)}, table.path, table.file)
         matrix = np.array([holder.numbers(key, robot.n) for key in holder.data])
     else:
         matrix = np.diag(table.numbers("ratios", robot.n))
@@ -173,92 +155,3 @@ def _transmission(table: _Table, robot: Robot) -> Transmission:
             matrix[motors.index(motor), robot.joint_names.index(joint)] = entry.number("ratio")
     with table.place():
         return Transmission(tuple(motors), matrix)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """One TOML table, its key path, and the file; reads values strictly."""
-
-    data: dict[str, Any]
-    path: str
-    file: Path
-
-    def key(self, key: str) -> str:
-        return ".".join(p for p in (self.path, key) if p)
-
-    def error(self, key: str, problem: str, fix: str | None = None) -> RobotError:
-        return RobotError(problem, file=self.file, key=self.key(key), fix=fix)
-
-    @contextlib.contextmanager
-    def place(self, key: str = "") -> Iterator[None]:
-        """Give errors that do not know their file this table's file and key."""
-        try:
-            yield
-        except InputError as cause:
-            if cause.file is not None:
-                raise
-            raise self.error(key, cause.problem, cause.fix) from cause
-
-    def known(self, keys: Iterable[str]) -> None:
-        for key in self.data:
-            if key not in keys:
-                raise self.error(key, f"is not a known key here{nearest(key, keys)}")
-
-    def _get(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
-        if key not in self.data:
-            raise self.error(key, f"is missing, wanted {what}")
-        value = self.data[key]
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise self.error(key, f"is {_short(value)}, wanted {what}")
-        return value
-
-    def number(self, key: str, default: float | None = None) -> float:
-        if key not in self.data and default is not None:
-            return default
-        value = self._get(key, (int, float), "a number")
-        if not abs(value) <= 1e12:  # also not a number; integers of TOML may be too large for a float
-            raise self.error(key, "is not finite or too large to be true")
-        return float(value)
-
-    def numbers(self, key: str, count: int) -> Array:
-        values = self._get(key, list, f"{count} numbers")
-        if len(values) != count:
-            raise self.error(key, f"has {len(values)} entries, wanted {count} numbers")
-        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
-        return np.array([entries.number(k) for k in entries.data])
-
-    def text(self, key: str, default: str | None = None) -> str:
-        if key not in self.data and default is not None:
-            return default
-        value: str = self._get(key, str, "a text")
-        if not value:
-            raise self.error(key, "is empty")
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        values = self._get(key, list, "a list of texts")
-        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
-        return [entries.text(k) for k in entries.data]
-
-    def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
-        names = list(known)
-        wanted = "one of " + ", ".join(f"'{n}'" for n in names)
-        if key not in self.data and default is None:
-            raise self.error(key, f"is missing, wanted {wanted}")
-        value = self.text(key, default)
-        if value not in names:
-            raise self.error(key, f"is '{_short(value, str)}', wanted {wanted}{nearest(value, names)}")
-        return value
-
-    def table(self, key: str) -> _Table:
-        return _Table(self._get(key, dict, "a table"), self.key(key), self.file)
-
-    def tables(self, key: str) -> list[_Table]:
-        values = self._get(key, list, f"tables [[{key}]]")
-        entries = _Table({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
-        return [entries.table(k) for k in entries.data]
-
-
-def _short(value: Any, show: Any = repr) -> str:
-    text: str = show(value)
-    return text if len(text) <= 40 else text[:37] + "..."

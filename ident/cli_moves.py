@@ -11,7 +11,9 @@ from ident.cli_dynamics import RobotPath, _state
 from ident.console import guarded, say
 
 if TYPE_CHECKING:
+    from ident.arrays import Array
     from ident.excitation.moves import Moves
+    from ident.excitation.torque_limits import TorqueLimits
     from ident.robot.robot import Robot
 
 _ATTEMPTS = 20  # choices of postures before the way between them is given up
@@ -21,6 +23,10 @@ Margin = Annotated[float, typer.Option("--margin", help="Kept from both ends of 
 Slow = Annotated[
     float | None, typer.Option("--acceleration", help="Acceleration, where below the joint's limit [rad/s^2; m/s^2]")
 ]
+CadPath = Annotated[
+    Path | None, typer.Option("--cad", help="CAD table for the torque limits; without: the robot's own numbers")
+]
+TorqueMargin = Annotated[float, typer.Option("--torque-margin", help="Of torque limits: share kept free, such as 0.05")]
 
 
 @guarded
@@ -33,6 +39,8 @@ def postures(
     ] = None,
     acceleration: Slow = None,
     margin: Margin = 0.0,
+    cad: CadPath = None,
+    torque_margin: TorqueMargin = 0.0,
     scene: ScenePath = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the candidates")] = 0,
     rate: Rate = 100.0,
@@ -42,10 +50,10 @@ def postures(
     import numpy as np
     from numpy.typing import NDArray
 
-    from ident.arrays import Array
     from ident.errors import ExcitationError
     from ident.excitation.distance import clearances
     from ident.excitation.path_clearance import require_clear
+    from ident.excitation.path_torque import holding_torque, require_torque
     from ident.excitation.postures import posture_tour, static_postures
     from ident.excitation.scene_file import read_scene
     from ident.model import Model
@@ -53,27 +61,46 @@ def postures(
 
     arm = read_robot(robot)
     where = None if scene is None else read_scene(scene, arm)
+    limits, share = _torque_limits(arm, cad, torque_margin), 0.0
+    tried: list[Array] = []
 
     def allowed(q: Array) -> NDArray[np.bool_]:
-        if where is None:
-            return np.ones(len(q), dtype=bool)
-        return np.asarray((clearances(where, arm, q) > where.margins(arm)).all(axis=1))
+        found = np.ones(len(q), dtype=bool)
+        if where is not None:
+            found &= (clearances(where, arm, q) > where.margins(arm)).all(axis=1)
+        if limits is not None:
+            tried[:] = [holding_torque(limits, q)]
+            found &= (tried[0] <= limits.effort).all(axis=1)
+        return found
 
-    for attempt in range(_ATTEMPTS):  # postures may be free where the way between them is not
-        chosen = static_postures(Model(arm), number, margin=margin, seed=seed + attempt, allowed=allowed)
-        moves = posture_tour(arm, chosen, rate, hold=hold, velocity=velocity, acceleration=acceleration)
-        try:
-            if where is not None:
-                require_clear(where, arm, moves.t, moves.q)
-            break
-        except ExcitationError:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    try:
+        for attempt in range(_ATTEMPTS):  # postures may be free where the way between them is not
+            chosen = static_postures(Model(arm), number, margin=margin, seed=seed + attempt, allowed=allowed)
+            moves = posture_tour(arm, chosen, rate, hold=hold, velocity=velocity, acceleration=acceleration)
+            try:
+                if where is not None:
+                    require_clear(where, arm, moves.t, moves.q)
+                if limits is not None:
+                    share = require_torque(limits, moves)
+                break
+            except ExcitationError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+    finally:
+        if limits is not None and tried:
+            _left_out(limits, tried[0])
     path = out or Path(f"{arm.name}-postures.csv")
     _write(moves, arm, scene, path)
     say(
         f"{len(chosen)} postures, {moves.t[-1]:.4g} s, at rest for {moves.resting.mean():.0%} of the time; wrote {path}"
     )
+    if limits is not None:
+        need = holding_torque(limits, chosen)
+        k, j = np.unravel_index(int(np.argmax(need / limits.effort)), need.shape)
+        say(
+            f"at rest the joints need most at posture {k + 1}: {need[k, j]:.4g} {_unit(arm, int(j))} at joint "
+            f"'{arm.joint_names[j]}', wanted at most {limits.effort[j]:.4g}; {_proven(share)}"
+        )
 
 
 @guarded
@@ -86,6 +113,8 @@ def sweep(
     ] = None,
     acceleration: Slow = None,
     margin: Margin = 0.0,
+    cad: CadPath = None,
+    torque_margin: TorqueMargin = 0.0,
     scene: ScenePath = None,
     rate: Rate = 100.0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help=".csv or .yaml (ROS 2)")] = None,
@@ -95,6 +124,7 @@ def sweep(
 
     from ident.errors import InputError
     from ident.excitation.moves import position_range
+    from ident.excitation.path_torque import require_torque
     from ident.excitation.velocity_sweep import velocity_sweep
     from ident.robot import read_robot
 
@@ -105,11 +135,60 @@ def sweep(
         raise InputError(f"'{speeds}' is no list of numbers", key="--speeds") from None
     names = arm.joint_names if joints is None else tuple(joints.replace(",", " ").split())
     at = _state(posture, arm, "--posture") if posture is not None else np.mean(position_range(arm, margin), axis=0)
+    limits = _torque_limits(arm, cad, torque_margin)
     moves = velocity_sweep(arm, dict.fromkeys(names, values), at, rate, acceleration=acceleration, margin=margin)
+    share = None if limits is None else require_torque(limits, moves)
     path = out or Path(f"{arm.name}-sweep.csv")
     _write(moves, arm, scene, path)
     say(f"{len(names)} joints at {len(values)} speeds, {moves.t[-1]:.4g} s, at constant speed for "
         f"{moves.constant.mean():.0%} of the time; wrote {path}")  # fmt: skip
+    if share is not None:
+        say(_proven(share))
+
+
+def _torque_limits(robot: Robot, cad: Path | None, margin: float) -> TorqueLimits | None:
+    """Return the limits at the parameters that are given, None where there is nothing to check, and say so."""
+    import numpy as np
+
+    from ident.excitation.torque_limits import torque_limits
+    from ident.excite import friction_terms, stated, unlimited
+    from ident.model import Model
+
+    model = Model(robot, tuple(friction_terms(robot)))
+    theta, absent = stated(model, cad, {})
+    if theta is None:
+        typer.echo("note: no inertials of all links are given (--cad): torques were not checked", err=True)
+        return None
+    for note in unlimited(robot, theta, absent):
+        typer.echo(f"note: {note}", err=True)
+    found = torque_limits(model, theta, margin=margin)
+    if np.isinf(found.effort).all():
+        typer.echo("note: torques were not checked", err=True)
+        return None
+    return found
+
+
+def _left_out(limits: TorqueLimits, need: Array) -> None:
+    """Note which joints cannot hold how many of the random postures, which need (N, n)."""
+    robot = limits.model.robot
+    for j, most in enumerate(limits.effort):
+        times = int((need[:, j] > most).sum())
+        if times:
+            typer.echo(
+                f"note: {times} of {len(need)} random postures were left out because joint '{robot.joint_names[j]}' "
+                f"may need up to {need[:, j].max():.4g} {_unit(robot, j)} to hold them, wanted at most {most:.4g}",
+                err=True,
+            )
+
+
+def _unit(robot: Robot, j: int) -> str:
+    return "N m" if robot.joints[j].kind == "revolute" else "N"
+
+
+def _proven(share: float) -> str:
+    return (
+        f"on the whole way no joint needs more than {share:.1%} of its torque limit less the margin, by a proven bound"
+    )
 
 
 def _write(moves: Moves, robot: Robot, scene: Path | None, path: Path) -> None:

@@ -328,41 +328,52 @@ def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str
         return _after(wishes, robot, notes, inputs)
     terms: list[Term] = [DriveInertia()] if wishes.drive_inertia else []
     if wishes.friction:
-        terms += [Viscous(), *_coulomb(robot), Offset()]
+        terms += friction_terms(robot)
     model = Model(robot, tuple(terms))
-    theta, absent = None, tuple[str, ...]()
-    if wishes.cad is not None:
-        table = read_cad(wishes.cad)
-        require_consistent(table)
-        inputs[wishes.cad.name] = table.sha256
-        values = {k: v for k, v in table.joint_values.items() if k in model.names}
-        theta, absent = cad_theta(model, table.for_robot(robot), values)
-    elif robot.inertials is not None and np.isfinite(robot.inertials).all():
-        theta, absent = cad_theta(model, robot.inertials, {})
-    _unlimited(robot, theta, absent, notes)
+    theta, absent = stated(model, wishes.cad, inputs)
+    notes += unlimited(robot, theta, absent)
     return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_hz or wishes.rate_hz)
 
 
-def _unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...], notes: list[str]) -> None:
-    """Note what the torque limits leave out."""
+def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> tuple[Array | None, tuple[str, ...]]:
+    """Return theta (p,) of a CAD table, else of the robot's own file, and the names that are not stated, set to zero.
+
+    None where neither gives the inertials of all links. `inputs` gets the table's hash. Raises CadError and ModelError.
+    """
+    robot = model.robot
+    if cad is not None:
+        table = read_cad(cad)
+        require_consistent(table)
+        inputs[cad.name] = table.sha256
+        values = {k: v for k, v in table.joint_values.items() if k in model.names}
+        return cad_theta(model, table.for_robot(robot), values)
+    if robot.inertials is not None and np.isfinite(robot.inertials).all():
+        return cad_theta(model, robot.inertials, {})
+    return None, ()
+
+
+def unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...]) -> list[str]:
+    """Return notes on what the torque limits leave out."""
     if theta is None:
-        notes.append("no inertials of all links are given (--cad): torques are not limited")
-        return
+        return ["no inertials of all links are given (--cad): torques are not limited"]
+    notes = []
     without = [joint.name for joint in robot.joints if math.isinf(joint.limits.effort)]
     if without:
         notes.append(f"no torque limit is given for {', '.join(without)}")
     friction = [name for name in absent if name.rsplit(".")[-1] in ("viscous", "coulomb")]
     if friction:
         notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
+    return notes
 
 
-def _coulomb(robot: Robot) -> list[Term]:
-    found: list[Term] = []
+def friction_terms(robot: Robot) -> list[Term]:
+    """Return viscous and smooth Coulomb friction and an offset per joint."""
+    found: list[Term] = [Viscous()]
     for kind, width in _WIDTH.items():
         joints = tuple(joint.name for joint in robot.joints if joint.kind == kind)
         if joints:
             found.append(SmoothCoulomb(width, joints))
-    return found
+    return [*found, Offset()]
 
 
 def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
@@ -393,7 +404,7 @@ def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str
     theta, absent = None, tuple[str, ...]()
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         theta, absent = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
-    _unlimited(robot, theta, absent, notes)
+    notes += unlimited(robot, theta, absent)
     if wishes.noise is not None:
         noise = _noise(wishes, robot, notes)
     else:

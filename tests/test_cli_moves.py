@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -78,3 +79,104 @@ def test_mistakes_are_sentences_and_write_nothing(tmp_path, monkeypatch, words, 
     assert said.exit_code == 2, said.output
     assert message in said.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+TWO = """
+name = "two"
+convention = "dh"
+length = "m"
+angle = "rad"
+gravity = [0, -9.81, 0]
+
+[[joint]]
+name = "shoulder"
+link = "upper"
+a = 0.4
+alpha = 0
+d = 0
+limits = { lower = -2, upper = 2, velocity = 3, acceleration = 5, effort = SHOULDER }
+
+[[joint]]
+name = "elbow"
+link = "lower"
+a = 0.3
+alpha = 0
+d = 0
+limits = { lower = -2.5, upper = 2.5, velocity = 4, acceleration = 5, effort = 10 }
+"""
+# held out straight: 9.81 (3 * 0.2 + 1.5 * 0.55) = 13.98 N m and 9.81 * 1.5 * 0.15 = 2.207 N m
+CAD = """# mass = "kg"
+# length = "m"
+# inertia = "kg m^2"
+# tensor_at = "center_of_mass"
+# products = "tensor"
+link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
+upper,3,-0.2,0,0,0.004,0,0,0.04,0,0.04
+lower,1.5,-0.15,0,0,0.002,0,0,0.012,0,0.012
+"""
+
+
+def load(q1, q2):
+    """What the shoulder holds [N m]."""
+    return 9.81 * ((3 * 0.2 + 1.5 * 0.4) * np.cos(q1) + 1.5 * 0.15 * np.cos(q1 + q2))
+
+
+def two(folder, shoulder="30", *words: object):
+    (folder / "two.toml").write_text(TWO.replace("SHOULDER", shoulder))
+    (folder / "cad.csv").write_text(CAD)
+    return call(words[0], folder / "two.toml", "-o", folder / "x.csv", *words[1:])
+
+
+def test_torques_of_a_tour_are_proven_and_reported(tmp_path):
+    said = two(tmp_path, "30", "postures", "--cad", tmp_path / "cad.csv", "-n", 8)
+    assert said.exit_code == 0, said.output
+    assert "left out" not in said.stderr
+    assert "CAD says nothing of friction" in said.stderr
+    pattern = r"at rest the joints need most at posture (\d): ([\d.]+) N m at joint 'shoulder', wanted at most 30; "
+    number, need = re.search(pattern, said.stdout).groups()
+    rows = table(tmp_path / "x.csv")
+    stops = rows[(rows.iloc[:, 3:5] == 0).all(axis=1)].iloc[:, 1:3].drop_duplicates().to_numpy()
+    assert float(need) == pytest.approx(abs(load(*stops[int(number) - 1])), rel=1e-3)
+    share = float(re.search(r"no joint needs more than ([\d.]+)% of its torque limit less the margin", said.stdout)[1])
+    assert float(need) / 30 < share / 100 < 1
+
+
+def test_postures_that_a_joint_cannot_hold_are_left_out(tmp_path):
+    given = ("postures", "--cad", tmp_path / "cad.csv", "-n", 6, "--acceleration", 0.5, "--torque-margin", 0.5)
+    said = two(tmp_path, "26", *given)
+    assert said.exit_code == 0, said.output
+    pattern = r"\d+ of 2000 random postures were left out because joint 'shoulder' may need up to 13\.9\d* N m to hold "
+    assert re.search(pattern + "them, wanted at most 13", said.stderr)
+    rows = table(tmp_path / "x.csv")
+    assert 6 < np.abs(load(rows["shoulder.q [rad]"], rows["elbow.q [rad]"])).max() <= 13
+
+
+def test_a_robot_too_weak_for_any_posture(tmp_path):
+    said = two(tmp_path, "0.001", "postures", "--cad", tmp_path / "cad.csv")
+    assert said.exit_code == 2
+    assert "because joint 'shoulder' may need up to" in said.stderr
+    assert re.search(r"only \d of 2000 random postures are allowed, wanted 30", said.stderr)
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_moves_that_need_too_much_torque(tmp_path):
+    """Held out straight the shoulder needs 13.98 N m, less with the elbow bent."""
+    given = ("sweep", "--speeds", "1", "--cad", tmp_path / "cad.csv", "--joints", "shoulder")
+    said = two(tmp_path, "13", *given, "--posture", "0 0")
+    assert said.exit_code == 2
+    pattern = (
+        r"error: .*joint 'shoulder'.*, which begins [\d.]+ s after the start, the torque of joint 'shoulder' may reach "
+    )
+    assert re.search(pattern + r"1[34]\.\d+ N m, wanted at most 13 N m", said.stderr)
+    assert not (tmp_path / "x.csv").exists()
+    bent = two(tmp_path, "13", *given, "--posture", "0 2.4")
+    assert bent.exit_code == 0, bent.output
+    assert "no joint needs more than" in bent.stdout
+
+
+@pytest.mark.parametrize("command", [("postures", "-n", 4), ("sweep", "--speeds", "0.5")])
+def test_unchecked_torques_are_said_to_be(tmp_path, command):
+    said = two(tmp_path, "30", *command)
+    assert said.exit_code == 0, said.output
+    assert "note: no inertials of all links are given (--cad): torques were not checked" in said.stderr
+    assert "torque limit" not in said.stdout

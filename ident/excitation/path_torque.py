@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
@@ -39,10 +38,10 @@ def require_torque(limits: TorqueLimits, moves: Moves) -> float:
     return greatest
 
 
-def can_hold(limits: TorqueLimits, q: Array) -> NDArray[np.bool_]:
-    """Return (N, m), for each limited joint, whether it can hold the postures q (N, n) with friction against it."""
+def holding_torque(limits: TorqueLimits, q: Array) -> Array:
+    """Return the torque (N, n) [N m; N] that each joint may need at rest in q (N, n), with friction against it."""
     still = np.zeros_like(q)
-    return np.asarray(limits.margins((q, still, still, still)) >= 0.0)
+    return np.asarray(np.abs(limits.torques((q, still, still))) + limits.coulomb)
 
 
 @dataclass(frozen=True, eq=False)

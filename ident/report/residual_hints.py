@@ -277,7 +277,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         + ("larger" if value > 0 else "smaller")
         + " than the law says; "
         + ("try a Stribeck term" if value > 0 else "try a smooth or Dahl law instead of a jump"),
-        "bent": "friction bends with speed; a straight viscous law does not describe it, try nonlinear_viscous",
+        "bent": "friction bends with speed more than its law; try nonlinear_viscous, or another power of it",
         "by direction": "friction at speed differs between the two directions",
         "by load": "friction grows with the load on the joint; gears do so",
     }

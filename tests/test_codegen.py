@@ -301,9 +301,9 @@ def test_latex_of_a_robot(name: str, tmp_path: Path) -> None:
 def test_latex_of_a_large_robot_is_its_assignments(tmp_path: Path) -> None:
     text = write_latex(tmp_path / "arm.tex", arm7()).read_text()
     assert balanced(text)
-    assert re.search(r"^s_\{1\} &= \\sin q_\{1\} \\\\$", text, re.MULTILINE)
-    assert re.search(r"^v_\{1\} &= ", text, re.MULTILINE)
-    assert re.search(r"^C_\{77\} &= ", text, re.MULTILINE)
+    assert re.search(r"^s_\{1\} =\{\}& \\sin q_\{1\} \\\\$", text, re.MULTILINE)
+    assert re.search(r"^v_\{1\} =\{\}& ", text, re.MULTILINE)
+    assert re.search(r"^C_\{77\} =\{\}& ", text, re.MULTILINE)
     assert not re.search(r"[a-zA-Z]\d|\de-", re.sub(r"\\section.*", "", text))  # every index and exponent is set
 
 

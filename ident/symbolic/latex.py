@@ -20,7 +20,7 @@ from ident.symbolic.names import identifier, parameter_names
 from ident.symbolic.program import Program, Style
 
 _READABLE = 4000  # terms of D, C and g together
-_TERMS_A_LINE = 3
+_GLYPHS_A_LINE = 70  # about as many as the page is wide
 
 
 def write_latex(path: str | Path, robot: Robot | ClosedForm, parameters: ArrayLike | None = None) -> Path:
@@ -69,10 +69,13 @@ def _robot(robot: Robot, parameters: ArrayLike | None) -> list[str]:
         pass
     symbols = _symbols(robot.n, parameter_names(robot))
     return [
-        line
-        for program in programs
-        if program.name in ("mass_matrix", "coriolis_matrix", "gravity")
-        for line in _assignments(program, symbols)
+        "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own.",
+        *(
+            line
+            for program in programs
+            if program.name in ("mass_matrix", "coriolis_matrix", "gravity")
+            for line in _assignments(program, symbols)
+        ),
     ]
 
 
@@ -104,14 +107,26 @@ def _entries(form: ClosedForm) -> list[str]:
 
 
 def _entry(name: str, x: Any, symbols: Mapping[str, str]) -> str:
-    """Return one entry as an equation, a few terms in a line."""
+    """Return one entry as an equation."""
     import sympy
 
     names = {s: symbols[s.name] for s in x.free_symbols if s.name in symbols}
     terms = [sympy.latex(term, symbol_names=names) for term in x.as_ordered_terms()]
     signed = [terms[0], *(f"- {t[1:].lstrip()}" if t.startswith("-") else f"+ {t}" for t in terms[1:])]
-    lines = [" ".join(signed[k : k + _TERMS_A_LINE]) for k in range(0, len(signed), _TERMS_A_LINE)]
-    return "\\begin{align*}\n" + f"{name} ={{}}& " + " \\\\\n& ".join(lines) + "\n\\end{align*}"
+    return "\\begin{align*}\n" + f"{name} ={{}}& " + _broken(signed) + "\n\\end{align*}"
+
+
+def _broken(terms: list[str]) -> str:
+    """Return terms, each with its sign, in lines that fit the page."""
+    lines: list[str] = []
+    width = _GLYPHS_A_LINE
+    for term in terms:
+        glyphs = len(re.sub(r"\\(left|right|dot|frac|cdot)|[\\{}_^ ,]", "", term))
+        if width + glyphs > _GLYPHS_A_LINE:
+            lines, width = [*lines, term], glyphs
+        else:
+            lines[-1], width = f"{lines[-1]} {term}", width + glyphs
+    return " \\\\\n& ".join(lines)
 
 
 def _assignments(program: Program, symbols: Mapping[str, str]) -> list[str]:
@@ -122,12 +137,16 @@ def _assignments(program: Program, symbols: Mapping[str, str]) -> list[str]:
         mantissa, _, exponent = repr(x).partition("e")
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
+    def line(left: str, right: str) -> str:
+        unmistakable = right.replace(r"\,(", r" \cdot (")  # no function of what is in the parentheses
+        return f"{left} ={{}}& {_broken(re.split(r' (?=[+-] )', unmistakable))}"
+
     style = Style(name, number, r"\,", lambda function, argument: rf"\{function} {argument}")
     body, entries = program.lines(style)
-    lines = [f"{left} &= {right}" for left, right in body]
+    lines = [line(left, right) for left, right in body]
     for place, entry in zip(places(program), entries, strict=True):
         if program.name != "mass_matrix" or place[0] <= place[1]:
-            lines.append(f"{program.output}_{{{_index(*place)}}} &= {entry}")
+            lines.append(line(f"{program.output}_{{{_index(*place)}}}", entry))
     title = {"mass_matrix": "Mass matrix, $D_{ji} = D_{ij}$", "coriolis_matrix": "Coriolis matrix"}
     return [
         rf"\subsection*{{{title.get(program.name, 'Gravity')}}}",

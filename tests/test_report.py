@@ -409,6 +409,14 @@ def test_figures_fit_their_frames_and_name_their_units(name):
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
 
 
+@pytest.mark.parametrize("words", [2, 6, 60])
+def test_titles_are_no_wider_than_their_figure(words):
+    figure, _ = figures.blank(2.0, " ".join(["shoulder_pan_joint:", *["viscous 21.7"] * words]))
+    (title,) = figure.texts
+    assert title.get_window_extent().x1 <= figure.bbox.width
+    assert title.get_text().endswith("…") == (words == 60)
+
+
 @given(st.integers(0, 5000), st.integers(10, 2000), st.integers(0, 2**32 - 1))
 def test_envelope_keeps_peaks_and_order(samples, points, seed):
     y = np.random.default_rng(seed).normal(size=samples)

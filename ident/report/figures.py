@@ -20,6 +20,7 @@ from ident.arrays import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 #: Colour on white paper -> variable of the page.
 COLOURS = {
@@ -346,6 +347,7 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
     top = 1.0 - 0.05 / height
     told = figure.text(0.01, top, title, ha="left", va="top", fontsize=9.5, fontweight="bold", color=INK)
     told.set_in_layout(False)
+    _fit_title(told, 0.98 * float(figure.bbox.width))
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.set(rect=(0.0, 0.0, 1.0, 1.0 - _TITLE / height))  # type: ignore[call-arg]
@@ -359,6 +361,15 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
         for side, spine in axes.spines.items():
             spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
     return figure, list(made)
+
+
+def _fit_title(told: Text, room: float) -> None:
+    """Make a title smaller, and shorten it in the end, until it is no wider than `room` [pixels]."""
+    wide = told.get_window_extent().width
+    if wide > room:
+        told.set_fontsize(max(7.0, 9.5 * room / wide))
+    while told.get_window_extent().width > room:
+        told.set_text(told.get_text().removesuffix("…")[:-1] + "…")
 
 
 def legend(figure: Figure, columns: int) -> None:

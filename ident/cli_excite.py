@@ -43,7 +43,12 @@ def excite(
         Path | None, typer.Option("--after", metavar="EXPERIMENT", help="Add to what this experiment's logs tell")
     ] = None,
     duration: Annotated[float, typer.Option("--duration", help="Length of one period [s]")] = 10.0,
-    harmonics: Annotated[int, typer.Option("--harmonics", help="Harmonics of the Fourier series")] = 5,
+    harmonics: Annotated[
+        int | None, typer.Option("--harmonics", help="Harmonics of the Fourier series; without: 5")
+    ] = None,
+    splines: Annotated[
+        int | None, typer.Option("--splines", help="Instead: intervals of a periodic B-spline of fifth degree")
+    ] = None,
     criterion: Annotated[
         str, typer.Option("--criterion", help="d, a, e, condition, scaled-condition or worst-error")
     ] = "d",
@@ -85,9 +90,12 @@ def excite(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; without: excitation-ROBOT")] = None,
 ) -> None:
     """Design a motion that makes the parameters identifiable and keeps every limit at every instant."""
+    from ident.errors import InputError
     from ident.excite import Wishes, excite_to
     from ident.robot import read_robot
 
+    if harmonics is not None and splines is not None:
+        raise InputError("is given beside --harmonics", key="--splines", fix="Give one of the two")
     arm = read_robot(robot)
     wishes = Wishes(
         robot=robot,
@@ -95,7 +103,8 @@ def excite(
         scene=scene,
         after=after,
         resume=resume,
-        harmonics=harmonics,
+        harmonics=5 if harmonics is None else harmonics,
+        splines=splines,
         duration=duration,
         criterion=criterion,
         noise=_noise(noise, arm),

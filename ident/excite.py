@@ -20,6 +20,7 @@ from ident.excitation.design_problem import design_problem
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import FourierAndPolynomial
 from ident.excitation.kinematic_limits import KinematicLimits
+from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Problem
 from ident.excitation.scene import Scene
 from ident.excitation.scene_file import read_scene
@@ -60,7 +61,8 @@ _WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which fricti
 class Wishes:
     """What the user asks for; None: chosen from the robot.
 
-    cad, scene, resume: files; after: an experiment whose logs count already. harmonics, duration [s]: of the motion.
+    cad, scene, resume: files; after: an experiment whose logs count already. duration [s], harmonics: of the motion;
+    splines: intervals of a periodic B-spline of fifth degree, which takes the place of the Fourier series.
     noise: standard deviation of the measured torques, one number or one per joint [N m; N].
     start, end: postures (n,) [rad; m]. position_margin [rad; m]; the other margins are shares; power [W].
     rate_hz: of the sampled files; log_hz: at which torques will be logged with that noise, independently (by default
@@ -73,6 +75,7 @@ class Wishes:
     after: Path | None = None
     resume: Path | None = None
     harmonics: int = 5
+    splines: int | None = None
     duration: float = 10.0
     criterion: str = "d"
     noise: tuple[float, ...] | None = None
@@ -181,10 +184,11 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
     try:
         design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
     except np.linalg.LinAlgError:
+        many = f"{wishes.harmonics} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
         raise ExcitationError(
-            f"motions of {wishes.harmonics} harmonics within these limits do not show all "
+            f"motions of {many} within these limits do not show all "
             f"{len(problem.information.base.names)} base parameters",
-            fix="Use more harmonics, a longer period, or a model with fewer terms",
+            fix=f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms",
         ) from None
     value = _worth(known, problem, design.factor)
     before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
@@ -287,14 +291,22 @@ def _sensible(wishes: Wishes) -> None:
         )
 
 
-def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial:
+def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
+    elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
+    if wishes.splines is not None:
+        if elsewhere:
+            raise ExcitationError(
+                "a periodic spline ends where it starts, and another --end is given",
+                fix="Leave out --end, or --splines: a Fourier series gets a polynomial that leads there",
+            )
+        return PeriodicSpline(wishes.duration, wishes.splines)
     base = 2.0 * math.pi / wishes.duration
-    if wishes.start is not None and wishes.end is not None and wishes.end != wishes.start:
-        return FourierAndPolynomial(base, wishes.harmonics)
-    return Fourier(base, wishes.harmonics)
+    return FourierAndPolynomial(base, wishes.harmonics) if elsewhere else Fourier(base, wishes.harmonics)
 
 
-def _resumed(wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial) -> tuple[tuple[Trajectory, ...], int]:
+def _resumed(
+    wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial | PeriodicSpline
+) -> tuple[tuple[Trajectory, ...], int]:
     """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
     if wishes.resume is None:
         return (), wishes.seed or 0
@@ -306,7 +318,7 @@ def _resumed(wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial
             f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint, "
             f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}",
             file=wishes.resume,
-            fix="Give the same --duration, --harmonics, --start and --end again",
+            fix="Give the same --duration, --harmonics or --splines, --start and --end again",
         )
     seed = stored.design.get("seed")
     after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0

@@ -412,7 +412,7 @@ def test_other_bad_requests() -> None:
     refused("the number of periods is 0, wanted 1 or more", periods=0)
     refused("a power limit needs parameters to compute torques from. Give CAD values.", power=10.0)
     refused(
-        "a basis of 3 functions has no motion that starts and ends at rest. Use more harmonics.",
+        "a basis of 3 functions has no motion that starts and ends at rest. Use more harmonics or intervals.",
         basis=Fourier(1.0, 1),
         start=np.array([0.0, 1.0, 0.0]),
     )

@@ -80,7 +80,8 @@ def design_problem(
         particular, free = through(basis, *ends)
     if free.shape[1] == 0:
         raise ExcitationError(
-            f"a basis of {basis.size} functions has no motion that starts and ends at rest", fix="Use more harmonics"
+            f"a basis of {basis.size} functions has no motion that starts and ends at rest",
+            fix="Use more harmonics or intervals",
         )
     return Problem(source, criterion, basis, particular, free, tuple(constraints), rate_hz, periods)
 
@@ -126,5 +127,5 @@ def _small_enough(basis: Basis) -> None:
         raise ExcitationError(
             f"a search among motions of {basis.size} coefficients per joint keeps {size:.3g} GB of tables, which grow "
             f"with the square of that number; {_MOST_TABLES:g} GB is the most",
-            fix="Use fewer harmonics",
+            fix="Use fewer harmonics or intervals",
         )

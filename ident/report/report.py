@@ -476,7 +476,7 @@ def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> 
             said.append(f"viscous {text.number(own['viscous'], 3)} {unit} s/{'rad' if turns else 'm'}")
         if "nonlinear_viscous" in own:
             power = model.shapes[f"{joint.name}.nonlinear_viscous"]["power"]
-            said.append(f"{text.number(own['nonlinear_viscous'], 3)} {unit} x speed^{power:g}")
+            said.append(f"{text.number(own['nonlinear_viscous'], 3)} |v|^{power:g}")
         title = f"{plain(joint.name)}: {', '.join(said)}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:

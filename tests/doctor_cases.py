@@ -11,10 +11,12 @@ from refine_cases import correlated, wrong
 
 from ident.arrays import Array
 from ident.compare.doctor.doctor import diagnosis, searching
+from ident.compare.doctor.evidence import DOF, student
 from ident.compare.doctor.hypotheses import (
     KNOWN,
     PRIOR,
     ExtraBody,
+    Hypothesis,
     InLinks,
     Move,
     OtherView,
@@ -24,6 +26,7 @@ from ident.compare.doctor.hypotheses import (
     kind_of,
 )
 from ident.compare.doctor.mistakes import OtherFrame, OtherOrigin, Setting, natural, parameters_of
+from ident.compare.doctor.search import MARGIN, Search
 from ident.logs.motion import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.regression import compress
@@ -169,8 +172,8 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
 
 
 KINDS = tuple(k for k in PRIOR if k not in ("unexplained", "override"))
-#: Log odds from which on a planted mistake counts as identifiable.
-IDENTIFIABLE = 20.0
+#: Alternatives that are looked at, the best of an exact table first.
+_LOOKED_AT = 60
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,8 @@ class Tally:
     wrong: tuple[str, ...]
     missed: tuple[str, ...]
     undecidable: int
-    overclaimed: int
+    overclaimed: tuple[str, ...]
+    tolerance: float
 
 
 def same(found: Move, planted: Move) -> bool:
@@ -198,30 +202,61 @@ def same(found: Move, planted: Move) -> bool:
     return found == planted
 
 
-def judged(seed: int, mistakes: int) -> Tally:
-    """Return what the doctor makes of one case."""
-    c = case(seed, mistakes)
+def odds(search: Search, truth: Hypothesis, other: Hypothesis, tolerance: float) -> tuple[float, float]:
+    """Return mean and standard deviation of the log odds of the truth against another hypothesis.
+
+    Over the errors of the fit and of the table's numbers, those of a right table being off by `tolerance`.
+    """
+    E = search.evidence(truth)
+    if other.view != truth.view or (other.gains != truth.gains).any():
+        # what the torques themselves say decides, which has one draw only
+        mean = search.score(truth) - search.score(other)
+        return mean, float(np.sqrt(2 * abs(mean)))
+    d = E.size
+    (r, S), (r_other, T) = (search.totals(E, state, tolerance) for state in (truth, other))
+    S, T, delta = S + np.eye(d), T + np.eye(d), r_other - r
+    L = np.linalg.cholesky(T)
+    v, M = np.linalg.solve(L, delta), np.linalg.solve(L, np.linalg.solve(L, S).T)
+    squares = np.array([d, v @ v + np.trace(M)])
+    logs = student(squares, np.array([np.linalg.slogdet(S)[1], 2 * np.sum(np.log(np.diagonal(L)))]), d)
+    known = [search.log_prior(s.moves) - search.penalty(s) for s in (truth, other)]
+    spread = np.sqrt(v @ M @ v + 0.5 * np.sum((M - np.eye(d)) ** 2))
+    return float(logs[0] - logs[1] + known[0] - known[1]), float(spread * (DOF + d) / (DOF + squares[1]))
+
+
+def decidable(search: Search, truth: Hypothesis, move: Move, tolerance: float) -> tuple[float, float]:
+    """Return what the log odds for a planted mistake are at least and at most, against the worst alternative.
+
+    At least: two standard deviations below their mean; at most: three above.
+    """
+    less = search.without(truth, move)
+    others = [less]
+    others += [search.space.after(less, o.move) for o in search.options(less) if not same(o.move, move)][:_LOOKED_AT]
+    found = [odds(search, truth, other, tolerance) for other in others]
+    return min(mean - 2 * sd for mean, sd in found), min(mean + 3 * sd for mean, sd in found)
+
+
+def judged(seed: int, mistakes: int, share: float = 0.03, tolerance: float | None = None) -> Tally:
+    """Return what the doctor makes of a case, right numbers off by up to a share, with a tolerance given or learnt."""
+    c = case(seed, mistakes, share=share)
     regression = compress(c.model, c.motion)
     began = time.process_time()
-    search = searching(c.model, regression, c.cad, motions=[c.motion], geometries=c.geometries)
+    search = searching(c.model, regression, c.cad, motions=[c.motion], geometries=c.geometries, tolerance=tolerance)
     found = diagnosis(search)
     took = time.process_time() - began
     asserted = [f for f in found.faults if f.asserted]
-    exact = searching(c.model, regression, c.exact, motions=[c.motion], geometries=c.geometries)
+    true = share / np.sqrt(3)  # root mean square of errors that are uniform up to the share
+    exact = searching(c.model, regression, c.exact, motions=[c.motion], geometries=c.geometries, tolerance=true)
     truth = exact.space.of(c.exact, c.planted)
-    sure: dict[Move, float] = {}
-    for move in c.planted:
-        odds, rivals = exact.rivals(truth, move)
-        rivals = [o for o in rivals if not same(o.move, move)]
-        sure[move] = min(odds, *(-o.score for o in rivals[:1]))
-    identifiable = [m for m in c.planted if sure[m] >= IDENTIFIABLE]
+    sure = {move: decidable(exact, truth, move, true) for move in c.planted}
+    identifiable = [m for m in c.planted if sure[m][0] >= MARGIN]
     named = [m for m in identifiable if any(same(f.move, m) for f in asserted)]
     wrong = [f for f in asserted if not any(same(f.move, m) for m in c.planted)]
-    hidden = [m for m in c.planted if sure[m] < 0]
+    hidden = [m for m in c.planted if sure[m][1] < MARGIN]
     return Tally(
         seed,
         took,
-        tuple(f"{m} ({sure[m]:.0f})" for m in c.planted),
+        tuple(f"{m} ({sure[m][0]:.0f} to {sure[m][1]:.0f})" for m in c.planted),
         tuple(f.kind for f in asserted),
         tuple(kind_of(m) for m in identifiable),
         tuple(kind_of(m) for m in named),
@@ -229,5 +264,7 @@ def judged(seed: int, mistakes: int) -> Tally:
         tuple(f"missed {m}, found {[f'{f.where}: {f.what}, rivals {f.rivals}' for f in found.faults]}"
               for m in identifiable if m not in named),
         len(hidden),
-        sum(any(same(f.move, m) for f in asserted) for m in hidden),
+        tuple(f"{m} ({sure[m][0]:.0f} to {sure[m][1]:.0f})"
+              for m in hidden if any(same(f.move, m) for f in asserted)),
+        found.tolerance,
     )  # fmt: skip

@@ -87,7 +87,7 @@ class Search:
         E = self.evidence(state)
         fit = E.fit(state.gains, self.effective)
         found = _over_tolerances(self._logs(E, state))
-        return float(found) + fit + self.log_prior(state.moves) - self._penalty(state)
+        return float(found) + fit + self.log_prior(state.moves) - self.penalty(state)
 
     def _logs(self, E: Evidence, state: Hypothesis) -> Array:
         """Return the log probability of the logs for each tolerance (g,)."""
@@ -152,7 +152,7 @@ class Search:
 
     def _extras(self, state: Hypothesis) -> list[ExtraBody]:
         """Return extra bodies on the last link, of sizes after the links'."""
-        size = round(max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03), 3)
+        size = round(2 * max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03), 3)
         typical = float(np.median(np.abs(state.bodies[:, 0])))
         return [ExtraBody(self.space.n - 1, float(f"{share * typical:.2g}"), size) for share in EXTRA]
 
@@ -270,7 +270,8 @@ class Search:
         """Return the tolerances (n, 11) of all numbers under a hypothesis."""
         return np.maximum(state.shares, self.tolerance(state) * PARTS["all"])
 
-    def _penalty(self, state: Hypothesis) -> float:
+    def penalty(self, state: Hypothesis) -> float:
+        """Return the log odds against links of a hypothesis that cannot exist."""
         origin = self.space.setting.about_origin
         return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.bodies)
 
@@ -378,8 +379,8 @@ class Search:
             tolerance = self.tolerance(state)
             for extra in self._extras(state):
                 if can_exist_within(*E.extra_body(*self.totals(E, state, tolerance), extra)):
-                    mean, part = E.extra(extra)
-                    logs = log_student((p.residual - mean)[None], p.covariances() + part)
+                    mean, added = E.extra(extra)
+                    logs = log_student((p.residual - mean)[None], p.covariances() + added)
                     add([extra], logs[:, None], [0])
         return found + self._torque_options(E, state, p, _IMPOSSIBLE * sum(bad))
 

@@ -365,9 +365,8 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
 
 def _fit_title(told: Text, room: float) -> None:
     """Make a title smaller, and shorten it in the end, until it is no wider than `room` [pixels]."""
-    wide = told.get_window_extent().width
-    if wide > room:
-        told.set_fontsize(max(7.0, 9.5 * room / wide))
+    while told.get_window_extent().width > room and float(told.get_fontsize()) > 6.5:
+        told.set_fontsize(float(told.get_fontsize()) - 0.25)
     while told.get_window_extent().width > room:
         told.set_text(told.get_text().removesuffix("…")[:-1] + "…")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ident.console import guarded, progress, say, show
+from ident.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, show
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 CadPath = Annotated[Path | None, typer.Option("--cad", help="CAD table of the links; without: the robot's own numbers")]
 _PICTURES = (".png", ".svg", ".pdf")
-State = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
 
 
 @guarded
 def dynamics(
     robot: RobotPath,
     cad: CadPath = None,
-    q: Annotated[str | None, typer.Option("--q", help=f"Position: {State}")] = None,
+    q: Annotated[str | None, typer.Option("--q", help=f"Position: {JOINT_NUMBERS}")] = None,
     qd: Annotated[str | None, typer.Option("--qd", help="Speed, likewise")] = None,
     qdd: Annotated[str | None, typer.Option("--qdd", help="Acceleration, likewise")] = None,
     surface: Annotated[
@@ -61,7 +60,7 @@ def dynamics(
         if given is not None and simulate is None:
             raise InputError("is for a simulation", key=key, fix="Add --simulate SECONDS")
     arm, parameters, joint_values = _numbers(robot, cad)
-    state = [_state(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
+    state = [joint_numbers(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
     _beyond(arm, state[0], wrong=simulate is not None and surface is None and limits)
     if surface is not None:
         _surface(arm, parameters, surface, state[0], plot)
@@ -122,28 +121,6 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
     if arm.inertials is None or not np.isfinite(arm.inertials).all():
         raise CadError("does not give the inertials of every link", file=robot, fix="Add --cad with a CAD table")
     return arm, np.asarray(arm.inertials), {}
-
-
-def _state(text: str | None, robot: Robot, key: str) -> Array:
-    """Return numbers for every joint (n,), in rad or m; zeros without a text."""
-    import numpy as np
-
-    from ident.errors import InputError
-
-    if text is None:
-        return np.zeros(robot.n)
-    words = text.replace(",", " ").split()
-    degrees = bool(words) and words[-1] == "deg"
-    try:
-        values = np.array([float(word) for word in words[: len(words) - (words[-1] in ("deg", "rad"))]])
-    except (ValueError, IndexError):
-        raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {State}") from None
-    if len(values) != robot.n or not np.isfinite(values).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
-        )
-    turning = np.array([joint.kind == "revolute" for joint in robot.joints])
-    return np.where(turning & degrees, np.radians(values), values)
 
 
 def _beyond(robot: Robot, q: Array, *, wrong: bool) -> None:

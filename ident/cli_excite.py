@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli_dynamics import RobotPath, _state
-from ident.console import command_line, guarded, say, show
+from ident.cli_dynamics import RobotPath
+from ident.console import command_line, guarded, joint_numbers, say, show
 
 if TYPE_CHECKING:
     from ident.excitation.search import Start
@@ -207,4 +207,4 @@ def _noise(text: str | None, robot: Robot) -> tuple[float, ...] | None:
 
 
 def _posture(text: str | None, robot: Robot, key: str) -> tuple[float, ...] | None:
-    return None if text is None else tuple(_state(text, robot, key).tolist())
+    return None if text is None else tuple(joint_numbers(text, robot, key).tolist())

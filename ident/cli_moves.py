@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli_dynamics import RobotPath, _state
-from ident.console import guarded, say
+from ident.cli_dynamics import RobotPath
+from ident.console import guarded, joint_numbers, say
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -134,7 +134,8 @@ def sweep(
     except ValueError:
         raise InputError(f"'{speeds}' is no list of numbers", key="--speeds") from None
     names = arm.joint_names if joints is None else tuple(joints.replace(",", " ").split())
-    at = _state(posture, arm, "--posture") if posture is not None else np.mean(position_range(arm, margin), axis=0)
+    middle = np.mean(position_range(arm, margin), axis=0)
+    at = middle if posture is None else joint_numbers(posture, arm, "--posture")
     limits = _torque_limits(arm, cad, torque_margin)
     moves = velocity_sweep(arm, dict.fromkeys(names, values), at, rate, acceleration=acceleration, margin=margin)
     share = None if limits is None else require_torque(limits, moves)

@@ -17,9 +17,13 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ident.arrays import Array
     from ident.pipeline import Tell, Warned
     from ident.report.text import Table
+    from ident.robot import Robot
 
+#: What options that take a posture or a speed of every joint want.
+JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 
 
@@ -135,3 +139,25 @@ def warn(warned: Sequence[Warned]) -> None:
         more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
         told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
         console.print(f"{told}: {same[0]}{more}", style=style, markup=False, soft_wrap=True)
+
+
+def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
+    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
+    import numpy as np
+
+    from ident.errors import InputError
+
+    if text is None:
+        return np.zeros(robot.n)
+    words = text.replace(",", " ").split()
+    degrees = bool(words) and words[-1] == "deg"
+    try:
+        values = np.array([float(word) for word in words[: len(words) - (words[-1] in ("deg", "rad"))]])
+    except (ValueError, IndexError):
+        raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
+    if len(values) != robot.n or not np.isfinite(values).all():
+        raise InputError(
+            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
+        )
+    turning = np.array([joint.kind == "revolute" for joint in robot.joints])
+    return np.where(turning & degrees, np.radians(values), values)

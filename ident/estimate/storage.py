@@ -83,8 +83,8 @@ class EstimateFile(_Strict):
         description="standard parameters theta, 12 significant digits; all null where only base parameters are known"
     )
     shapes: dict[str, dict[str, Finite]] = Field(
-        description="friction laws and rests of springs by parameter: tanh, dead_zone (rad/s; m/s), dahl, rest (rad; m),"
-        " power (of the speed)"
+        description="friction laws and rests of springs by parameter: tanh, dead_zone (rad/s; m/s), dahl, rest "
+        "(rad; m), power (of the speed)"
     )
     feasible: bool | None = Field(description="whether every link can exist: exact check of these very numbers")
     base: list[BaseEntry] = Field(description="base parameters phi, the combinations that torque can show")

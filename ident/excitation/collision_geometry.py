@@ -18,7 +18,7 @@ from ident.excitation.scene import frames
 from ident.excitation.shapes import Box
 from ident.robot.file import data_path
 from ident.robot.robot import Robot
-from ident.robot.urdf import Urdf, _At
+from ident.robot.urdf import At, Urdf
 from ident.robot.xml import Element
 
 SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
@@ -50,7 +50,7 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
     placed = frames(robot)
     for name, link in urdf.links.items():
         carrier, pose = placed[name]
-        at = _At(urdf.file, f"link '{name}'")
+        at = At(urdf.file, f"link '{name}'")
         for collision in link.element.all("collision"):
             cloud = _cloud(at, at.need(collision, "geometry"), Path(folder))
             place = pose @ at.origin(collision)
@@ -59,7 +59,7 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
     return {name: Cloud.joined(found) for name, found in clouds.items() if found}
 
 
-def _cloud(at: _At, geometry: Element, folder: Path) -> Cloud:
+def _cloud(at: At, geometry: Element, folder: Path) -> Cloud:
     shapes = [child for child in geometry.children if child.tag in SHAPES]
     if len(shapes) != 1:
         found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
@@ -86,7 +86,7 @@ def _cloud(at: _At, geometry: Element, folder: Path) -> Cloud:
     return Cloud(points, np.full(2, radius))
 
 
-def _mesh_points(at: _At, mesh: Element, folder: Path) -> Array:
+def _mesh_points(at: At, mesh: Element, folder: Path) -> Array:
     """Return the vertices (k, 3) [m] of a <mesh>."""
     name = at.text(mesh, "filename")
     path = _mesh_path(at, mesh, name, folder)
@@ -99,7 +99,7 @@ def _mesh_points(at: _At, mesh: Element, folder: Path) -> Array:
     return points * scale
 
 
-def _mesh_path(at: _At, mesh: Element, name: str, folder: Path) -> Path:
+def _mesh_path(at: At, mesh: Element, name: str, folder: Path) -> Path:
     scheme, _, rest = name.rpartition("://")
     if scheme not in ("", "package"):
         raise at.error(f"the mesh '{name}' is named by {scheme}://, wanted package:// or a relative path", mesh)

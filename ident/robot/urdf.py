@@ -91,7 +91,7 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
     urdf = parse_document(read_bytes(path), file=Path(path).name)
     found: dict[str, tuple[float, float] | None] = {}
     for joint in urdf.joints.values():
-        at = _At(urdf.file, f"joint '{joint.name}'")
+        at = At(urdf.file, f"joint '{joint.name}'")
         if (dynamics := at.only(joint.element, "dynamics")) is None:
             found[joint.name] = None
         else:
@@ -161,47 +161,52 @@ def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
         )
     links: dict[str, UrdfLink] = {}
     for element in root.all("link"):
-        name = _At(file, "<link>").text(element, "name")
+        name = At(file, "<link>").text(element, "name")
         _once("link", name, element, links, file)
-        links[name] = UrdfLink(name, element, _inertial(_At(file, f"link '{name}'"), element))
+        links[name] = UrdfLink(name, element, _inertial(At(file, f"link '{name}'"), element))
     if not links:
         raise RobotError("the robot has no <link>", file=file, line=root.line)
     joints: dict[str, UrdfJoint] = {}
     for element in root.all("joint"):
-        name = _At(file, "<joint>").text(element, "name")
+        name = At(file, "<joint>").text(element, "name")
         _once("joint", name, element, joints, file)
-        joints[name] = _joint(_At(file, f"joint '{name}'"), name, element, links)
-    name = _At(file, "<robot>").text(root, "name")
+        joints[name] = _joint(At(file, f"joint '{name}'"), name, element, links)
+    name = At(file, "<robot>").text(root, "name")
     return Urdf(name, file, _root(links, joints, file), links, joints)
 
 
 @dataclass(frozen=True)
-class _At:
+class At:
     """Reads elements and numbers; `file` and `key` say where in the errors."""
 
     file: str | None
     key: str
 
     def error(self, problem: str, place: Element | Attribute, fix: str | None = None) -> RobotError:
+        """Return the error that names this place and its line."""
         return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix)
 
     def only(self, element: Element, tag: str) -> Element | None:
+        """Return the child of that tag, None when there is none."""
         found = element.all(tag)
         if len(found) > 1:
             raise self.error(f"<{tag}> stands here a second time (first in line {found[0].line})", found[1])
         return found[0] if found else None
 
     def need(self, element: Element, tag: str) -> Element:
+        """Return the one child of that tag."""
         if (found := self.only(element, tag)) is None:
             raise self.error(f"<{element.tag}> has no <{tag}>", element)
         return found
 
     def text(self, element: Element, name: str) -> str:
+        """Return an attribute that is not empty."""
         if name not in element.attributes or not element.attributes[name].value:
             raise self.error(f"<{element.tag}> has no {name}", element)
         return element.attributes[name].value
 
     def numbers(self, element: Element, name: str, count: int, largest: float = _LARGEST) -> list[float]:
+        """Return an attribute of so many finite numbers."""
         text = self.text(element, name)
         words = text.split()
         place = element.attributes[name]
@@ -216,16 +221,19 @@ class _At:
         return values
 
     def number(self, element: Element, name: str, default: float | None = None, largest: float = _LARGEST) -> float:
+        """Return an attribute that is one finite number."""
         if default is not None and name not in element.attributes:
             return default
         return self.numbers(element, name, 1, largest)[0]
 
     def known(self, element: Element, names: tuple[str, ...]) -> None:
+        """Refuse attributes that are none of these."""
         for name, attribute in element.attributes.items():
             if name not in names:
                 raise self.error(f"<{element.tag}> has the unknown attribute {name}{nearest(name, names)}", attribute)
 
     def origin(self, element: Element) -> Pose:
+        """Return the pose of its <origin>, identity without."""
         if (origin := self.only(element, "origin")) is None:
             return Pose.identity()
         self.known(origin, ("xyz", "rpy"))
@@ -244,7 +252,7 @@ def _once(what: str, name: str, element: Element, known: Mapping[str, UrdfLink |
         raise RobotError(problem, file=file, line=element.line, fix=f"Give each {what} its own name")
 
 
-def _inertial(at: _At, link: Element) -> Array | None:
+def _inertial(at: At, link: Element) -> Array | None:
     if (inertial := at.only(link, "inertial")) is None:
         return None
     mass = at.number(at.need(inertial, "mass"), "value")
@@ -254,7 +262,7 @@ def _inertial(at: _At, link: Element) -> Array | None:
     return transformed(about_com, at.origin(inertial))
 
 
-def _joint(at: _At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
+def _joint(at: At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
     kind = at.text(element, "type")
     if kind not in KINDS:
         raise at.error(f"the type is '{_short(kind)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}", element)
@@ -269,7 +277,7 @@ def _joint(at: _At, name: str, element: Element, links: Mapping[str, UrdfLink]) 
 
 
 def _moving(joint: UrdfJoint, carrier: int, placement: Pose, file: str | None) -> Joint:
-    at = _At(file, f"joint '{joint.name}'")
+    at = At(file, f"joint '{joint.name}'")
     hold = f"Lock it at zero with lock = ['{joint.name}'] if it does not move in the log"
     if joint.kind not in ("revolute", "continuous", "prismatic"):
         raise at.error(f"joints of type {joint.kind} are not modelled", joint.element, hold)
@@ -284,7 +292,7 @@ def _moving(joint: UrdfJoint, carrier: int, placement: Pose, file: str | None) -
     return Joint(joint.name, kind, carrier, placement, np.array(axis), limits=_limits(at, joint))
 
 
-def _limits(at: _At, joint: UrdfJoint) -> Limits:
+def _limits(at: At, joint: UrdfJoint) -> Limits:
     element = at.only(joint.element, "limit")
     bounded = joint.kind != "continuous"
     if element is None:

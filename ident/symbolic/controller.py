@@ -35,7 +35,8 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     base parameters; theta (p,): its standard parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but
     friction: bodies, drive inertia, springs, offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its
     slope along qdd; friction (n) is the torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y
-    phi. Those with a tanh take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
+    phi. Those with a tanh take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not
+    used.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:

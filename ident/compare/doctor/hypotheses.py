@@ -23,8 +23,8 @@ PARTS = {
     "centre": np.array([0.0] + [1.0] * 3 + [0.0] * 7),
     "tensor": np.array([0.0] * 4 + [1.0] * 6 + [0.0]),
 }
-#: An extra body has about this share of the mean link's mass.
-EXTRA = (0.2, 1.0)
+#: An extra body has about this share of the mean link's mass, and reaches so many times as far as the links' centres.
+EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
 #: The torque's gain is looked for within this factor, up and down.
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.

@@ -122,8 +122,11 @@ class Search:
         reached += self._strict(reached[0])
         if reached[0].moves:
             if not reached[0].extras:
-                carried = (self._beam(extra) for extra in self._extras(reached[0]))
-                reached += [state for state in carried if self._carries(state)]
+                for k, extra in enumerate(self._extras(reached[0])):
+                    last = any(_touches(m, self.space.n - 1) for state in reached for m in state.moves)
+                    carried = self._beam(extra) if k < 2 or last else reached[0]
+                    if carried.moves != reached[0].moves and self._carries(carried):
+                        reached.append(carried)
             if any(_sweeping(m) for state in reached for m in state.moves):
                 self.broad = False
                 reached.append(self._beam())
@@ -151,10 +154,12 @@ class Search:
         return found
 
     def _extras(self, state: Hypothesis) -> list[ExtraBody]:
-        """Return extra bodies on the last link, of sizes after the links'."""
-        size = round(2 * max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03), 3)
+        """Return extra bodies on the last link, of sizes after the links', likely ones first."""
+        size = max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03)
         typical = float(np.median(np.abs(state.bodies[:, 0])))
-        return [ExtraBody(self.space.n - 1, float(f"{share * typical:.2g}"), size) for share in EXTRA]
+        sizes = [(float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
+        extras = [ExtraBody(self.space.n - 1, mass, radius) for mass, radius in sizes]
+        return sorted(extras, key=lambda e: -self.score(self.space.after(state, e)))
 
     def _carries(self, state: Hypothesis) -> bool:
         """Return whether the extra bodies of a hypothesis, if there are any, can exist."""
@@ -580,6 +585,16 @@ def _same(a: Array, b: Array, share: float) -> bool:
         return False
     size = np.minimum(*(np.linalg.norm(deviations(x, share), axis=1) for x in (a, b)))
     return bool((np.abs(a - b) <= _SAME * size + 1e-12).all())
+
+
+def _touches(move: Move, link: int) -> bool:
+    """Return whether a move says that the numbers of a link are wrong."""
+    match move:
+        case InLinks(_, links) | Unexplained(links):
+            return link in links
+        case Swapped(a, b):
+            return link in (a, b)
+    return False
 
 
 def _sweeping(move: Move) -> bool:

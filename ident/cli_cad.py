@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ident.compare.doctor import Diagnosis, Fault
     from ident.estimate.interval import NumberVerdict
     from ident.estimate.refine import Refined
+    from ident.logs.motion import Motion
+    from ident.model.model import Model
     from ident.pipeline import Loaded, Tell, Warned
     from ident.regression import Regression
     from ident.spatial.pose import Pose
@@ -56,6 +58,10 @@ CadOption = Annotated[
 ]
 FramesOption = Annotated[
     Path | None, typer.Option("--frames", help="Poses of the CAD output frames in their link frames (.toml)")
+]
+FitOption = Annotated[
+    Path | None,
+    typer.Option("--fit", help="What `ident run` wrote (folder or estimate.json), instead of reading the logs again"),
 ]
 ToleranceOption = Annotated[
     float | None,
@@ -114,6 +120,7 @@ def doctor(
     products: ProductsOption = None,
     frames: FramesOption = None,
     tolerance: ToleranceOption = None,
+    fit: FitOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Table to write without the mistakes that are sure, .csv or .toml"),
@@ -122,7 +129,7 @@ def doctor(
     """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
     _table_ending(out)
     with progress() as tell:
-        found = _examined(experiment, cad, products, frames, tolerance, tell)
+        found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad.source)
     if out is not None:
@@ -143,12 +150,13 @@ def refine(
     products: ProductsOption = None,
     frames: FramesOption = None,
     tolerance: ToleranceOption = None,
+    fit: FitOption = None,
     way: WayOption = "weighted",
 ) -> None:
     """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
     _table_ending(out)
     with progress() as tell:
-        found = _examined(experiment, cad, products, frames, tolerance, tell)
+        found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
         table, refined, _ = _refined(found, way)
         tell("refining", 1, 1)
@@ -176,11 +184,12 @@ def report(
     products: ProductsOption = None,
     frames: FramesOption = None,
     tolerance: ToleranceOption = None,
+    fit: FitOption = None,
     way: WayOption = "weighted",
 ) -> None:
     """Write findings, the refined table as it came, all numbers side by side, a bill of materials, and figures."""
     with progress() as tell:
-        found = _examined(experiment, cad, products, frames, tolerance, tell)
+        found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
         table, refined, verdicts = _refined(found, way, judge=True)
         tell("refining", 1, 1)
@@ -210,7 +219,13 @@ def _table_ending(out: Path | None) -> None:
 
 
 def _examined(
-    path: Path, cad: Path | None, products: str | None, frames: Path | None, tolerance: float | None, tell: Tell
+    path: Path,
+    cad: Path | None,
+    products: str | None,
+    frames: Path | None,
+    tolerance: float | None,
+    fit: Path | None,
+    tell: Tell,
 ) -> _Found:
     """Read the experiment and the table, and let the doctor look at them."""
     from ident import pipeline
@@ -233,8 +248,12 @@ def _examined(
 
         table = Cad(loaded.robot.links, loaded.robot.inertials, experiment.robot.name)
     warned: list[Warned] = []
-    motions = list(pipeline.motions(loaded, experiment.fit, experiment.processing, warned, tell))
-    regression = compress(loaded.model, motions, base=loaded.base)
+    motions: list[Motion] = []
+    if fit is not None:
+        regression = _fitted(fit, loaded.model)
+    else:
+        motions += pipeline.motions(loaded, experiment.fit, experiment.processing, warned, tell)
+        regression = compress(loaded.model, motions, base=loaded.base)
     tell("looking for mistakes", 0, 1)
     diagnosis = doctor(
         loaded.model,
@@ -249,6 +268,23 @@ def _examined(
     )
     tell("looking for mistakes", 1, 1)
     return _Found(loaded, regression, table, given, diagnosis, warned)
+
+
+def _fitted(fit: Path, model: Model) -> Regression:
+    """Return the factors that lie beside a saved estimate; RegressionError where they are another model's."""
+    from ident.errors import RegressionError
+    from ident.regression import load_regression
+
+    folder = fit if fit.is_dir() else fit.parent
+    path = fit if fit.suffix == ".npz" else folder / "factors.npz"
+    regression = load_regression(path)
+    if regression.model != model.fingerprint():
+        raise RegressionError(
+            "belongs to another robot or model than the experiment's",
+            file=path,
+            fix="Run `ident run` again, or leave out --fit",
+        )
+    return regression
 
 
 def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined, dict[str, NumberVerdict]]:

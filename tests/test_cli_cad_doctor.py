@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import csv
 import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from doctor_cases import fourier, link_bodies
 from typer.testing import CliRunner
 
+from ident import pipeline
 from ident.cad import Cad, Convention, read_cad, write_cad
 from ident.cli_cad import app
 from ident.compare.doctor import other_convention
+from ident.config import read_experiment
 from ident.console import BAD_INPUT, PROBLEMS
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.regression import compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
 
+ROOT = Path(__file__).parents[1]
 ROBOT = """
 name = "three"
 convention = "dh"
@@ -123,6 +129,43 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     assert corrected.table is not None
     assert corrected.table.convention == MILLI
     np.testing.assert_allclose(corrected.parameters[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
+
+
+def test_the_demo_has_its_three_errors_named():
+    result = run("doctor", ROOT / "experiments" / "arm5")
+    assert result.exit_code == PROBLEMS, result.output
+    problems = [line for line in result.output.splitlines() if line.startswith("PROBLEM")]
+    assert len(problems) == 3
+    for said in (
+        "PROBLEM: link2: products of inertia have the other sign",
+        "PROBLEM: link3: mass is off",
+        "PROBLEM: link5: centre of mass is off",
+    ):
+        assert any(line.startswith(said) for line in problems), result.output
+    assert "link3.m: 0.0845 -> 0.0649" in result.output  # 0.065 kg is the truth
+    assert "learnt from the logs" in result.output
+
+
+def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
+    there, _ = with_mistake(made, tmp_path)
+    loaded = pipeline.load(replace(read_experiment(there), cad=None))
+    experiment = loaded.experiment
+    motions = list(pipeline.motions(loaded, experiment.fit, experiment.processing, [], pipeline.silent))
+    results = tmp_path / "results"
+    results.mkdir()
+    save_regression(compress(loaded.model, motions, base=loaded.base), results / "factors.npz")
+    (there / "motion.csv").unlink()
+    for fit in (results, results / "estimate.json"):
+        result = run("doctor", there, "--fit", fit)
+        assert result.exit_code == PROBLEMS, result.output
+        assert "PROBLEM: link3: mass and inertia are in g where kg is declared" in result.output
+        assert "gravity and geometry were not questioned" in result.output
+    text = (there / "robot.toml").read_text(encoding="utf-8")
+    (there / "robot.toml").write_text(text.replace("a = 0.4", "a = 0.5"), encoding="utf-8")
+    result = run("doctor", there, "--fit", results)
+    assert result.exit_code == BAD_INPUT
+    assert "another robot or model" in result.output
+    assert run("doctor", there, "--fit", tmp_path).exit_code == BAD_INPUT
 
 
 def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tmp_path):

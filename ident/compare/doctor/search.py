@@ -34,6 +34,7 @@ _BEAM = 5
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
 _STRICT = (0.005, 0.015)  # tolerances that are tried beside the one learnt
 _NEAR = 15.0  # log odds that exchanges may make up for
+_FAR = 3.0  # a number that is off alone is off by no more than so many times itself
 _SAME = 0.3  # tolerances within which two readings are the same
 
 
@@ -326,6 +327,8 @@ class Search:
                 whole.setdefault(mistake, {})[i] = (mean, root)
             root = E.roots(i, spread(now[i])[None])[0]
             for part, which in PARTS.items():
+                if part != "all" and any(alike(Unexplained((i,), 0.0, part), m) for m in state.moves):
+                    continue
                 levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
                 shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
                 same, roots = np.repeat(now[i : i + 1], len(levels), 0), np.repeat(root[None], len(levels), 0)
@@ -501,6 +504,7 @@ class _Alone:
             if part == "centre":
                 residual = residual + B[:, 1:4] @ (far / shares[1:4])
             off = (B.T @ np.linalg.solve(np.eye(len(B)) + B @ B.T, residual))[which] * shares[which]
+            off = np.clip(off, -_FAR, _FAR)
             if part == "centre":
                 asked = tuple(float(f"{x:.5g}") for x in start[1:4] / start[0] + off * reach(now))
                 off = off * reach(now) / reach(start)

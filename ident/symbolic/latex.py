@@ -14,7 +14,7 @@ from ident.errors import InputError, ModelError
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.closed_form import ClosedForm, closed_form
+from ident.symbolic.closed_form import ClosedForm, Writer, closed_form
 from ident.symbolic.functions import functions, places
 from ident.symbolic.names import identifier, parameter_names
 from ident.symbolic.program import Program, Style
@@ -44,7 +44,7 @@ def write_latex(path: str | Path, robot: Robot | ClosedForm, parameters: ArrayLi
         body = _robot(robot, parameters)
     text = "\n".join(
         [
-            r"\documentclass{article}",
+            r"\documentclass[fleqn]{article}",
             r"\usepackage[margin=2cm]{geometry}",
             r"\usepackage{amsmath}",
             r"\allowdisplaybreaks",
@@ -63,7 +63,7 @@ def _robot(robot: Robot, parameters: ArrayLike | None) -> list[str]:
     programs = functions(robot, parameters)  # first, for what it says of wrong parameters
     try:
         form = closed_form(robot, parameters)
-        if _count(form) <= _READABLE:
+        if _readable(form):
             return _entries(form)
     except ModelError:  # too large
         pass
@@ -79,8 +79,14 @@ def _robot(robot: Robot, parameters: ArrayLike | None) -> list[str]:
     ]
 
 
-def _count(form: ClosedForm) -> int:
-    return sum(len(x.args) if x.is_Add else 1 for matrix in (form.D, form.C, form.g) for x in matrix)
+def _readable(form: ClosedForm) -> bool:
+    """Return whether D, C and g have few enough terms; counted only that far, for all of them may take a minute."""
+    write, left = Writer(form.terms.ring, form.terms.groups), _READABLE
+    for x in (*form.terms.D.flat, *form.terms.g, *form.terms.christoffel.flat):
+        left -= len(write.terms(x))
+        if left < 0:
+            return False
+    return True
 
 
 def _symbols(n: int, parameters: tuple[str, ...]) -> dict[str, str]:

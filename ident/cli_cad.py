@@ -452,22 +452,20 @@ def _outlines(found: _Found) -> dict[str, Array]:
 
 def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
     before, after = diagnosis.deviation
-    tolerance = f"{100 * diagnosis.tolerance:.2g} %"
-    if diagnosis.learnt is not None:
-        low, high = (f"{100 * share:.2g}" for share in diagnosis.learnt)
-        tolerance += f", learnt from the logs: {low} to {high} %"
+    share = f"{100 * diagnosis.tolerance:.2g} %"
     found = [
         f"{source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
-        f"differences in standard deviations (of the fit and a tolerance of {tolerance}): "
+        f"differences in standard deviations (of the fit and a tolerance of {share}{_learnt(diagnosis)}): "
         f"{before:.3g} as given, {after:.3g} without what was found",
     ]
     if not diagnosis.faults:
         found.append("no mistake of the list is shown")
-        if diagnosis.learnt is None and _beyond(diagnosis):
-            found.append(
-                f"yet the differences are larger than numbers that are right within {100 * diagnosis.tolerance:g} % "
-                "would have them; where CAD is known better than that, a smaller --tolerance shows more"
-            )
+        if _beyond(diagnosis):
+            said = f"yet the differences are larger than numbers that are right within {share} would have them"
+            if diagnosis.learnt is None:
+                found.append(f"{said}; without --tolerance it is learnt from the logs, which shows more")
+            else:
+                found.append(f"{said}: the table as a whole is off by more, no single number stands out")
     for fault in diagnosis.faults:
         found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault}")
         changed = _changed(fault)
@@ -478,6 +476,21 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
     for u in diagnosis.undecidable:
         found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
     return found + [f"note: {note}" for note in diagnosis.notes]
+
+
+def _learnt(diagnosis: Diagnosis) -> str:
+    """Return where the tolerance comes from, in words; nothing for one that was given."""
+    from ident.compare.doctor import TOLERANCES
+
+    if diagnosis.learnt is None:
+        return ""
+    low, high = diagnosis.learnt
+    ends = f"{100 * low:.2g} to {100 * high:.2g} %"
+    if low == TOLERANCES[-1]:
+        ends = "that or more"
+    elif high == TOLERANCES[0]:
+        ends = "that or less"
+    return f", learnt from the logs: {ends}"
 
 
 def _beyond(diagnosis: Diagnosis) -> bool:

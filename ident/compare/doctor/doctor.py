@@ -144,7 +144,8 @@ class Diagnosis:
     deviation: root mean square of the differences to CAD in their standard deviations (fit and tolerance), as given
     and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
     the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
-    each link, larger where numbers are wrong in no known way; kind: of the fit's covariance.
+    each link if only the asserted mistakes were made, larger where numbers are off, or may be, in no known way.
+    kind: of the fit's covariance.
     """
 
     faults: tuple[Fault, ...]
@@ -197,21 +198,23 @@ def diagnosis(search: Search) -> Diagnosis:
     space, robot = search.space, search.space.setting.robot
     best, second = search.best()
     tolerance = search.tolerance(best)
-    faults, asserted = [], []
+    faults, asserted, shares = [], [], best.shares
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
         near = [o for o in rivals if o.score > -MARGIN]
         where, what = described(move, robot, search, best)
         instead = second is not None and not any(alike(move, m) for m in second.moves)
+        less = search.without(best, move)
         if not near and not instead:
             asserted.append(move)
+        for option in near:
+            shares = np.maximum(shares, space.after(less, option.move).shares)
         said = tuple(": ".join(described(o.move, robot, search, best)) for o in near[:_SHOWN])
         if len(near) > _SHOWN:
             said = (*said, f"{len(near) - _SHOWN} more")
         if second is not None and instead:
             said = (*said, " together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
         said = tuple(dict.fromkeys(said))
-        less = search.without(best, move)
         with_, without = search.deviation(less, tolerance), search.deviation(best, tolerance)
         off = f"{with_:.3g} with it, {without:.3g} without"
         shown = f"differences to the logs in standard deviations: {off}"
@@ -237,7 +240,7 @@ def diagnosis(search: Search) -> Diagnosis:
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
-        search.shares(best)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
+        np.maximum(search.shares(right), shares)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
     )  # fmt: skip
 
 

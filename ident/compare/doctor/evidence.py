@@ -7,6 +7,7 @@ out, the reading is as probable as
     log p = -1/2 log det S - (nu + d)/2 log(1 + r' S^-1 r / nu) + const,   S = 1 + A Sigma A',  r = y - A theta,
 
 relative to the fit itself: the logarithm of Student's t, since the scale of C and Sigma is known to some part only.
+Sigma goes with the square of the tolerance; where that is not given, p is the mean over `hypotheses.TOLERANCES`.
 Where the torque side changes (signs, gains, gravity), sum_j N_j / 2 log(residual of joint j) is taken off, N_j being
 the effective number of samples, and friction that would have to be negative counts by its own probability.
 """

@@ -35,7 +35,6 @@ class Read:
     armature: float = 0.0
     viscous: float = 0.0
     coulomb: float = 0.0
-    sign: float = 1.0
 
 
 def torque_of(reads: list[Read], gravity, joints, q, qd, qdd) -> np.ndarray:
@@ -48,7 +47,7 @@ def torque_of(reads: list[Read], gravity, joints, q, qd, qdd) -> np.ndarray:
         start = r.position + r.rotation @ r.point
         if r.parent >= 0:
             start = start - reads[r.parent].point
-        axis = r.sign * np.asarray(r.axis) / np.linalg.norm(r.axis)
+        axis = np.asarray(r.axis) / np.linalg.norm(r.axis)
         k = model.addJoint(ids[r.parent] if r.parent >= 0 else 0, moving(*axis), pin.SE3(r.rotation, start), r.joint)
         model.appendBodyToJoint(k, pin.Inertia(r.mass, np.asarray(r.com), r.inertia), pin.SE3(np.eye(3), -r.point))
         ids.append(k)
@@ -191,7 +190,6 @@ def rtb_read(links: list[dict[str, Any]], base: np.ndarray, names) -> list[Read]
             Read(
                 names[i], kind, i - 1, at_zero[:3, :3], at_zero[:3, 3], axis, v["m"], np.array(v["r"]),
                 six(xx, xy, xz, yy, yz, zz), point, v["Jm"] * gear**2, v["B"] * gear**2, v["Tc"][0] * abs(gear),
-                sign=-1.0 if v.get("flip") else 1.0,
             )
         )  # fmt: skip
     return reads
@@ -208,7 +206,7 @@ def rtb_matlab(text: str, names) -> tuple[list[Read], np.ndarray]:
             }  # fmt: skip
         elif found := re.match(r"links\((\d+)\)\.(\w+) = (.*);", line):
             links[int(found[1])][found[2]] = matlab_value(found[3])
-    found = re.search(r"'base', (\[.*?\]), 'gravity', (\[.*?\])\);", text)
+    found = re.search(r"'base', (\[.*?\]), (?:'tool', \[.*?\], )?'gravity', (\[.*?\])\);", text)
     assert found
     return rtb_read([links[i + 1] for i in range(len(links))], matlab_value(found[1]), names), -matlab_value(found[2])
 
@@ -230,7 +228,7 @@ def rtb_python(text: str, names) -> tuple[list[Read], np.ndarray]:
             if module is not None:
                 sys.modules[name] = module
     links, values = space["robot"]
-    return rtb_read(links, values["base"], names), -np.array(values["gravity"])
+    return rtb_read(links, values["base"], names), np.array(values["gravity"])
 
 
 # ---- C++, XML ---------------------------------------------------------------------------------------------------

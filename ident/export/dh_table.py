@@ -18,21 +18,25 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Row:
-    """One row: lengths [m], angles [rad]; theta and d are those at zero joint position, sign as in DHJoint."""
+    """One row: lengths [m], angles [rad]; theta and d are those at zero joint position."""
 
     a: float
     alpha: float
     d: float
     theta: float
-    sign: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """A DH table, and frame 0 seen from the base frame."""
+    """A DH table whose joints all count along their axis z, and frame 0 seen from the base frame.
+
+    A joint of the robot that counts against z has its frame (standard DH: the one before it) turned by half a turn
+    about x: `turned` says so of each link's frame, `base` includes that of frame 0.
+    """
 
     modified: bool
     rows: tuple[Row, ...]
+    turned: tuple[bool, ...]
     base: Pose
 
 
@@ -56,16 +60,30 @@ _OTHERS = "Export a format with free frames, such as urdf, or describe the robot
 
 
 def _table(robot: Robot, modified: bool) -> Table | str:
-    rows, base = [], Pose.identity()
+    rows, signs, base = [], [], Pose.identity()
     for i, joint in enumerate(robot.joints):
-        fits = [x for sign in (1, -1) if (x := (_modified if modified else _standard)(joint, sign, i == 0)) is not None]
+        row_of = _modified if modified else _standard
+        fits = [(*x, sign) for sign in (1, -1) if (x := row_of(joint, sign, i == 0)) is not None]
         if not fits:
             return joint.name
-        row, before = min(fits, key=lambda x: float(np.abs(x[1].matrix - np.eye(4)).max()) > _CLOSE)
+        row, before, sign = min(fits, key=lambda x: float(np.abs(x[1].matrix - np.eye(4)).max()) > _CLOSE)
         rows.append(row)
+        signs.append(sign)
         if i == 0:
             base = before
-    return Table(modified, tuple(rows), base)
+    return _along(modified, rows, signs, base)
+
+
+def _along(modified: bool, rows: list[Row], signs: list[int], base: Pose) -> Table:
+    """Return the table with every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X."""
+    against = [sign < 0 for sign in signs]
+    frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
+    made = [
+        Row(row.a, math.remainder(row.alpha + math.pi * (after - before), 2 * math.pi), sign * row.d, sign * row.theta)
+        for row, sign, before, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
+    ]
+    half = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+    return Table(modified, tuple(made), tuple(frames[1:]), base @ half if frames[0] else base)
 
 
 def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
@@ -76,7 +94,7 @@ def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
     if abs(x) > _CLOSE or abs(off) > _CLOSE:
         return None
     beyond = Pose(np.eye(3), np.array([a, 0.0, d])) @ Pose(axis_angle(_X, alpha), np.zeros(3))
-    return _turned(joint.placement @ beyond.inverse(), Row(float(a), alpha, float(d), 0.0, sign), first)
+    return _turned(joint.placement @ beyond.inverse(), Row(float(a), alpha, float(d), 0.0), first)
 
 
 def _turned(left: Pose, row: Row, first: bool) -> tuple[Row, Pose] | None:
@@ -84,7 +102,7 @@ def _turned(left: Pose, row: Row, first: bool) -> tuple[Row, Pose] | None:
     theta = math.atan2(left.rotation[1, 0], left.rotation[0, 0])
     rest = left @ Pose(axis_angle(_Z, -theta), np.zeros(3))
     if np.abs(rest.matrix - np.eye(4)).max() < _CLOSE:
-        return Row(row.a, row.alpha, row.d, theta, row.sign), Pose.identity()
+        return Row(row.a, row.alpha, row.d, theta), Pose.identity()
     return (row, left) if first else None
 
 
@@ -95,8 +113,8 @@ def _modified(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
     r: Array = joint.placement.rotation
     alpha, theta = math.atan2(-r[1, 2], r[2, 2]), math.atan2(-r[0, 1], r[0, 0])
     a, _, d = axis_angle(_X, -alpha) @ joint.placement.position
-    row = Row(float(a), alpha, float(d), theta, sign)
+    row = Row(float(a), alpha, float(d), theta)
     made = Pose(axis_angle(_X, alpha), np.array([a, 0.0, 0.0])) @ Pose(axis_angle(_Z, theta), np.array([0.0, 0.0, d]))
     if np.abs(made.matrix - joint.placement.matrix).max() < _CLOSE:
         return row, Pose.identity()
-    return (Row(0.0, 0.0, 0.0, 0.0, sign), joint.placement) if first else None
+    return (Row(0.0, 0.0, 0.0, 0.0), joint.placement) if first else None

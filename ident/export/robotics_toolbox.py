@@ -3,7 +3,9 @@
 Source: petercorke/robotics-toolbox-python, Link: m, r (centre in the link frame), I about the centre of mass as
 [Ixx Iyy Izz Ixy Iyz Ixz], Jm, B, Tc on the MOTOR side, G; `Link.friction`: tau = G^2 B qd + |G| Tc, "the friction
 parameters in the Link object are referred to the motor"; petercorke/robotics-toolbox-matlab, Link, likewise. With
-G = 1, as written here, motor and joint side are the same.
+G = 1, as written here, motor and joint side are the same. Measured with Python's 1.1.1 and 1.5.0: `rne` takes gravity
+as the acceleration of a falling body (MATLAB's: upwards), no version's `rne` honours `flip`, and the compiled one is
+wrong where the first joint is prismatic.
 """
 
 from __future__ import annotations
@@ -17,30 +19,39 @@ from ident.export.identified import Identified, Written
 from ident.export.text import comment, matlab, number, numbers, rows
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf_write import com_numbers
+from ident.spatial.pose import Pose
 
 CONVENTIONS = (
     "Units: SI, rad. Frame: the link's DH frame. r: centre of mass; I = [Ixx Iyy Izz Ixy Iyz Ixz] about the CENTRE of",
     "mass, link axes, tensor signs (Ixy = -integral of x y dm). Jm, B, Tc belong to the MOTOR side in this toolbox;",
     "here G = 1, so that they are the joint's drive inertia, viscous and Coulomb friction. Before you set the gear",
-    "ratio G, divide Jm and B by G^2 and Tc by |G|. A joint that counts against its axis has flip set: see that the",
-    "dynamics of your version honour it.",
+    "ratio G, divide Jm and B by G^2 and Tc by |G|. The toolbox's dynamics ignore `flip`: frames whose joint counts",
+    "against its axis are turned by half a turn about x, so that q keeps its sign.",
 )
 PLACES = ("drive_inertia", "viscous", "coulomb")
+HALF_TURN = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
 
 
 def write_rtb_python(item: Identified) -> Written:
     """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
     robot, table = _known(item)
     notes = item.left_out(*PLACES)
-    place = "SE3(numpy.array([" + ", ".join(f"[{numbers(r, ', ')}]" for r in table.base.matrix) + "]), check=False)"
+    if robot.joints[0].kind == "prismatic":
+        notes += (
+            "The first joint is prismatic, where the toolbox's compiled rne is wrong: call robot.rne_python (1.5).",
+        )
+    ends = f"base={_se3(table.base)}" + (f", tool={_se3(HALF_TURN)}" if table.turned[-1] else "")
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "import numpy"]
     lines += ["from roboticstoolbox import DHLink, DHRobot", "from spatialmath import SE3", "", "links = ["]
     for joint, geometry, dynamics, limits in _links(item, robot, table):
         values = ", ".join(f"{k}={_python(v)}" for k, v in {**geometry, **dynamics}.items())
         qlim = "" if limits is None else f", qlim=[{numbers(limits, ', ')}]"
         lines.append(f"    DHLink({values}, mdh={table.modified}{qlim}),  # {joint.name!r}")
-    lines += ["]", "# Corke's gravity points up: it is the acceleration of the base that weight amounts to"]
-    lines += [f"robot = DHRobot(links, name={robot.name!r}, base={place}, gravity=[{numbers(-robot.gravity, ', ')}])"]
+    lines += [
+        "]",
+        "# gravity as in versions 1.1 to 1.5: the acceleration of a falling body (MATLAB's toolbox: its negative)",
+    ]
+    lines += [f"robot = DHRobot(links, name={robot.name!r}, {ends}, gravity=[{numbers(robot.gravity, ', ')}])"]
     return Written("\n".join(lines) + "\n", notes)
 
 
@@ -53,16 +64,15 @@ def write_rtb_matlab(item: Identified) -> Written:
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
         dh = numbers(geometry[k] for k in ("theta", "d", "a", "alpha"))
         lines.append(f"links({i}) = Link([{dh} {geometry['sigma']} {number(geometry['offset'])}], '{convention}');")
-        if geometry["flip"]:
-            lines.append(f"links({i}).flip = true;")
         if limits is not None:
             lines.append(f"links({i}).qlim = [{numbers(limits)}];")
         for key, value in dynamics.items():
             text = number(value) if isinstance(value, float) else f"[{numbers(value)}]"
             lines.append(f"links({i}).{key} = {text};")
-    lines += ["% Corke's gravity points up: it is the acceleration of the base that weight amounts to"]
+    lines += ["% gravity points up here: it is the acceleration of the base that weight amounts to"]
+    tool = f"'tool', {rows(HALF_TURN.matrix)}, " if table.turned[-1] else ""
     lines += [
-        f"robot = SerialLink(links, 'name', {matlab(robot.name)}, 'base', {rows(table.base.matrix)}, "
+        f"robot = SerialLink(links, 'name', {matlab(robot.name)}, 'base', {rows(table.base.matrix)}, {tool}"
         f"'gravity', [{numbers(-robot.gravity)}]);"
     ]
     return Written("\n".join(lines) + "\n", notes)
@@ -77,8 +87,10 @@ def _links(
     item: Identified, robot: Robot, table: Table
 ) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], list[float] | None]]:
     drive, viscous, coulomb = (item.values(kind) for kind in PLACES)
-    for i, (joint, row) in enumerate(zip(robot.joints, table.rows, strict=True)):
+    for i, (joint, row, turned) in enumerate(zip(robot.joints, table.rows, table.turned, strict=True)):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.bodies[i])
+        if turned:
+            com, xy, xz = [com[0], -com[1], -com[2]], -xy, -xz
         dynamics: dict[str, float | list[float]] = {
             "m": mass,
             "r": com,
@@ -103,8 +115,11 @@ def _geometry(joint: Joint, row: Row) -> dict[str, float]:
         "a": row.a,
         "sigma": 0 if turns else 1,
         "offset": row.theta if turns else row.d,
-        "flip": row.sign < 0,
     }
+
+
+def _se3(pose: Pose) -> str:
+    return "SE3(numpy.array([" + ", ".join(f"[{numbers(r, ', ')}]" for r in pose.matrix) + "]), check=False)"
 
 
 def _python(value: float | list[float]) -> str:

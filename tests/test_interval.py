@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from refine_cases import Case, small_arm
+from random_robots import random_pair
+from refine_cases import Case, recorded, small_arm, wrong
 from synthetic import recording
 
 from ident.errors import EstimationError
 from ident.estimate import Allowed, Bounds, Intervals, Prior, confidence_region, intervals, verdicts
+from ident.estimate.cones import feasible
+from ident.estimate.growth import Growth
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
-from ident.model import Model, Viscous
+from ident.estimate.program import Coordinates
+from ident.model import DriveInertia, Model, Viscous
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import from_com, pseudo_inertia
+from ident.spatial.pose import Pose
 
 SLIDER = """<robot name="slider"><link name="base"/><link name="cart"/>
 <joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
@@ -164,17 +171,98 @@ def test_other_units_and_another_prior_change_nothing():
                     assert np.isinf(x) or abs(x) > 100 or np.isinf(y)
 
 
-def test_a_tighter_level_is_a_wider_interval():
-    case = small_arm(1)
-    low = intervals(case.model, case.regression, case.prior, level=0.5)
-    high = intervals(case.model, case.regression, case.prior, level=0.999)
-    wider = 0
-    for a, b in zip(low.numbers, high.numbers, strict=True):
-        slack = 1e-4 * (1.0 + max(abs(x) for x in (a.lower, a.upper, 0.0) if np.isfinite(x)))
-        assert b.lower <= a.lower + slack
-        assert b.upper >= a.upper - slack
-        wider += b.upper > a.upper
-    assert wider > 5
+def arm(seed: int, length: float = 1.0, mass: float = 1.0) -> Case:
+    """Return an arm of one to four joints, in units so many times smaller than the metre and the kilogram."""
+    rng = np.random.default_rng(seed)
+    _, robot = random_pair(rng, 1 + seed % 4, branches=False)
+    model = Model(robot, (DriveInertia(), Viscous()))
+    theta = np.concatenate([robot.inertials.ravel(), rng.uniform(0.05, 0.5, 2 * robot.n)])
+    motion = recorded(rng, model, theta, 0.05, samples=900, segments=15, rho=0.95)
+    slides = np.array([joint.kind == "prismatic" for joint in robot.joints])
+    q = np.where(slides, length, 1.0)
+    tau = mass * length**2 / q
+    units = mass * np.array([1.0, *[length] * 3, *[length**2] * 6])
+
+    def moved(pose: Pose) -> Pose:
+        return Pose(pose.rotation, length * np.asarray(pose.position))
+
+    robot = replace(
+        robot,
+        gravity=length * robot.gravity,
+        joints=tuple(replace(joint, placement=moved(joint.placement)) for joint in robot.joints),
+        inertials=units * robot.inertials,
+    )
+    motion = replace(motion, q=q * motion.q, qd=q * motion.qd, qdd=q * motion.qdd, tau=tau * motion.tau)
+    model = Model(robot, (DriveInertia(), Viscous()))
+    cad = wrong(rng, theta[: model.n_rigid].reshape(-1, 10), 0.05, 0.2)
+    theta = np.append(units * theta[: model.n_rigid].reshape(-1, 10), theta[model.n_rigid :])
+    return Case(model, compress(model, motion), Prior(units * cad, "cad"), theta)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5, 6, 33])
+def test_a_higher_level_holds_the_intervals_of_a_lower_one(seed):
+    """One to four joints, some sliding: nested, with the truth inside, and open at every level or at none.
+
+    A centre's interval opens where the mass may vanish, which takes a level.
+    """
+    case = arm(seed)
+    levels = (0.5, 0.95, 0.997, 0.999)
+    found = [intervals(case.model, case.regression, case.prior, level=level).numbers for level in levels]
+    truth, sizes = (x.ravel() for x in natural(case.theta[: case.model.n_rigid].reshape(-1, 10)))
+    masses = {a.name: a.lower for a in found[-1] if a.name.endswith(".m")}
+    for *nested, x, size in zip(*found, truth, sizes, strict=True):
+        name = nested[0].name
+        lower, upper = np.array([a.lower for a in nested]), np.array([a.upper for a in nested])
+        assert not np.isnan(lower).any()
+        assert not np.isnan(upper).any()
+        for ends in (-lower, upper):
+            slack = 1e-5 * np.maximum(size, np.where(np.isfinite(ends), np.abs(ends), 0.0))
+            assert (ends[1:] >= ends[:-1] - slack[:-1]).all(), name
+            if not (".c" in name and masses[f"{name.split('.')[0]}.m"] < 1e-5):
+                assert len(set(np.isfinite(ends).tolist())) == 1, name
+        assert (lower[2:] <= x).all()
+        assert (upper[2:] >= x).all()
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 14])
+def test_millimetres_and_grams_give_the_same_intervals(seed):
+    """Ends far out, where the logs say little, agree to the solver's last step only; open ones exactly."""
+    one, other = arm(seed), arm(seed, 1e3, 1e3)
+    sigma = joint_noise(one.regression)
+    units = np.where([joint.kind == "prismatic" for joint in one.model.robot.joints], 1e6, 1e9)
+    a, b = (
+        intervals(case.model, case.regression, case.prior, level=0.95, sigma=noise).numbers
+        for case, noise in ((one, sigma), (other, units * sigma))
+    )
+    sizes = np.repeat(natural(one.theta[: one.model.n_rigid].reshape(-1, 10))[1].ravel(), 2)
+    ends, scaled = (np.array([(x.lower, x.upper) for x in numbers]).ravel() for numbers in (a, b))
+    scaled /= np.repeat(np.tile([1e3] * 4 + [1e9] * 6, one.model.robot.n), 2)
+    open_ = ~np.isfinite(ends)
+    np.testing.assert_array_equal(scaled[open_], ends[open_])
+    off = (np.abs(scaled - ends) / np.maximum(np.abs(ends), sizes))[~open_]
+    assert len(off) >= 10
+    assert np.median(off) < 1e-5
+    assert np.quantile(off, 0.8) < 1e-3
+    assert off.max() < 1e-2
+
+
+def test_growth_tells_a_line_a_parabola_and_a_limit_apart():
+    """One body, its mass known: h grows as the root of its second moment, which is free; the mass does not grow."""
+    body = from_com(2.0, [0.1, 0.05, -0.2], np.diag([0.02, 0.03, 0.025]))
+    case = one_link(SLIDER, body)
+    base = case.regression.base
+    coordinates = Coordinates.of(case.model, case.prior, case.regression.factor([1.0]), base)
+    rows = base.K @ coordinates.T
+    growth = Growth(coordinates, feasible(case.model, Bounds(), coordinates), rows, base.K @ case.theta)
+    mass, h, inertia = coordinates.T[[0, 1, 4]]
+    assert growth.bounded(mass)
+    assert growth.bounded(-mass)
+    assert not growth.bounded(h)
+    assert not growth.bounded(-h)
+    assert not growth.bounded(-h, per_mass=0)
+    assert growth.bounded(inertia)
+    assert not growth.bounded(-inertia)
+    assert not growth.bounded(-mass, logs=False)
 
 
 def test_verdicts_word_by_word():

@@ -66,13 +66,14 @@ class Optimum:
 
 
 class ConeProgram:
-    """The blocks of a program, compiled; solved for any number of objectives."""
+    """The blocks of a program, compiled; solved for any number of objectives up to a gap."""
 
-    def __init__(self, blocks: list[Block]):
+    def __init__(self, blocks: list[Block], gap: float = GAP):
         from scipy.sparse import csc_matrix
 
         self._blocks = [block for block in blocks if len(block.b)]
         self._A = csc_matrix(np.concatenate([-block.A for block in self._blocks]))
+        self._gap = gap
         self._solvers: list[Any] = []
 
     def minimise(self, q: Array) -> Optimum:
@@ -113,7 +114,7 @@ class ConeProgram:
         settings.verbose = False
         settings.max_threads = 1
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # so that q can be replaced
-        settings.tol_gap_abs = settings.tol_gap_rel = GAP
+        settings.tol_gap_abs = settings.tol_gap_rel = self._gap
         for name, value in options.items():
             setattr(settings, name, value)
         b = np.concatenate([block.b for block in self._blocks])

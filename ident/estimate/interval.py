@@ -24,6 +24,7 @@ from ident.cad.table import COLUMNS
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm
 from ident.estimate.confidence_region import LEVEL, confidence_region
+from ident.estimate.growth import Growth
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates
@@ -38,11 +39,9 @@ NumberVerdict = Literal[
 DETERMINED = 0.25
 # A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
 _SHARE = 0.1
-#: Bodies are looked at up to so many times the prior's, in mass and in moments per mass; a number that still grows
-#: there, by a share of its size over the last decade, counts as unbounded.
-REACH = 1e4
-_END = 1e-3
-_SETTLED = 1e-2
+_POSITIVE = ("m", "Ixx", "Iyy", "Izz")
+#: A mass that may go below this share of the prior's may vanish, and its centre may be anywhere.
+_VANISHED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,8 @@ def intervals(
     rows, centre = triangular(region.W @ base.K @ coordinates.T, region.W @ region.centre)
     _, distance = least_norm(rows, centre, blocks)
     squared = region.radius**2 + distance**2
-    found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))])
+    growth = Growth(coordinates, blocks, rows, centre)
+    found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))], growth)
     anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre)
     numbers = tuple(
         Allowed(name, *limits, by_any_motion=any_)
@@ -165,64 +165,48 @@ def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
     return R, Q.T @ centre
 
 
-class _Reach:
-    """The programs of all numbers over bodies up to so many times the prior's, in mass and in moments per mass."""
+class _Least:
+    """The programs of all numbers over links of the blocks' cones."""
 
-    def __init__(self, coordinates: Coordinates, blocks: list[Block], reach: float):
+    def __init__(self, coordinates: Coordinates, blocks: list[Block]):
         n, p = len(coordinates.prior.inertials), len(coordinates.T)
         self._theta = np.column_stack([coordinates.T, np.zeros(p)])
         self._prior = coordinates.prior.inertials
-        one = np.eye(p + 1)[p]
         masses = self._theta[: 10 * n : 10] / self._prior[:, :1]
-        traces = np.zeros((n, p + 1))  # tr(J0^-1 J_i) / 4: 1 for the prior's body
-        for i in range(n):
-            traces[i, 10 * i : 10 * i + 10] = coordinates.trace[10 * i : 10 * i + 10] / 4.0
-        ends = np.concatenate([one - traces / reach, masses - traces / reach])
-        light = masses - one / reach
-        within = [*blocks, Block(ends, np.zeros(len(ends)), "nonnegative")]
-        self._plain = ConeProgram([*within, fixed(one, 1.0)]), ends
+        self._plain = ConeProgram([*blocks, fixed(np.eye(p + 1)[p], 1.0)])
         # the link's mass is the prior's: then h is that mass times the centre
-        self._per_mass = [
-            (
-                ConeProgram([*within, Block(light[i][None], np.zeros(1), "nonnegative"), fixed(masses[i], 1.0)]),
-                np.vstack([ends, light[i]]),
-            )
-            for i in range(n)
-        ]
+        self._per_mass = [ConeProgram([*blocks, fixed(mass, 1.0)]) for mass in masses]
 
-    def least(self, i: int, k: int, sign: float) -> tuple[float, bool]:
-        """Return the least value of sign times number k of link i, and whether a body there is at the reach's end."""
+    def least(self, i: int, k: int, sign: float) -> float:
+        """Return the least value of sign times number k of link i, NaN where the solver failed."""
         row = sign * self._theta[10 * i + k]
-        (program, ends), unit = self._plain, 1.0
+        program, unit = self._plain, 1.0
         if COLUMNS[k] in COLUMNS[1:4]:
-            (program, ends), unit = self._per_mass[i], self._prior[i, 0]
+            program, unit = self._per_mass[i], self._prior[i, 0]
         size = float(np.linalg.norm(row))
-        found = program.minimise(row / size)
-        at_end = bool((ends @ found.v < _END * np.abs(ends) @ np.abs(found.v)).any())
-        return found.lower * size / unit, at_end and bool(np.isfinite(found.lower))
+        lower = program.minimise(row / size).lower
+        return lower * size / unit if np.isfinite(lower) else np.nan
 
 
-def _extremes(coordinates: Coordinates, blocks: list[Block]) -> list[tuple[float, float]]:
+def _extremes(coordinates: Coordinates, blocks: list[Block], growth: Growth) -> list[tuple[float, float]]:
     """Return the least and greatest value of each number over the blocks' cones, outwards by the solver's gap."""
-    far, near = (_Reach(coordinates, blocks, reach) for reach in (REACH, 0.1 * REACH))
-    sizes = natural(coordinates.prior.inertials)[1]
-
-    def least(i: int, k: int, sign: float) -> float:
-        value, at_end = far.least(i, k, sign)
-        if np.isfinite(value) and not at_end:
-            return value
-        # a minimum that no nearer end holds back is the minimum of all, the program being convex
-        nearer, held = near.least(i, k, sign)
-        if not held and np.isfinite(nearer):
-            return nearer if np.isnan(value) else min(value, nearer)
-        growth = abs(value - nearer)  # what is left of it beyond the reach is a ninth of that
-        return value - growth if growth < _SETTLED * sizes[i, k] else np.nan if np.isnan(nearer) else -np.inf
-
+    least = _Least(coordinates, blocks)
+    masses = coordinates.prior.inertials[:, 0]
     found: list[tuple[float, float]] = []
-    for i in range(len(sizes)):
+    for i in range(len(masses)):
+        lightest = max(least.least(i, 0, 1.0), 0.0)
+        vanishes = lightest < _VANISHED * masses[i]
         for k, part in enumerate(COLUMNS):
-            lower, upper = least(i, k, 1.0), -least(i, k, -1.0)
-            found.append((max(0.0, lower) if part in ("m", "Ixx", "Iyy", "Izz") else lower, upper))
+            limits = []
+            for sign in (1.0, -1.0):
+                q = sign * coordinates.T[10 * i + k]
+                if part in COLUMNS[1:4]:
+                    finite = growth.bounded(q, per_mass=i, logs=not vanishes)
+                else:
+                    finite = (sign > 0 and part in _POSITIVE) or growth.bounded(q)
+                limits.append(least.least(i, k, sign) if finite else -np.inf)
+            lower, upper = limits[0], -limits[1]
+            found.append((max(0.0, lower) if part in _POSITIVE else lower, upper))
     return found
 
 
@@ -250,4 +234,5 @@ def _by_any_motion(
         start = least_norm(np.eye(len(start)), start, blocks)[0]
     _, s, vt = np.linalg.svd(K @ coordinates.T, full_matrices=False)
     shown = vt[s > 1e-9 * s[0]]
-    return _extremes(coordinates, [*blocks, ball(shown, shown @ start, 0.0)])
+    growth = Growth(coordinates, blocks, shown, shown @ start)
+    return _extremes(coordinates, [*blocks, ball(shown, shown @ start, 0.0)], growth)

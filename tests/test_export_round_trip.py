@@ -11,70 +11,14 @@ import pinocchio as pin
 import pytest
 import scipy.io
 import yaml
-from export_readers import Read, estimate_of, mujoco_torque, torque_of
-from oracles import pin_torque, pin_tree, random_bodies, random_tree
-from random_robots import pinocchio_model, random_pair
+from export_examples import Example, chain, tree
+from export_readers import Read, mujoco_torque
+from oracles import pin_torque, pin_tree
+from random_robots import pinocchio_model
 
 from ident.export.formats import FORMATS, export_to
-from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
-from ident.robot import DHJoint, Limits, MDHJoint, from_dh, from_mdh
-from ident.spatial.pose import Pose, rpy
 
 SEEDS = range(20)
-TOLERANCE = 1e-9
-
-
-class Example:
-    """A random robot with numbers, and the torque of Pinocchio's model of it, without Coulomb friction and offset."""
-
-    def __init__(self, robot, seed: int) -> None:
-        rng = np.random.default_rng(1000 + seed)
-        self.robot = robot
-        self.model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
-        n = robot.n
-        self.terms = rng.uniform(0.05, 2.0, (4, n))
-        bodies = robot.inertials if robot.inertials is not None else random_bodies(rng, n)
-        self.estimate = estimate_of(robot, self.model, np.concatenate([bodies.ravel(), self.terms.ravel()]))
-        self.bodies = np.array([float(f"{x:.11e}") for x in bodies.ravel()]).reshape(n, 10)
-        self.q, self.qd, self.qdd = rng.uniform(-2, 2, (3, 10, n))
-        self.rigid = pin_torque(pin_tree(robot, self.bodies), self.q, self.qd, self.qdd)
-        self.drive, self.viscous, self.coulomb, _ = np.array([float(f"{x:.11e}") for x in self.terms.ravel()]).reshape(
-            4, n
-        )
-
-    def close(self, found, *, drive: bool = False, viscous: bool = False) -> None:
-        expected = self.rigid + drive * self.drive * self.qdd + viscous * self.viscous * self.qd
-        scale = np.abs(expected).max()
-        assert np.abs(found - expected).max() < TOLERANCE * scale
-
-    def text(self, name: str, tmp_path, **more) -> str:
-        return export_to(name, self.estimate, tmp_path / "out", robot=self.robot, **more).path.read_text()
-
-    def torque(self, reads: list[Read], gravity) -> np.ndarray:
-        return torque_of(reads, gravity, self.robot.joint_names, self.q, self.qd, self.qdd)
-
-
-def tree(seed: int) -> Example:
-    """Return trees with joints beside the frames, or robots of a URDF with fixed bodies."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 8))
-    robot = random_tree(rng, n, points=True) if seed % 2 else random_pair(rng, n)[1]
-    return Example(robot, seed)
-
-
-def chain(seed: int) -> Example:
-    """Return a robot of a standard (even) or modified (odd) DH table."""
-    rng = np.random.default_rng(seed)
-    one, make = (MDHJoint, from_mdh) if seed % 2 else (DHJoint, from_dh)
-    table = [
-        one(
-            *rng.uniform(-2, 2, 4), offset=float(rng.uniform(-1, 1)), sign=int(rng.choice([-1, 1])),
-            kind=str(rng.choice(["revolute", "prismatic"])), limits=Limits(-3.0, 3.0, 1.0, 5.0), name=f"j{i}",
-        )
-        for i in range(5)
-    ]  # fmt: skip
-    base = Pose(rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-1, 1, 3)) if seed % 3 else None
-    return Example(make("arm", table, gravity=rng.normal(0, 6, 3), base=base), seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -37,9 +37,7 @@ def write_rtb_python(item: Identified) -> Written:
     robot, table = _known(item)
     notes = item.left_out(*PLACES)
     if robot.joints[0].kind == "prismatic":
-        notes += (
-            "The first joint is prismatic, where the toolbox's compiled rne is wrong: call robot.rne_python (1.5).",
-        )
+        notes += ("The first joint is prismatic, where the toolbox's compiled rne is wrong: call rne_python (of 1.5).",)
     ends = f"base={_se3(table.base)}" + (f", tool={_se3(HALF_TURN)}" if table.turned[-1] else "")
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "import numpy"]
     lines += ["from roboticstoolbox import DHLink, DHRobot", "from spatialmath import SE3", "", "links = ["]
@@ -47,10 +45,7 @@ def write_rtb_python(item: Identified) -> Written:
         values = ", ".join(f"{k}={_python(v)}" for k, v in {**geometry, **dynamics}.items())
         qlim = "" if limits is None else f", qlim=[{numbers(limits, ', ')}]"
         lines.append(f"    DHLink({values}, mdh={table.modified}{qlim}),  # {joint.name!r}")
-    lines += [
-        "]",
-        "# gravity as in versions 1.1 to 1.5: the acceleration of a falling body (MATLAB's toolbox: its negative)",
-    ]
+    lines += ["]", "# gravity: that of a falling body, as versions 1.1 to 1.5 take it (MATLAB's toolbox: its negative)"]
     lines += [f"robot = DHRobot(links, name={robot.name!r}, {ends}, gravity=[{numbers(robot.gravity, ', ')}])"]
     return Written("\n".join(lines) + "\n", notes)
 

@@ -46,12 +46,18 @@ class Growth:
         self._ends = np.concatenate([-traces, joints, -joints])
         self._masses = coordinates.T[: 10 * n : 10] / coordinates.prior.inertials[:, :1]
         self._programs: dict[tuple[int | None, bool], list[ConeProgram]] = {}
+        self._known: dict[tuple[bytes, int | None, bool], bool] = {}
 
     def bounded(self, q: Array, *, per_mass: int | None = None, logs: bool = True) -> bool:
         """Return whether q @ x is bounded below; per_mass: whether it is per mass of that link; logs: if they count."""
-        key = per_mass, logs
+        asked = q.tobytes(), per_mass, logs
+        if asked not in self._known:
+            self._known[asked] = self._rests(q, (per_mass, logs))
+        return self._known[asked]
+
+    def _rests(self, q: Array, key: tuple[int | None, bool]) -> bool:
         if key not in self._programs:
-            self._programs[key] = [self._program(per_mass, logs, reach) for reach in REACHES]
+            self._programs[key] = [self._program(*key, reach) for reach in REACHES]
         values: list[float] = []
         for program in self._programs[key]:
             values.append(-program.minimise(q / np.linalg.norm(q)).upper)

@@ -98,7 +98,7 @@ def intervals(
     squared = region.radius**2 + distance**2
     growth = Growth(coordinates, blocks, rows, centre)
     found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))], growth)
-    anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre)
+    anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre, growth)
     numbers = tuple(
         Allowed(name, *limits, by_any_motion=any_)
         for name, limits, any_ in zip(number_names(model), found, anyhow, strict=True)
@@ -218,6 +218,7 @@ def _by_any_motion(
     K: Array,
     rows: Array,
     centre: Array,
+    growth: Growth,
 ) -> list[tuple[float, float]]:
     """Return the intervals at K theta = K theta_0 with theta_0 the prior's links and the joint terms that go with them.
 
@@ -234,5 +235,6 @@ def _by_any_motion(
         start = least_norm(np.eye(len(start)), start, blocks)[0]
     _, s, vt = np.linalg.svd(K @ coordinates.T, full_matrices=False)
     shown = vt[s > 1e-9 * s[0]]
-    growth = Growth(coordinates, blocks, shown, shown @ start)
+    if np.linalg.matrix_rank(rows, 1e-9 * np.linalg.norm(rows)) < len(shown):  # else the logs leave open just as much
+        growth = Growth(coordinates, blocks, shown, shown @ start)
     return _extremes(coordinates, [*blocks, ball(shown, shown @ start, 0.0)], growth)

@@ -35,7 +35,7 @@ from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Viscous, torque
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf
-from ident.spatial.inertia import bregman, consistency, from_com, pseudo_inertia
+from ident.spatial.inertia import bregman, consistency, from_com, pseudo_inertia, to_com
 
 WIDE = Tolerances(mass=0.13, centre=0.01, tensor=0.13)
 
@@ -118,11 +118,23 @@ def test_weighted_by_tolerances_is_least_squares_of_both_where_nothing_binds():
     scale = np.linalg.norm(root, axis=0)
     theta = np.linalg.lstsq(np.concatenate([data, root]) / scale, right)[0] / scale
     np.testing.assert_allclose((found.estimate.theta - theta) @ root.T, 0.0, atol=1e-4)
-    # shares: 1 - posterior variance / prior variance, of the masses, which are parameters themselves
+    # shares: 1 - posterior variance / prior variance of m, c and the tensor about c, their slopes by differences
     after, before = np.linalg.inv(data.T @ data + root.T @ root), np.linalg.inv(root.T @ root)
-    shares = {n.name: n.data_share for n in found.numbers}
-    for i, link in enumerate(case.model.robot.links):
-        assert shares[f"{link}.m"] == pytest.approx(1.0 - after[10 * i, 10 * i] / before[10 * i, 10 * i], abs=1e-6)
+    for i, body in enumerate(found.estimate.inertials):
+        slope = np.zeros((10, len(case.theta)))
+        for k in range(10):
+            step = 1e-6 * np.eye(10)[k]
+            slope[:, 10 * i + k] = (central(body + step) - central(body - step)) / 2e-6
+        wanted = 1.0 - np.diag(slope @ after @ slope.T) / np.diag(slope @ before @ slope.T)
+        shown = found.numbers[10 * i : 10 * i + 10]
+        np.testing.assert_allclose([n.data_share for n in shown], wanted, atol=1e-5)
+        np.testing.assert_allclose([n.refined for n in shown], central(body), rtol=1e-12)
+        np.testing.assert_allclose([n.cad for n in shown], central(case.prior.inertials[i]), rtol=1e-12)
+
+
+def central(body: np.ndarray) -> np.ndarray:
+    m, c, inertia = to_com(body)
+    return np.concatenate([[m], c, inertia[np.triu_indices(3)]])
 
 
 def test_shares_are_all_or_nothing_where_the_logs_are():
@@ -141,10 +153,10 @@ def test_shares_are_all_or_nothing_where_the_logs_are():
             assert (shares < 1 + 1e-9).all()
     case = arm5(0)
     by_name = {n.name: n for n in refine_entropic(case.model, case.regression, case.prior).numbers}
-    alone = [name for name in case.regression.base.identifiable if name in by_name]
-    assert alone
-    for name in alone:
-        assert by_name[name].data_share == pytest.approx(1.0, abs=1e-6)
+    # the logs alone give link 2's Ixy about the frame's origin; about the centre it takes the mass and centre as well
+    assert "link2.Ixy" in case.regression.base.identifiable
+    assert 0.5 < by_name["link2.Ixy"].data_share < 0.9
+    assert by_name["link5.Izz"].data_share > 0.99
     assert by_name["link1.m"].data_share < 1e-6  # its axis stands along gravity
 
 
@@ -243,6 +255,27 @@ def test_shapes_hold_exactly_what_lies_inside():
         assert (box_rows(box) @ point(0.5 * (low + high) + 0.6 * (high - low) * np.eye(3)[axis])).min() < 0
     with pytest.raises(ModelError, match="flat"):
         Ellipsoid([0, 0, 0], np.diag([1.0, 1.0, 0.0]))
+
+
+def test_what_three_axes_of_a_box_say_together():
+    """Clouds keep all rows. Around the centre, moments u_i u_j of 0.14 break only 1 - sum u_i + sum u_i u_j >= 0."""
+    rng = np.random.default_rng(4)
+    box = ((-0.2, 0.4), (0.1, 0.3), (-0.5, -0.1))
+    low, high = np.array(box).T
+    side = high - low
+    corners = np.array([[k & 1, k >> 1 & 1, k >> 2] for k in range(8)], dtype=float)
+    for x in [*corners, *rng.beta(0.2, 0.2, size=(200, 3))]:
+        assert (box_rows(box) @ from_com(1.0, low + x * side, np.zeros((3, 3))) >= -1e-12).all()
+    for near in ([0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]):
+        sign = 1.0 - 2.0 * np.array(near)
+        second = 0.25 * np.eye(3) + (0.14 - 0.25) * (1.0 - np.eye(3))
+        spread = second * np.outer(sign * side, sign * side)
+        body = from_com(2.0, 0.5 * (low + high), 2.0 * (np.trace(spread) * np.eye(3) - spread))
+        assert consistency(body).consistent
+        found = box_rows(box) @ body
+        assert (found[:15] >= -1e-12).all()
+        assert np.sum(found < -1e-12) == 1
+        assert found.min() == pytest.approx(2.0 * (1.0 - 1.5 + 3 * 0.14), rel=1e-9)
 
 
 def sized(seed: int, mass: float, length: float) -> Case:

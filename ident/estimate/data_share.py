@@ -5,8 +5,9 @@ difference from CAD to the estimate's. The share of one number is how much of th
 
     1 - [(H_d + H_p)^-1]_kk / [H_p^-1]_kk,
 
-the diagonal of that matrix where the prior's errors are independent (as CAD's tolerances are), and between 0 and 1
-always.
+k a number that is linear in theta. One that is not, such as a tensor about the centre of mass, counts by its slope d
+at the estimate (the delta method): [H^-1]_kk is then d H^-1 d'. The share is the diagonal of that matrix where the
+prior's errors are independent (as CAD's tolerances are), and between 0 and 1 always.
 """
 
 from __future__ import annotations

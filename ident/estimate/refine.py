@@ -22,8 +22,8 @@ from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
 from ident.estimate.data_share import data_share, data_share_first
 from ident.estimate.estimate import Estimate
-from ident.estimate.interval import natural, number_names, triangular
-from ident.estimate.metric import ConstantPullback, Metric, Tolerances
+from ident.estimate.interval import number_names, triangular
+from ident.estimate.metric import ConstantPullback, Metric, Tolerances, natural_jacobian
 from ident.estimate.prior import Prior
 from ident.estimate.program import EDGE, Coordinates, Solution, edge, interior
 from ident.model.model import Model
@@ -35,7 +35,8 @@ from ident.spatial.inertia import to_com
 class RefinedNumber:
     """One number of the table [SI]: CAD's value, the refined one, and the share of it that comes from the logs.
 
-    name: such as "link2.m", "link2.cx", "link2.Ixy" (tensor about the link frame's origin).
+    name: such as "link2.m", "link2.cx", "link2.Ixy" (tensor about the centre of mass, in the link frame's axes). The
+    share of g(theta) is that of its slope dg / dtheta at the refined body (`data_share`; the delta method).
     """
 
     name: str
@@ -201,24 +202,28 @@ def _refined(
     taken = u[:, s > 1e-9 * s.max(initial=0.0)]  # by joint terms that CAD says nothing of
     data = (data - taken @ (taken.T @ data))[:, stated]
     upper = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
-    slopes = _slopes(prior, len(stated))
+    slopes = _slopes(estimate.inertials, len(stated))
     if weight is None:
         shares = data_share_first(data, upper, slopes)
     else:
         shares = data_share(np.sqrt(weight) * data, upper, slopes)
-    cad, refined = natural(prior.inertials)[0].ravel(), natural(estimate.inertials)[0].ravel()
+    cad, refined = (np.ravel([_central(body) for body in bodies]) for bodies in (prior.inertials, estimate.inertials))
     numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
     excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
     return Refined(estimate, tuple(RefinedNumber(*number) for number in numbers), excess)
 
 
-def _slopes(prior: Prior, columns: int) -> Array:
-    """Return the slopes (10 n, columns) of m, c = h / m and I about the origin in theta, links first, at the prior."""
-    out = np.zeros((prior.inertials.size, columns))
-    for i, body in enumerate(prior.inertials):
+def _central(body: Array) -> Array:
+    """Return m, c and the tensor about it (10,)."""
+    m, c, inertia = to_com(body)
+    return np.concatenate([[m], c, inertia[np.triu_indices(3)]])
+
+
+def _slopes(bodies: Array, columns: int) -> Array:
+    """Return the slopes (10 n, columns) of m, c = h / m and I about c in theta, links first."""
+    out = np.zeros((bodies.size, columns))
+    for i, body in enumerate(bodies):
         m, c, _ = to_com(body)
-        slope = np.eye(10)
-        slope[1:4, 1:4] /= m
-        slope[1:4, 0] = -c / m
-        out[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = slope
+        at = slice(10 * i, 10 * i + 10)
+        out[at, at] = np.linalg.inv(natural_jacobian(m, c)) if m > 0 else np.eye(10)
     return out

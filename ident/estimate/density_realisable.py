@@ -45,10 +45,17 @@ def ellipsoid_row(ellipsoid: Ellipsoid) -> Array:
 
 
 def box_rows(box: Sequence[tuple[float, float]]) -> Array:
-    """Return rows r (15, 10): integrals of the products of two distances to faces of the box, in units of its sides.
+    """Return rows r (19, 10): integrals of polynomials of second degree that are not negative on the box, unit-free.
 
-    box: (least, most) [m] along x, y, z. r @ parameters >= 0 is necessary; with J >= 0 it is sufficient for bodies in
-    two dimensions, not in three (Anstreicher, Burer, Math. Program. 2010).
+    box: (least, most) [m] along x, y, z. The first fifteen are products of two distances to faces, in units of the
+    box's sides. With J >= 0 they are sufficient for bodies in two dimensions, not in three (Anstreicher, Burer, Math.
+    Program. 2010). The last four belong to three axes at once, the triangle inequalities of u in [0, 1]^3,
+
+        1 - u1 - u2 - u3 + u1 u2 + u1 u3 + u2 u3 >= 0,    u_i - u_i u_j - u_i u_k + u_j u_k >= 0
+
+    (Yajima, Fujie, J. Global Optim. 1998). r @ parameters >= 0 is necessary; no proof makes it sufficient, but against
+    the exact condition (J a sum over the tetrahedra of a cut box, each doubly non-negative in its corners: Anstreicher,
+    Burer) nothing is left in 300 random directions, where without the last four 1 in 100 is up to 0.2 % too wide.
     """
     faces = []
     for axis, (least, most) in enumerate(box):
@@ -58,7 +65,14 @@ def box_rows(box: Sequence[tuple[float, float]]) -> Array:
         faces.append((low / (most - least), high / (most - least)))
     pairs = [(low, high) for low, high in faces]
     pairs += [(a, b) for one, other in combinations(faces, 2) for a in one for b in other]
-    return np.array([_integral(0.5 * (np.outer(a, b) + np.outer(b, a))) for a, b in pairs])
+    products = [0.5 * (np.outer(a, b) + np.outer(b, a)) for a, b in pairs]
+    one = np.zeros(4)
+    one[3] = 1.0
+    for a, b, c in ((0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)):  # the second with two of u counted from the far face
+        u, v, w = faces[0][a], faces[1][b], faces[2][c]
+        Q = np.outer(one, one - u - v - w) + np.outer(u, v) + np.outer(u, w) + np.outer(v, w)
+        products.append(0.5 * (Q + Q.T))
+    return np.array([_integral(Q) for Q in products])
 
 
 def _integral(Q: Array) -> Array:

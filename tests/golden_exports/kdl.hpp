@@ -4,11 +4,12 @@
 // Units: SI, rad. Frame: the link's own (the segment's tip). RigidBodyInertia(mass, centre, RotationalInertia):
 // tensor about the CENTRE of mass, link axes, order Ixx Iyy Izz Ixy Ixz Iyz, tensor signs (Ixy = -integral x y dm).
 // Joint(name, origin, axis, type, scale, offset, inertia, damping): inertia = drive inertia, damping = viscous.
-// KDL's solvers use the joint's inertia only in part (see your solver), damping not at all.
+// TreeIdSolver_RNE, ChainIdSolver_RNE and ChainDynParam use the joint's inertia in full, damping not at all.
 // Not in this file, the controller has to add it: shoulder.coulomb, slide.coulomb, shoulder.offset, slide.offset (coulomb: torque = value * sign(qd), or the smooth law of the model; offset: constant torque).
 #pragma once
 #include <kdl/tree.hpp>
 
+// the order of q: shoulder, slide
 // gravity in the base frame: 0.0 0.0 -9.81 m/s^2
 inline KDL::Tree identified_tree() {
   KDL::Tree tree("base");

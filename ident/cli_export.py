@@ -41,7 +41,7 @@ def export(
 ) -> None:
     """Write the identified parameters for a controller, simulator or toolbox."""
     from ident.estimate.storage import load_estimate
-    from ident.export.formats import export_to, format_named
+    from ident.export.formats import export_to, file_name, format_named
     from ident.pipeline import urdf_source
     from ident.robot import read_robot
 
@@ -52,7 +52,7 @@ def export(
     done = export_to(
         form,
         result,
-        out or Path(f"{Path(result.robot).name or 'robot'}{known.suffix}"),
+        out or Path(file_name(known, result.robot)),
         robot=None if robot is None else read_robot(robot),
         source=edit,
         when=datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date,

@@ -16,7 +16,7 @@ import scipy.io
 sys.path.insert(0, str(Path(__file__).parent))
 from export_readers import estimate_of
 
-from ident.export.formats import FORMATS, PAYLOAD_FORMATS, export_to, listing
+from ident.export.formats import FORMATS, PAYLOAD_FORMATS, export_to, file_name, format_named, listing
 from ident.export.payload import Payload
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
 from ident.robot import DHJoint, Limits, from_dh
@@ -97,6 +97,22 @@ def test_every_file_says_where_it_comes_from_and_what_its_numbers_mean(form):
         assert wanted in text, wanted
     assert re.search("ORIGIN|CENTRE|centre", text)
     assert re.search("[Ff]rame|link axes|link's", text)
+
+
+@pytest.mark.parametrize(
+    ("form", "robot", "name"),
+    [
+        ("urdf", "arm-7 b", "arm-7 b.urdf"),
+        ("json", "../arm", "arm.json"),
+        ("csv", "", "robot.csv"),
+        ("matlab", "arm-7 b", "arm_7_b_dynamics.m"),  # MATLAB calls functions and scripts by the names of their files
+        ("simscape", "7-arm", "robot_7_arm.m"),
+        ("python", "arm-7", "arm_7.py"),
+        ("rtb-matlab", "", "robot.m"),
+    ],
+)
+def test_names_of_files(form, robot, name):
+    assert file_name(format_named(form), robot) == name
 
 
 def test_at_least_22_formats_each_listed_once_in_a_line():

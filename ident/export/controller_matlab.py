@@ -15,10 +15,15 @@ from ident.symbolic.functions import places
 from ident.symbolic.program import Program, Style
 
 
+def function_name(robot: str) -> str:
+    """Return the name of the function, and so of its file, of a robot whose name is an identifier."""
+    return f"{robot}_dynamics"
+
+
 def write_matlab_function(item: Identified) -> Written:
     """Return a MATLAB function [tau, f, g, M, Y] = NAME_dynamics(q, qd, qdd); raises ModelError without robot."""
     made = controller(item, "a MATLAB function")
-    name, n = f"{made.name}_dynamics", made.n
+    name, n = function_name(made.name), made.n
     by_name = {program.name: program for program in made.functions}
     outputs = ("inverse_dynamics", "friction", "gravity", "mass_matrix", "regressor")
     letters = [by_name[f].output for f in outputs]

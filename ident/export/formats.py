@@ -11,7 +11,7 @@ from ident.estimate.estimate import Estimate
 from ident.export.abb import write_abb
 from ident.export.controller_c import write_c_header
 from ident.export.controller_cpp import write_cpp_header
-from ident.export.controller_matlab import write_matlab_function
+from ident.export.controller_matlab import function_name, write_matlab_function
 from ident.export.controller_python import write_python_module
 from ident.export.doosan import write_doosan
 from ident.export.fanuc import write_fanuc
@@ -40,6 +40,7 @@ from ident.export.yaskawa import write_yaskawa
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
+from ident.symbolic.names import identifier
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,14 @@ def payload_format_named(name: str) -> PayloadFormat:
             return known
     names = [f.name for f in PAYLOAD_FORMATS]
     raise InputError(f"there is no payload format '{name}'{nearest(name, names)}", fix=f"Use one of {', '.join(names)}")
+
+
+def file_name(form: Format, robot: str) -> str:
+    """Return how a file is called that is given no name: as the robot, by an identifier where code calls the file."""
+    if form.suffix not in {".m", ".py"}:
+        return f"{Path(robot).name or 'robot'}{form.suffix}"
+    name = identifier(robot, "robot")
+    return f"{function_name(name)}.m" if form.name == "matlab" else f"{name}{form.suffix}"
 
 
 def export_to(

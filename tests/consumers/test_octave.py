@@ -31,7 +31,7 @@ from test_export_round_trip import Example, chain, tree, with_geometry
 from ident.dynamics import inverse_dynamics
 from ident.estimate.written import rounded
 from ident.export.controller import COULOMB_WIDTH
-from ident.export.formats import FORMATS, export_to
+from ident.export.formats import FORMATS, export_to, file_name, format_named
 from ident.model import (
     DriveInertia,
     NonlinearViscous,
@@ -243,8 +243,7 @@ def each(values: Any) -> list[Any]:
 
 
 def called(x: Controlled, folder: Path) -> dict[str, np.ndarray]:
-    name = x.write("matlab", folder / "draft.m").read_text().partition("= ")[2].partition("(")[0]
-    (folder / "draft.m").rename(folder / f"{name}.m")
+    name = x.write("matlab", folder / file_name(format_named("matlab"), x.robot.name)).stem
     script = f"""
 for k = 1:rows(q)
   [tau(:, 1, k), f(:, 1, k), g(:, 1, k), M(:, :, k), Y(:, :, k)] = {name}(q(k, :)', qd(k, :)', qdd(k, :)');

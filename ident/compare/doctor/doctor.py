@@ -80,6 +80,7 @@ def searching(
         TOLERANCES if tolerance is None else (tolerance,),
         frozenset((places[link], kind) for link, kind in settled),
         tuple(views),
+        {name: others[name] for name in geometries or {} if name in others},
     )
     start = look("", np.ones(robot.n))
     return Search(space, np.array(table, dtype=np.float64), look, start.effective)
@@ -287,7 +288,9 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
             if (i, mistake.kind) in space.settled:
                 continue
             counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
-            wrong = parameters_of(mistake.made(best.bodies[i], i, space.setting)[None], space.setting.about_origin)[0]
+            wrong = parameters_of(
+                mistake.made(best.bodies[i], i, space.setting_in(best.view))[None], space.setting.about_origin
+            )[0]
             odds = search.expected(E, covariance, i, parameters[i], wrong, shares[i])
             if odds is None:
                 nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.compare.doctor.mistakes import Mistake, Setting, known_mistakes, natural, parameters_of
+from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com
 
 #: How far right CAD numbers may be off, where that is not stated: log-uniform over these shares.
@@ -119,11 +121,12 @@ Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | O
 class Hypothesis:
     """What is right if these mistakes have been made.
 
-    bodies (n, 10): m, c, tensor as the table declares them; shares (n, 11): what the tolerance of each number is at
-    least, the last that of a factor of mass and tensor; gains (n,): of the torques; view.
+    given, bodies (n, 10): m, c, tensor as the table declares them, with and without the mistakes. shares (n, 11): what
+    the tolerance of each number is at least, the last that of a factor of mass and tensor. gains (n,): of the torques.
     """
 
     moves: tuple[Move, ...]
+    given: Array
     bodies: Array
     shares: Array
     gains: Array
@@ -140,13 +143,18 @@ class Space:
     """All that the search chooses from: settings of the mistakes and those that are settled by other evidence.
 
     tolerances: what the tolerance may be, each as probable as the others, rising. settled: (link, kind) pairs that
-    reports decide, which are not questioned. views: other gravities and geometries.
+    reports decide, which are not questioned. views: other gravities and geometries, the latter's robots by name.
     """
 
     setting: Setting
     tolerances: tuple[float, ...]
     settled: frozenset[tuple[int, str]]
     views: tuple[OtherView, ...]
+    geometries: Mapping[str, Robot]
+
+    def setting_in(self, view: str) -> Setting:
+        """Return the setting of mistakes in a view: frames are those of its geometry."""
+        return replace(self.setting, robot=self.geometries[view]) if view in self.geometries else self.setting
 
     @property
     def n(self) -> int:
@@ -156,7 +164,10 @@ class Space:
     def start(self, parameters: Array) -> Hypothesis:
         """Return the table as given (n, 10)."""
         bodies = natural(parameters, self.setting.about_origin)
-        return Hypothesis((), bodies, np.zeros((self.n, 11)), np.ones(self.n))
+        return self._from(bodies)
+
+    def _from(self, bodies: Array) -> Hypothesis:
+        return Hypothesis((), bodies, bodies, np.zeros((self.n, 11)), np.ones(self.n))
 
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
@@ -165,7 +176,7 @@ class Space:
             case InLinks(mistake, links):
                 bodies = state.bodies.copy()
                 for i in links:
-                    bodies[i] = mistake.undone(bodies[i], i, self.setting)
+                    bodies[i] = mistake.undone(bodies[i], i, self.setting_in(state.view))
                 return replace(state, moves=moves, bodies=bodies)
             case Swapped(a, b):
                 bodies = state.bodies.copy()
@@ -183,7 +194,10 @@ class Space:
             case TorqueGain(joint, factor, _):
                 return replace(state, moves=moves, gains=_times(state.gains, joint, factor))
             case OtherView(name, _):
-                return replace(state, moves=moves, view=name)
+                seen = replace(self._from(state.given), moves=(move,), view=name)
+                for other in state.moves:  # frames are now those of another geometry
+                    seen = self.after(seen, other)
+                return seen
         return replace(state, moves=moves)
 
     def with_asked(self, body: Array, part: str, asked: tuple[float, ...]) -> Array:

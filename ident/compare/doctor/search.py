@@ -69,7 +69,7 @@ class Search:
     broad: bool = True
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
     _fits: dict[tuple[str, bytes], float] = field(default_factory=dict)
-    _links: dict[tuple[int, bytes], _Readings] = field(default_factory=dict)
+    _links: dict[tuple[int, bytes, str], _Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
 
     def evidence(self, state: Hypothesis) -> Evidence:
@@ -317,7 +317,7 @@ class Search:
         # one link at a time, in the ten directions or fewer that it can change
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
         for i, alone in enumerate(_links_alone(E, p)):
-            readings = self._readings(i, state.bodies[i])
+            readings = self._readings(i, state.bodies[i], state.view)
             roots = E.roots(i, readings.spreads)
             shares = np.repeat(p.shares[:, i : i + 1], len(roots), axis=1)
             moves = [InLinks(m, (i,)) for m in readings.mistakes]
@@ -424,11 +424,11 @@ class Search:
                 found.append(Option(view, self.score(to)))
         return found
 
-    def _readings(self, i: int, body: Array) -> _Readings:
+    def _readings(self, i: int, body: Array, view: str) -> _Readings:
         """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
-        key = (i, body.tobytes())
+        key = (i, body.tobytes(), view)
         if key not in self._links:
-            setting, least = self.space.setting, self.space.tolerances[0]
+            setting, least = self.space.setting_in(view), self.space.tolerances[0]
             before = parameters_of(body[None], setting.about_origin)[0]
             mistakes, parameters = [], []
             for mistake in (m for m, link in self.space.link_moves() if link == i):
@@ -446,7 +446,7 @@ class Search:
         """Return whether every link that the mistake would change can exist without it."""
         origin = self.space.setting.about_origin
         return all(
-            i in changes or can_exist(mistake.undone(b, i, self.space.setting), origin)
+            i in changes or can_exist(mistake.undone(b, i, self.space.setting_in(state.view)), origin)
             for i, b in enumerate(state.bodies)
         )
 

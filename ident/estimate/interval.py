@@ -7,7 +7,8 @@ Over all links that can exist, keep the bounds and explain the logs,
 each mass, centre coordinate h / m and tensor entry about the link frame's origin has a least and a greatest value: two
 semidefinite programs per number (a centre's ratio becomes linear by the transform of Charnes and Cooper 1962). e is the
 distance from phi_hat to what can exist, so that the set is never empty. The set holds the truth at the level of its
-confidence region, and so all intervals do at once.
+confidence region, and so all intervals do at once. Which ends are open is the same at every level (`growth`), but for
+centres: where the level is so high that the mass may vanish, its centre may be anywhere.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ident.export.formats import export_to
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot
 from ident.robot.urdf import read_joint_dynamics
-from ident.spatial.inertia import from_com, transformed
+from ident.spatial.inertia import from_com, to_com, transformed
 from ident.spatial.pose import Pose, rpy
 
 NUMBER = rb"[^\"']*"
@@ -188,6 +188,26 @@ def test_sdf(tmp_path, seed):
     assert again.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.parametrize(("version", "axis"), [("1.4", "0 1 0"), ("1.5", "1 0 0"), ("1.6", "1 0 0")])
+def test_until_version_1_4_an_axis_is_in_the_models_frame(tmp_path, version, axis):
+    robot = Robot("r", (Joint("j", "revolute", -1, Pose.identity(), np.array([0.0, 1, 0])),), ("l",))
+    estimate = made(robot, np.random.default_rng(1))
+    text = (
+        f'<sdf version="{version}"><model name="m"><link name="base"/><link name="l"><pose>0 0 0 0 0 {np.pi / 2}</pose>'
+        f'</link><joint name="j" type="revolute"><parent>base</parent><child>l</child><axis><xyz>{axis}</xyz></axis>'
+        "</joint></model></sdf>"
+    )
+    (tmp_path / "in.sdf").write_text(text)
+    out = export_to("sdf", estimate, tmp_path / "out.sdf", robot=robot, source=tmp_path / "in.sdf").path.read_text()
+    mass, com, _ = to_com(estimate.inertials[0])
+    found = re.search(r"<inertial><pose>(\S+) (\S+) (\S+) .*<mass>(.*)</mass>", out)
+    assert found
+    assert np.allclose([float(x) for x in found.groups()], [com[1], -com[0], com[2], mass], rtol=1e-12)
+    (tmp_path / "in.sdf").write_text(text.replace(axis, "1 0 0" if axis == "0 1 0" else "0 1 0"))
+    with pytest.raises(RobotError, match=r"another|axis"):
+        export_to("sdf", estimate, tmp_path / "out.sdf", robot=robot, source=tmp_path / "in.sdf")
+
+
 def test_sdf_that_cannot_be_edited(tmp_path):
     rng = np.random.default_rng(3)
     robot = random_tree(rng, 3, branches=False)
@@ -205,6 +225,7 @@ def test_sdf_that_cannot_be_edited(tmp_path):
         (good.replace("<xyz>", "<xyz>9 "), "wanted 3 numbers"),
         (good.replace("<inertial>", '<inertial auto="true">', 1), "is automatic"),
         (good.replace("sdf", "robot"), "wanted <sdf>"),
+        (good.replace('version="1.7"', 'version="1.2"'), r"SDF 1\.2 says poses"),
     ):
         assert text != good
         (tmp_path / "in.sdf").write_text(text)

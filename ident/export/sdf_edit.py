@@ -1,7 +1,8 @@
 """Numbers put into an existing SDF: mass, pose and inertia of the links, damping and friction of their joints.
 
 Read as untrusted data: one model without nested ones. Source: sdformat 1.7: pose (relative_to, by default the model's
-frame for links and frames, the child link's for joints), frame attached_to, axis xyz expressed_in.
+frame for links and frames, the child link's for joints), frame attached_to, axis xyz expressed_in; 1.5/1_4.convert:
+until 1.4 an axis is given in the model's frame.
 """
 
 from __future__ import annotations
@@ -47,10 +48,16 @@ def edited(
     root = parse_xml(source.data, file=source.name)
     if root.tag != "sdf":
         raise RobotError(f"the root element is <{root.tag}>, wanted <sdf>", file=source.name, line=root.line)
+    if (version := _version(root)) < (1, 3):
+        said = ".".join(map(str, version))
+        raise RobotError(
+            f"SDF {said} says poses and masses in another way", file=source.name, line=root.line,
+            fix="Bring the file to version 1.3 or newer first",
+        )  # fmt: skip
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
-    reader = _Reader(source, models[0])
+    reader = _Reader(source, models[0], version)
     own = own_bodies(robot, bodies, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
@@ -60,9 +67,16 @@ def edited(
     return exchanged(source.data, edits)
 
 
+def _version(root: Element) -> tuple[int, ...]:
+    """Return the version, that of today where the file does not say."""
+    said = root.attributes["version"].value if "version" in root.attributes else ""
+    return tuple(int(x) for x in said.split(".")) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said) else (1, 12)
+
+
 class _Reader:
-    def __init__(self, source: Source, model: Element) -> None:
+    def __init__(self, source: Source, model: Element, version: tuple[int, ...]) -> None:
         self.file, self.data = source.name, source.data
+        self._axes_in_model = version < (1, 5)
         for element in model.children:
             if element.tag in ("model", "include"):
                 raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
@@ -177,7 +191,7 @@ class _Reader:
         kind = {"continuous": "revolute"}.get(kind, kind)
         pose = self._pose_of(name, joint)
         axis = np.array([0.0, 0.0, 1.0])
-        turn = pose.rotation
+        turn = np.eye(3) if self._axes_in_model else pose.rotation
         for element in (xyz for a in joint.all("axis") for xyz in a.all("xyz")):
             axis = np.array(self._numbers(element, 3))
             if "expressed_in" in element.attributes and (to := element.attributes["expressed_in"].value):

@@ -4,7 +4,7 @@ Proved, to 1e-9, for random trees of revolute and prismatic joints: what libsdfo
 the links' poses and the joints' axes that it resolves itself - gives this package's torque, its limits, damping and
 friction are the robot's, and it has no error, no warning and no failed check (those of `ign sdf --check`). Edited files
 state poses in radians, degrees and quaternions, relative to the model, links, joints and frames, axes expressed
-elsewhere, inertials with turned axes, and springs, which stay.
+elsewhere, inertials with turned axes, springs, which stay, and those of versions 1.4 to 1.6 axes in the model's frame.
 
 Needs g++, pkg-config and Debian's libsdformat-dev (12).
 """
@@ -133,6 +133,26 @@ def scrambled(rng: np.random.Generator, robot: Robot) -> str:
     )
 
 
+def old(rng: np.random.Generator, robot: Robot, version: str) -> str:
+    """Return an SDF of the robot of a version before 1.7: poses in the model's frame, axes there or the joint's."""
+    links, joints = f'<link name="{robot.base}"/>\n', ""
+    for joint, link, at in zip(robot.joints, robot.links, robot.poses(np.zeros(robot.n)), strict=True):
+        frame = at @ Pose(rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-1, 1, 3))
+        line = at @ Pose(rpy(*rng.uniform(-3, 3, 3)), joint.point)
+        inmodel = version == "1.4" or rng.random() < 0.5
+        axis = at.rotation @ joint.axis if inmodel else line.rotation.T @ at.rotation @ joint.axis
+        said = "<use_parent_model_frame>1</use_parent_model_frame>" if inmodel and version != "1.4" else ""
+        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
+        poses = [text_of([*p.position, *pin.rpy.matrixToRpy(p.rotation)]) for p in (frame, frame.inverse() @ line)]
+        links += f'<link name="{link}"><pose>{poses[0]}</pose></link>\n'
+        joints += (
+            f'<joint name="{joint.name}" type="{joint.kind}"><parent>{parent}</parent><child>{link}</child>'
+            f"<pose>{poses[1]}</pose><axis><xyz>{text_of(axis)}</xyz>{said}"
+            "<limit><lower>-1</lower><upper>2</upper></limit></axis></joint>\n"
+        )
+    return f'<sdf version="{version}"><model name="mine">{links}{joints}</model></sdf>\n'
+
+
 def written(rng: np.random.Generator, pose: Pose, to: str = "") -> str:
     """Return <pose> in radians, degrees or as a quaternion."""
     where = f' relative_to="{to}"' if to else ""
@@ -165,7 +185,8 @@ def read(tmp_path_factory):
         rng = np.random.default_rng(300 + seed)
         x = Example(random_tree(rng, int(rng.integers(1, 8)), points=True), seed)
         source = folder / "in.sdf"
-        source.write_text(scrambled(rng, x.robot))
+        version = ("1.9", "1.4", "1.9", "1.6")[seed % 4]
+        source.write_text(scrambled(rng, x.robot) if version == "1.9" else old(rng, x.robot, version))
         paths.append(folder / f"edited{seed}.sdf")
         paths[-1].write_text(x.text("sdf", folder, source=source))
         made.append(x)

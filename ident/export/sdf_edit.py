@@ -48,16 +48,10 @@ def edited(
     root = parse_xml(source.data, file=source.name)
     if root.tag != "sdf":
         raise RobotError(f"the root element is <{root.tag}>, wanted <sdf>", file=source.name, line=root.line)
-    if (version := _version(root)) < (1, 3):
-        said = ".".join(map(str, version))
-        raise RobotError(
-            f"SDF {said} says poses and masses in another way", file=source.name, line=root.line,
-            fix="Bring the file to version 1.3 or newer first",
-        )  # fmt: skip
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
-    reader = _Reader(source, models[0], version)
+    reader = _Reader(source, models[0], _version(root))
     own = own_bodies(robot, bodies, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):

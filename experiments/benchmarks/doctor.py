@@ -1,18 +1,24 @@
 """Mistakes planted in CAD tables, and how many of them the doctor names.
 
-python experiments/benchmarks/doctor.py [CASES]
+python experiments/benchmarks/doctor.py [CASES [SHARE [TOLERANCE]]]
 
 Arms of 3 to 7 joints, 20 s of motion, friction with a Stribeck part that the model lacks, torque noise of 3 % with a
-correlation of 0.9 from sample to sample; CAD off by up to 3 % in every number, with none, one, two or three mistakes
-of the list. A planted mistake counts as identifiable when the very same logs, with a CAD table that is exact but for
-the mistakes, give it log odds of at least 20 against the table without it and against every other mistake in its
-place: three standard deviations (sqrt(2 D) each) or so above the margin of log 1000 that the doctor asks for. It counts
-as undecidable when those odds are below 0. Named rightly: asserted, the only explanation within the margin.
+correlation of 0.9 from sample to sample; CAD off by up to SHARE (0.03) in every number, with none, one, two or three
+mistakes of the list. The doctor learns the tolerance, unless TOLERANCE is given.
 
-1,000 cases, 0.8 s of processor time each: 250 tables without mistakes, no false alarm; 1,500 mistakes, 916 of them
-identifiable, 902 of these named rightly (98.5 %); 278 undecidable, 2 of them asserted (and right). Of 1,061 assertions
-17 are wrong: most are extra bodies beside other mistakes, read as numbers that are off, and frames of links in a robot
-whose geometry is wrong too.
+What could be known is decided without the doctor's answer and without the errors that the table was drawn with. The
+log odds of the planted mistakes against an alternative (without one of them, or with another explanation in its place:
+other mistakes, numbers that are off, all of one link or a part of them) have a mean m and a standard deviation s over
+the errors of the fit and of the table's right numbers, these being known to be off by SHARE / sqrt(3), the root mean
+square of what is drawn. Prior odds are in m. Where an alternative changes what the torques say (gains, signs, gravity,
+geometry), m is that of the one log there is, with a table without errors, and s = sqrt(2 |m|). A mistake is
+
+- identifiable, if m - 2 s > log 1000 against every alternative: 98 of 100 such logs and tables reach the margin
+  which the doctor asks for. Named rightly: asserted, as the only explanation within the margin;
+- undecidable, if m + 3 s < log 1000 against some alternative: not one in 700 reaches it. None may be asserted;
+- neither, else: the draw decides, and it counts as nothing.
+
+RESULTS
 """
 
 from __future__ import annotations

@@ -155,8 +155,9 @@ def deviations(body: Array, share: float) -> Array:
     m, hx, hy, hz = body[:4].tolist()
     x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
     a, b, c = _moments(body)
+    r = max(math.hypot(x, y, z), math.sqrt((a + b + c) / (2 * abs(m)))) if m else 0.0
     tensor = [a, math.sqrt(a * b), math.sqrt(a * c), b, math.sqrt(b * c), c]
-    size = share * np.array([abs(m), *[reach(body)] * 3, *tensor])
+    size = share * np.array([abs(m), r, r, r, *tensor])
     return np.asarray(natural_jacobian(m, np.array([x, y, z])) * size)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, deviations, log_student, reach, spread, student
+from ident.compare.doctor.evidence import Evidence, log_student, reach, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -426,20 +426,25 @@ class Search:
 
     def _readings(self, i: int, body: Array, view: str) -> _Readings:
         """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
+        view = view if view in self.space.geometries else ""  # gravity is none of a mistake's business
         key = (i, body.tobytes(), view)
         if key not in self._links:
             setting, least = self.space.setting_in(view), self.space.tolerances[0]
             before = parameters_of(body[None], setting.about_origin)[0]
-            mistakes, parameters = [], []
+            size = _sizes(spread(before))
+            mistakes, parameters, spreads = [], [], []
             for mistake in (m for m, link in self.space.link_moves() if link == i):
                 mended = mistake.undone(body, i, setting)
                 if can_exist(mended, setting.about_origin):
                     after = parameters_of(mended[None], setting.about_origin)[0]
-                    if not _same(before, after, least):
+                    root = spread(after)
+                    if not _within(before, after, size, _sizes(root), least):
                         mistakes.append(mistake)
                         parameters.append(after)
-            spreads = np.array([spread(x) for x in parameters]).reshape(-1, 10, 11)
-            self._links[key] = _Readings(tuple(mistakes), np.array(parameters).reshape(-1, 10), spreads)
+                        spreads.append(root)
+            self._links[key] = _Readings(
+                tuple(mistakes), np.array(parameters).reshape(-1, 10), np.array(spreads).reshape(-1, 10, 11)
+            )
         return self._links[key]
 
     def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
@@ -585,10 +590,18 @@ def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
 
 def _same(a: Array, b: Array, share: float) -> bool:
     """Return whether two bodies' parameters (10,) are alike within a part of the tolerance of the smaller of them."""
+    return _within(a, b, _sizes(spread(a)), _sizes(spread(b)), share)
+
+
+def _sizes(root: Array) -> Array:
+    """Return by how much each parameter (10,) changes if all numbers are off by a share of 1; root (10, 11)."""
+    return np.asarray(np.sqrt(np.sum(root[:, :10] ** 2, axis=1)))
+
+
+def _within(a: Array, b: Array, size_a: Array, size_b: Array, share: float) -> bool:
     if abs(a[0] - b[0]) > _SAME * share * min(abs(a[0]), abs(b[0])):
         return False
-    size = np.minimum(*(np.linalg.norm(deviations(x, share), axis=1) for x in (a, b)))
-    return bool((np.abs(a - b) <= _SAME * size + 1e-12).all())
+    return bool((np.abs(a - b) <= _SAME * share * np.minimum(size_a, size_b) + 1e-12).all())
 
 
 def _touches(move: Move, link: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import export_readers as readers
 import numpy as np
@@ -106,6 +107,24 @@ def test_robotics_toolbox(tmp_path, name, seed):
     assert [r.coulomb for r in reads] == x.coulomb.tolist()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_what_the_robotics_toolbox_gets_wrong_is_said(tmp_path, seed):
+    x = chain(seed)
+    slides = [joint.kind == "prismatic" for joint in x.robot.joints]
+    text = x.text("rtb-matlab", tmp_path)
+    assert ("has an offset" in text) == any(slides)
+    assert ("first joint is prismatic" in text) == slides[0]
+    assert ("first joint is prismatic" in x.text("rtb-python", tmp_path)) == slides[0]
+    weight = re.search(r"base is tilted, .* robot\.gravity to (\[.*\])\.", text)
+    standard = seed % 2 == 0
+    assert not (weight and not standard)
+    if weight:
+        text = re.sub(r"'base', \[.*?\]", "'base', [1 0 0 0; 0 1 0 0; 0 0 1 0; 0 0 0 1]", text)
+        text = re.sub(r"'gravity', \[.*?\]", f"'gravity', {weight[1]}", text)
+        reads, gravity = readers.rtb_matlab(text, x.robot.joint_names)
+        x.close(x.torque(reads, gravity), drive=True, viscous=True)
+
+
 def with_geometry(x: Example, bodies) -> list[Read]:
     """Return the robot's own geometry with bodies given as mass, centre and tensor about it."""
     return [
@@ -161,8 +180,6 @@ def test_data_files(tmp_path, seed):
 
 
 def re_findall(text: str) -> list[tuple[str, str]]:
-    import re
-
     return re.findall(r"^(\S+) = (.*);$", text, re.M)
 
 

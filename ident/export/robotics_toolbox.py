@@ -5,7 +5,8 @@ Source: petercorke/robotics-toolbox-python, Link: m, r (centre in the link frame
 parameters in the Link object are referred to the motor"; petercorke/robotics-toolbox-matlab, Link, likewise. With
 G = 1, as written here, motor and joint side are the same. Measured with Python's 1.1.1 and 1.5.0: `rne` takes gravity
 as the acceleration of a falling body (MATLAB's: upwards), no version's `rne` honours `flip`, and the compiled one is
-wrong where the first joint is prismatic.
+wrong where the first joint is prismatic. MATLAB's rne_dh.m and rne_mdh.m (read: those of 2011 to 2017) leave out a
+prismatic joint's offset, and rne_dh.m turns the first joint about the world's z instead of the base's.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def write_rtb_python(item: Identified) -> Written:
 def write_rtb_matlab(item: Identified) -> Written:
     """Return a MATLAB script that makes `robot`, a SerialLink; raises ModelError without DH frames."""
     robot, table = _known(item)
-    notes = item.left_out(*PLACES)
+    notes = item.left_out(*PLACES) + _matlab_limits(robot, table)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
@@ -71,6 +72,23 @@ def write_rtb_matlab(item: Identified) -> Written:
         f"'gravity', [{numbers(-robot.gravity)}]);"
     ]
     return Written("\n".join(lines) + "\n", notes)
+
+
+def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:
+    """Return notes on what MATLAB's toolbox finds wrong torques for."""
+    kinds = [joint.kind for joint in robot.joints]
+    notes = []
+    if any(kind == "prismatic" and row.d for kind, row in zip(kinds, table.rows, strict=True)):
+        notes.append("A prismatic joint has an offset, which the toolbox's rne_dh.m and rne_mdh.m leave out.")
+    if not table.modified and abs(table.base.rotation[2, 2] - 1) > 1e-12:
+        weight = numbers(-table.base.rotation.T @ robot.gravity)
+        notes.append(
+            "The base is tilted, where the toolbox's rne_dh.m is wrong: for torques set robot.base to eye(4) and "
+            f"robot.gravity to [{weight}]."
+        )
+    if kinds[0] == "prismatic":
+        notes.append("The first joint is prismatic, where the toolbox's compiled rne is wrong.")
+    return tuple(notes)
 
 
 def _known(item: Identified) -> tuple[Robot, Table]:

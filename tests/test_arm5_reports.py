@@ -104,10 +104,12 @@ def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp
     )
     assert done.exit_code == 0, done.output
     said = (out / "findings.txt").read_text(encoding="utf-8")
-    problems = [line for line in said.splitlines() if line.startswith("PROBLEM")]
-    assert len(problems) == 2
+    assert sum(line.startswith("PROBLEM:") for line in said.splitlines()) == 2
     assert "PROBLEM: link3: products of inertia have the other sign" in said
     assert "PROBLEM: link4: centre and tensor are in the frame of the base at zero posture" in said
+    # 3 g too little at link5: seen, but a heavier link4 would explain it nearly as well
+    (either,) = (line for line in said.splitlines() if line.startswith("PROBLEM, of several possible:"))
+    assert "link5: mass is off, the other numbers are right (overridden?): the logs ask for 0.035" in either
     assert "e-17" not in said  # zeros are zeros
     assert "e-24" not in said
     true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
@@ -139,17 +141,3 @@ def test_side_by_side_the_report_in_another_frame_stands_out():
     assert [f.verdict for f in twice] == ["problem", "undecided"]
     assert "link2 printed in the frame 'link1'" in str(twice[0])
     assert "link1 and link2 print the same numbers" in str(twice[1])
-
-
-def test_the_demos_table_has_errors_that_show_where_cad_is_known_well():
-    def doctor(*options):
-        return CliRunner().invoke(app, ["doctor", str(ROOT / "experiments" / "arm5"), *options]).output
-
-    said = " ".join(doctor().split())
-    assert "no mistake of the list is shown" not in said or "a smaller --tolerance shows more" in said
-    said = " ".join(doctor("--tolerance", "0.01").split())
-    assert "link2: products of inertia have the other sign" in said
-    for link in ("link3", "link5"):
-        assert f"{link}: numbers are off by about 10 %" in said
-    assert "PROBLEM: link1" not in said
-    assert "PROBLEM: link4" not in said

@@ -467,7 +467,8 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
             else:
                 found.append(f"{said}: the table as a whole is off by more, no single number stands out")
     for fault in diagnosis.faults:
-        found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault}")
+        found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault.where}: {fault.what}")
+        found += [f"    {fault.sure}", f"    {fault.evidence}"]
         changed = _changed(fault)
         shown = changed[:_SHOWN]
         found += [f"    {name}: {given:.6g} -> {corrected:.6g}" for name, given, corrected in shown]

@@ -18,7 +18,12 @@ geometry), m is that of the one log there is, with a table without errors, and s
 - undecidable, if m + 3 s < log 1000 against some alternative: not one in 700 reaches it. None may be asserted;
 - neither, else: the draw decides, and it counts as nothing.
 
-RESULTS
+1,000 cases, 1.5 s of processor time each: 250 tables without mistakes, no false alarm; 1,500 mistakes, 934 of them
+identifiable, 918 of these named rightly (98.3 %); 350 undecidable, 1 of them asserted. Of 1,026 assertions 1 is wrong:
+an extra body beside two more mistakes, read as numbers of the last link that are off. 14 of the 16 that are not named
+are extra bodies, told as "an extra body, or else the numbers of that link are off". The undecidable one (case 822, the
+order of the products) is asserted rightly, by other means than the logs: with the digits that were drawn, its only
+rival is a body that cannot exist; without errors of the table it just can.
 """
 
 from __future__ import annotations

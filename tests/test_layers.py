@@ -13,6 +13,7 @@ PACKAGE = Path(ident.__file__).parent
 ORDER = (
     "errors",
     "arrays",
+    "threads",
     "files",
     "spatial",
     "robot",

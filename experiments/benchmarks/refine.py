@@ -13,20 +13,24 @@ Coverage: arms of three or four joints, torque noise of 5 % with a correlation o
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import numpy as np
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from arm7 import bodies, model, seconds
-from refine_cases import arm5, recorded, small_arm, wrong
+from arm7 import bodies, model, seconds  # noqa: E402
+from refine_cases import arm5, recorded, small_arm, wrong  # noqa: E402
 
-from ident.estimate import (
+from ident.estimate import (  # noqa: E402
     ConstantPullback,
     Euclidean,
     Prior,
@@ -40,10 +44,10 @@ from ident.estimate import (
     refine_weighted,
     verdicts,
 )
-from ident.estimate.interval import natural
-from ident.estimate.least_squares import joint_noise
-from ident.estimate.program import edge
-from ident.regression import compress
+from ident.estimate.interval import natural  # noqa: E402
+from ident.estimate.least_squares import joint_noise  # noqa: E402
+from ident.estimate.program import edge  # noqa: E402
+from ident.regression import compress  # noqa: E402
 
 #: A body counts as on the boundary when the least eigenvalue of its pseudo-inertia against CAD's is below this.
 EDGE = 1e-7

@@ -22,6 +22,7 @@ from ident.estimate.cones import Block, ConeProgram, feasible, fixed
 from ident.estimate.program import Coordinates, stated
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
+from ident.threads import one_thread
 
 #: What the last step and the multipliers mu may still change of f, relative to it.
 ACCURACY = 1e-10
@@ -81,6 +82,10 @@ class LogDetNewton:
         """Return theta (p,) at each of the falling weights, or None where one is not reached."""
         if not self.interior:
             return None
+        with one_thread():
+            return self._path(factor, samples, weights)
+
+    def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array] | None:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
         A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
         target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))

@@ -15,7 +15,7 @@ from ident.excitation.guarantee import Guarantee
 from ident.excitation.interior_point import minimise
 from ident.excitation.problem import Problem
 from ident.excitation.trajectory import Trajectory
-from ident.simulation.acceleration import one_thread
+from ident.threads import one_thread
 
 _WEIGHTS = (1.0, 0.1, 0.01, 0.003)  # of the barrier, one after the other
 _STEPS = 400

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -127,18 +124,3 @@ def _weakest(D: Array) -> tuple[int, float, bool]:
         left[:j, :j] -= np.outer(left[:j, j], left[j, :j]) / pivots[j]
     j = int(np.argmin(pivots / np.diag(D)))
     return j, float(pivots[j]), False
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Run kernels and BLAS on one thread: for few states, waking the others takes longer than the work."""
-    import numba
-    from threadpoolctl import threadpool_limits
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1, "blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)

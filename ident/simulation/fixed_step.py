@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.simulation.acceleration import one_thread
 from ident.simulation.plant import Plant
 from ident.simulation.run import Slope, Tell, finished, limit_reached, positive, runaway, silent, start, whole_ratio
 from ident.simulation.simulation import Simulation
 from ident.simulation.stability import too_stiff
 from ident.simulation.torques import Stop, TorqueFunction
+from ident.threads import one_thread
 
 #: Between so many steps the stability of friction is looked at, and progress told.
 _LOOK = 8

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.simulation.acceleration import accelerations, mass_matrices, one_thread, require_inertia, singular
+from ident.simulation.acceleration import accelerations, mass_matrices, require_inertia, singular
 from ident.simulation.plant import Plant
 from ident.simulation.simulation import Simulation
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
+from ident.threads import one_thread
 
 #: Called with what is being done, how much of it is done, and how much there is.
 Tell = Callable[[str, int, int], None]

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
-from ident.simulation.acceleration import one_thread
 from ident.simulation.plant import Plant
 from ident.simulation.run import Slope, Tell, finished, limit_reached, positive, runaway, silent, start
 from ident.simulation.simulation import Simulation
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
+from ident.threads import one_thread
 
 METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 

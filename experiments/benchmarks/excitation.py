@@ -32,7 +32,7 @@ from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.regression import compress
 from ident.robot import read_robot
-from ident.simulation.acceleration import one_thread
+from ident.threads import one_thread
 
 DATASETS = Path(__file__).resolve().parents[2] / "datasets"
 ROBOT = read_robot(DATASETS / "panda" / "robot.toml")

@@ -22,6 +22,7 @@ from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
 from ident.logs.stream import iter_logs, iter_motions
 from ident.model import Model
+from ident.model.term import KINDS
 from ident.provenance import provenance, sha256
 from ident.regression import BaseParameters, Regression, base_parameters, compress, save_regression
 from ident.robot import Robot, read_robot
@@ -36,7 +37,6 @@ WORTH = 0.98
 
 #: Recordings with more bytes than this are streamed in parts.
 STREAM = 200_000_000
-JOINT_TERMS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "offset", "stiffness")
 #: Kinds of `Warned` that say what is so without anything being wrong.
 NOTES = ("coarse position", "repeated position", "irregular sampling", "export")
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
@@ -157,7 +157,7 @@ def read_truth(path: Path, robot: Robot) -> dict[str, float]:
     Raises ConfigError for names that belong to no link or joint of the robot, and for what is no number.
     """
     known = [f"{link}.{part}" for link in robot.links for part in INERTIAL]
-    known += [f"{joint}.{term}" for joint in robot.joint_names for term in JOINT_TERMS]
+    known += [f"{joint}.{term}" for joint in robot.joint_names for term in KINDS]
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8")).get("parameters")
     except (OSError, ValueError, RecursionError) as cause:

@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.estimate.estimate import Estimate
 from ident.model.model import Model
+from ident.model.term import KINDS
 from ident.spatial.inertia import INERTIAL, pseudo_inertia
 
 Verdict = Literal["agrees", "contradicted", "not determined", "not comparable"]
@@ -247,13 +248,6 @@ def _theta(standard: tuple[str, ...], n: int, inertials: ArrayLike, joint_values
     for name, value in joint_values.items():
         if name in standard:
             theta[standard.index(name)] = value
-        elif name.rpartition(".")[2] not in (
-            "drive_inertia",
-            "viscous",
-            "nonlinear_viscous",
-            "coulomb",
-            "offset",
-            "stiffness",
-        ):
+        elif name.rpartition(".")[2] not in KINDS:
             raise ModelError(f"the model has no parameter '{name}'{nearest(name, standard)}")
     return theta

@@ -10,6 +10,9 @@ from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.robot.robot import Robot
 
+#: What the names of joint-term parameters end in, after the joint or motor.
+KINDS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "offset", "stiffness")
+
 
 class Term(Protocol):
     """A part of the joint torque that is linear in its own parameters."""

@@ -18,8 +18,8 @@ class NonlinearViscous:
 
     power: between 0 (Coulomb friction) and 1 (viscous friction), or up to 3, for drag. Below 1, beside `Viscous`, it
     is the grease of gears, harmonic drives above all, which drags less the faster it is sheared. joints: as in
-    `Coulomb`. Source: Wolf and Iskandar, "Extending a dynamic friction model with nonlinear viscous and thermal
-    dependency for a motor and harmonic drive gear", ICRA 2018.
+    `Coulomb`. Source: Olsson, Astrom, Canudas de Wit, Gafvert, Lischinsky, "Friction models and friction compensation",
+    European Journal of Control 4, 1998; for harmonic drives Wolf and Iskandar, ICRA 2018.
     """
 
     power: float

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
 from ident.cli import app
@@ -25,38 +26,6 @@ from ident.robot import read_robot
 ROOT = Path(__file__).resolve().parents[1]
 ARM5 = str(ROOT / "datasets" / "arm5" / "robot.toml")
 
-ROBOT = """
-name = "two"
-convention = "dh"
-length = "m"
-angle = "rad"
-gravity = [0, -9.81, 0]
-
-[[joint]]
-name = "shoulder"
-link = "upper"
-a = 0.4
-alpha = 0
-d = 0
-limits = { lower = -2, upper = 2, velocity = 3, acceleration = 20, effort = 30 }
-
-[[joint]]
-name = "elbow"
-link = "lower"
-a = 0.3
-alpha = 0
-d = 0
-limits = { lower = -2.5, upper = 2.5, velocity = 4, acceleration = 30, effort = 10 }
-"""
-CAD = """# mass = "kg"
-# length = "m"
-# inertia = "kg m^2"
-# tensor_at = "center_of_mass"
-# products = "tensor"
-link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
-upper,3,-0.2,0,0,0.004,0,0,0.04,0,0.04
-lower,1.5,-0.15,0,0,0.002,0,0,0.012,0,0.012
-"""
 SCENE = """link_radius = 0.05
 [[plane]]
 name = "wall"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from logs_data import ROOT
+from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
 from ident.cli import app
@@ -81,39 +82,9 @@ def test_mistakes_are_sentences_and_write_nothing(tmp_path, monkeypatch, words, 
     assert list(tmp_path.iterdir()) == []
 
 
-TWO = """
-name = "two"
-convention = "dh"
-length = "m"
-angle = "rad"
-gravity = [0, -9.81, 0]
-
-[[joint]]
-name = "shoulder"
-link = "upper"
-a = 0.4
-alpha = 0
-d = 0
-limits = { lower = -2, upper = 2, velocity = 3, acceleration = 5, effort = SHOULDER }
-
-[[joint]]
-name = "elbow"
-link = "lower"
-a = 0.3
-alpha = 0
-d = 0
-limits = { lower = -2.5, upper = 2.5, velocity = 4, acceleration = 5, effort = 10 }
-"""
+TWO = ROBOT.replace("acceleration = 20, effort = 30", "acceleration = 5, effort = SHOULDER")
+TWO = TWO.replace("acceleration = 30", "acceleration = 5")
 # held out straight: 9.81 (3 * 0.2 + 1.5 * 0.55) = 13.98 N m and 9.81 * 1.5 * 0.15 = 2.207 N m
-CAD = """# mass = "kg"
-# length = "m"
-# inertia = "kg m^2"
-# tensor_at = "center_of_mass"
-# products = "tensor"
-link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
-upper,3,-0.2,0,0,0.004,0,0,0.04,0,0.04
-lower,1.5,-0.15,0,0,0.002,0,0,0.012,0,0.012
-"""
 
 
 def load(q1, q2):

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from mass_report_corpus import corpus, random_body, solidworks
+from mass_report_corpus import Body, corpus, fixed, onshape, random_body, solidworks
 from random_robots import random_pair
 
 from ident.cad import Cad, Convention, parse_report, read_cad, read_reports, to_parameters, write_cad
@@ -66,6 +66,61 @@ def test_reports_are_rewritten_in_place(k):
             np.sort(values(again.moments)), np.linalg.eigvalsh(full), atol=2 * half_widths(again.moments).max()
         )
     assert not decide(again).contradictory
+
+
+def heavy(report, factor=1.0):
+    """Return the body of a report (products as printed by `solidworks`), `factor` times as heavy."""
+    return factor * to_parameters(report, "positive")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("-", "\u2212"), ("-", "\u2013"), ("\n", "\r\n"), ("\n", "\r"), ("\n", "\v"), (" = ", "\u00a0=\u00a0"), ("4", "\uff14"),
+     ("Mass properties", "\f\nMass properties")],
+)  # fmt: skip
+def test_signs_and_lines_of_word_processors_come_back(old, new):
+    body = random_body(np.random.default_rng(11))
+    text = solidworks(body, mass="g", show=fixed(6)).text.replace(old, new)
+    report = parse_report(text)
+    again = parse_report(report_text(text, report, heavy(report, 1.5), "positive"))
+    assert not decide(again).contradictory
+    np.testing.assert_allclose(to_parameters(again, "positive"), heavy(report, 1.5), rtol=1e-5, atol=1e-9)
+
+
+def test_equal_numbers_of_one_line_come_back_each_in_its_place():
+    """An axis such as (0.000, 1.000, 0.000), whose first number stays as it is and whose third does not."""
+    body = from_com(2.0, np.array([0.1, 0.0, 0.1]), np.diag([0.01, 0.02, 0.025]))
+    plain = Body(2.0, np.array([0.1, 0.0, 0.1]), np.diag([0.01, 0.02, 0.025]), 1e-3, 0.1)
+    text = solidworks(plain, length="m").text
+    report = parse_report(text)
+    assert report_text(text, report, body, "positive") == text  # axes keep their side, a zero has no sign
+    turn = np.array([[1.0, 0, 0], [0, np.cos(0.3), np.sin(0.3)], [0, -np.sin(0.3), np.cos(0.3)]])
+    central = turn @ np.diag([0.01, 0.02, 0.025]) @ turn.T
+    again = parse_report(report_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive"))
+    axes = np.array([values(axis) for axis in again.axes])
+    np.testing.assert_allclose(np.abs(axes), np.abs(turn.T), atol=5.1e-4)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=2e-3)
+    assert "-0.000 " not in report_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive")
+
+
+def test_numbers_below_their_headings_come_back():
+    text = onshape(random_body(np.random.default_rng(12)), mass="g", length="mm").text
+    report = parse_report(text)
+    assert text.split("\n")[report.mass.line - 1].strip().startswith(report.mass.text)
+    again = parse_report(report_text(text, report, heavy(report, 2.0), "positive"))
+    assert float(again.mass.value) == pytest.approx(2 * float(report.mass.value), rel=1e-9)
+
+
+def test_a_number_that_is_not_found_again_is_an_error_and_no_half_report():
+    written = solidworks(random_body(np.random.default_rng(13)))
+    report = parse_report(written.text, "arm.txt")
+    with pytest.raises(CadError, match=r"arm.txt, line \d+: '.*' is not found again"):
+        report_text(
+            written.text.replace("Mass =", "Mass is").replace(written.printed["mass"], "?"),
+            report,
+            heavy(report),
+            "positive",
+        )
 
 
 def test_folders_of_reports_come_back_in_their_own_frames(tmp_path):

@@ -18,7 +18,7 @@ from ident.cad.mass_report import MassReport, Number, Products
 from ident.cad.read_report import decoded, read_report
 from ident.cad.read_reports import find_reports
 from ident.cad.report_evidence import products_of
-from ident.cad.report_layout import NUMBER
+from ident.cad.report_layout import LINE_END, NUMBER
 from ident.cad.table import COLUMNS, Cad
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
@@ -143,7 +143,8 @@ def write_reports(
 def report_text(text: str, report: MassReport, parameters: Array, products: Products) -> str:
     """Return a report's text with the numbers of another body (10,), in the report's own output frame.
 
-    The density follows from the printed volume; volume, area and what is not a number stay.
+    The density follows from the printed volume; volume, area and what is not a number stay. Principal axes point to the
+    side to which the printed ones point. Raises CadError for a number that is not found again in its line.
     """
     m, c, central = to_com(parameters)
     sign = 1.0 if products == "tensor" else -1.0
@@ -151,34 +152,53 @@ def report_text(text: str, report: MassReport, parameters: Array, products: Prod
     if report.density is not None and report.volume is not None:
         places.append((report.density, m / float(report.volume.value)))
     if report.moments is not None:
-        moments, axes = principal_axes(central)
-        order = np.argsort(moments)
-        if [n.value for n in report.moments] == sorted((n.value for n in report.moments), reverse=True):
-            order = order[::-1]
-        places += zip(report.moments, moments[order].tolist(), strict=True)
-        axes = axes[:, order]
-        axes = axes * [1.0, 1.0, np.linalg.det(axes)]  # right-handed in this order, too
+        moments, axes = _principal(report, central)
         for vector, axis in zip(report.axes or (), axes.T, strict=False):
             places += zip(vector, axis.tolist(), strict=True)
-    lines = text.splitlines(keepends=True)
-    blocks = ((report.at_center, central), (report.at_origin, tensor(parameters)))
-    for six, full in blocks:
+        places += zip(report.moments, moments.tolist(), strict=True)  # behind its axis, in the line of both
+    parts = LINE_END.split(text)
+    lines = parts[::2]
+    for six, full in ((report.at_center, central), (report.at_origin, tensor(parameters))):
         if six is not None:
-            shown = full * np.where(np.eye(3) > 0, 1.0, sign)
-            first, last = min(n.line for n in six), max(n.line for n in six)
-            for row in range(first, min(last + 2, len(lines)) + 1):
-                lines[row - 1] = _tensor_line(lines[row - 1], shown / float(six[0].factor), six)
+            shown = full * np.where(np.eye(3) > 0, 1.0, sign) / float(six[0].factor)
+            for row in range(min(n.line for n in six), max(n.line for n in six) + 1):
+                lines[row - 1], count = _tensor_line(lines[row - 1].translate(_PLAIN), shown)
+                if not count and any(n.line == row for n in six):
+                    raise CadError("the entries of the tensor are not found again", file=report.source, line=row)
+    by_line: dict[int, list[tuple[str, str]]] = {}
     for number, value in places:
-        lines[number.line - 1] = _replaced(lines[number.line - 1], number, value / float(number.factor))
-    return "".join(lines)
+        by_line.setdefault(number.line, []).append((number.text, _like(number.text, value / float(number.factor))))
+    for row, texts in by_line.items():
+        lines[row - 1] = _replaced(lines[row - 1].translate(_PLAIN), texts, report.source, row)
+    parts[::2] = lines
+    return "".join(parts)
 
+
+def _principal(report: MassReport, central: Array) -> tuple[Array, Array]:
+    """Return moments (3,) and axes (3, 3) in columns, in the printed order and to the printed side."""
+    assert report.moments is not None
+    moments, axes = principal_axes(central)
+    order = np.argsort(moments)
+    if [n.value for n in report.moments] == sorted((n.value for n in report.moments), reverse=True):
+        order = order[::-1]
+    axes = axes[:, order]
+    if report.axes is not None:
+        given = np.array([[float(a.value) for a in axis] for axis in report.axes])
+        axes = axes * np.where((given.T * axes).sum(axis=0) < 0, -1.0, 1.0)
+    return moments[order], axes * [1.0, 1.0, np.linalg.det(axes)]  # right-handed in this order, too
+
+
+#: Signs and digits of word processors and Chinese keyboards, one to one.
+_PLAIN = str.maketrans("−–－＋．" + "０１２３４５６７８９", "---+." + "0123456789")
 
 _ENTRY = re.compile(rf"([IL])([xyz])([xyz])(\s*[=＝:：]\s*|\s+)({NUMBER})")
 _ROW_OF_THREE = re.compile(rf"^(\s*I([xyz])x\s+I\2y\s+I\2z\s+)({NUMBER})(\s+)({NUMBER})(\s+)({NUMBER})")
 
 
-def _tensor_line(line: str, shown: Array, six: tuple[Number, ...]) -> str:
-    """Return a line with the entries of a tensor, "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3", replaced."""
+def _tensor_line(line: str, shown: Array) -> tuple[str, int]:
+    """Return a line with the entries of a tensor, "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3", replaced, and their
+    count.
+    """
 
     def entry(match: re.Match[str]) -> str:
         letter, a, b, equals, old = match.groups()
@@ -189,22 +209,25 @@ def _tensor_line(line: str, shown: Array, six: tuple[Number, ...]) -> str:
         new = [_like(old, float(v)) for old, v in zip((x, y, z), shown["xyz".index(a)], strict=True)]
         return f"{head}{new[0]}{s}{new[1]}{t}{new[2]}"
 
-    return _ROW_OF_THREE.sub(three, line) if _ROW_OF_THREE.match(line) else _ENTRY.sub(entry, line)
+    return _ROW_OF_THREE.subn(three, line) if _ROW_OF_THREE.match(line) else _ENTRY.subn(entry, line)
 
 
-def _replaced(line: str, number: Number, value: float) -> str:
-    """Return a line with one printed number replaced: the first one of this text that was not replaced yet."""
-    match = re.search(rf"(?<![\d.,\ue000]){re.escape(number.text)}(?![\d])", line)
-    if match is None:
-        return line
-    return line[: match.start()] + _like(number.text, value) + line[match.end() :]
+def _replaced(line: str, texts: Sequence[tuple[str, str]], file: str, row: int) -> str:
+    """Return a line with printed numbers, (old, new) in the order in which they stand there, replaced."""
+    done, rest = "", line
+    for old, new in texts:
+        match = re.search(rf"(?<![\w.]){re.escape(old)}(?!\d)", rest)
+        if match is None:
+            raise CadError(f"'{old}' is not found again to be replaced", file=file, line=row)
+        done, rest = done + rest[: match.start()] + new, rest[match.end() :]
+    return done + rest
 
 
 def _like(old: str, value: float) -> str:
-    """Return a value with as many decimals, and the decimal sign, of a printed number."""
+    """Return a value with as many decimals, and the decimal sign, of a printed number; never -0.00."""
     body, e, _ = old.replace(",", ".").lower().partition("e")
     decimals = len(body.partition(".")[2])
-    new = f"{value:.{decimals}e}" if e else f"{value:.{decimals}f}"
+    new = f"{value:z.{decimals}e}" if e else f"{value:z.{decimals}f}"
     if e and "E" in old:
         new = new.upper()
     return new.replace(".", ",") if "," in old else new

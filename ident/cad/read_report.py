@@ -12,7 +12,7 @@ from ident.cad.creo import CREO
 from ident.cad.fusion import FUSION
 from ident.cad.mass_report import MassReport
 from ident.cad.onshape import ONSHAPE
-from ident.cad.report_layout import Layout, follow, matches, plain
+from ident.cad.report_layout import LINE_END, Layout, follow, matches, plain
 from ident.cad.solidworks import CHINESE, ENGLISH
 from ident.errors import CadError
 
@@ -26,6 +26,16 @@ UNCONFIRMED: Mapping[str, str] = {
 }
 
 MAX_BYTES = 1_000_000
+
+#: How files begin that hold a report and are no text, what they are, and what to do.
+_NO_TEXT: tuple[tuple[bytes, str, str], ...] = (
+    (b"%PDF", "a PDF", "Copy the report out of it into a text file"),
+    (b"PK\x03\x04", "a document of Word or Excel, or a packed folder", "Save a report as plain text, a table as .csv"),
+    (b"\xd0\xcf\x11\xe0", "a document of Word or Excel", "Save a report as plain text, a table as .csv"),
+    (b"{\\rtf", "formatted text (RTF)", "Save it as plain text"),
+    (b"\x89PNG", "a picture", "Print the report as text"),
+    (b"\xff\xd8\xff", "a picture", "Print the report as text"),
+)
 
 
 def read_report(path: str | Path) -> MassReport:
@@ -50,7 +60,9 @@ def read_report(path: str | Path) -> MassReport:
 
 def parse_report(text: str, file: str = "report") -> MassReport:
     """Return the report that a text holds; raises CadError as `read_report` does."""
-    lines = [plain(line) for line in re.split(r"\r\n|\r|\n", text)]
+    lines = [plain(line) for line in LINE_END.split(text)[::2]]
+    if not any(lines):
+        raise CadError("the file is empty", file=file, fix="Print the report again")
     found = [layout for layout in LAYOUTS if matches(layout, lines)]
     unconfirmed = [p for p, mark in UNCONFIRMED.items() if any(re.search(mark, line) for line in lines)]
     if len(found) > 1:
@@ -65,6 +77,9 @@ def parse_report(text: str, file: str = "report") -> MassReport:
 
 def decoded(data: bytes, file: str) -> str:
     """Return the text of a report; raises CadError for another encoding than the three that are read."""
+    for begin, what, fix in _NO_TEXT:
+        if data.startswith(begin):
+            raise CadError(f"the file is {what}, no text", file=file, fix=fix)
     try:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return data.decode("utf-16")
@@ -79,7 +94,10 @@ def decoded(data: bytes, file: str) -> str:
         if any(re.search(mark, line) for mark in CHINESE.marks for line in map(plain, text.split("\n"))):
             return text  # many bytes would pass as GB18030, so it must also make sense
         raise CadError(
-            "the text is neither UTF-8 nor UTF-16 with a byte order mark nor GB18030", file=file, fix="Save it in UTF-8"
+            "the text is neither UTF-8 nor UTF-16 with a byte order mark nor GB18030",
+            file=file,
+            line=data.count(b"\n", 0, cause.start) + 1,
+            fix="Save it in UTF-8",
         ) from cause
 
 
@@ -97,12 +115,12 @@ def _unknown(lines: list[str], unconfirmed: list[str], file: str) -> CadError:
         )
     else:
         problem = "the file is no mass-property report that is known; nothing in it was understood"
-    fix = f"Known are {known}. Or write a table, see `ident.cad.read_cad`"
+    fix = f"Known are {known}; or write a table, as the README shows (cad.csv)"
     return CadError(problem, file=file, line=first if entries and not unconfirmed else None, fix=fix)
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Return lines in which a number below its heading stands behind it; the count of lines stays."""
+    """Return lines in which a number has the heading above it in its own line; the count of lines stays."""
     out = list(lines)
     for n, line in enumerate(out):
         if re.fullmatch(r"(?:Mass|Volume|Surface area|Density) ?:", line):

@@ -19,7 +19,12 @@ from ident.errors import CadError
 #: A number as a report prints it; the decimal mark may be a comma.
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
 
+#: What ends a line: on Windows, Unix and old Macs, and Word's line inside of a paragraph.
+LINE_END = re.compile(r"(\r\n|[\r\n\v\u2028])")
+
 _LONGEST = 1000  # characters; patterns are tried on no longer line
+
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+\.|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d{3})+\b")
 
 What = Literal[
     "title", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
@@ -75,10 +80,17 @@ def follow(layout: Layout, lines: list[str], file: str) -> MassReport:
                 _TAKE[what](state, found, n)
                 break
         else:
-            if re.search(rf"[=:].*{NUMBER}", line) or re.search(r"\b[IL][xyz]{2}\b", line):
-                state.fail(f"'{_short(line)}' is not understood", n, "Delete the line if it is not part of the report")
+            if re.search(rf"\w\)? ?=|[=:].*{NUMBER}|\b[IL][xyz]{{2}}\b", line):
+                _not_understood(state, line, n)
             state.notes.append(line)
     return _finished(state, len(lines))
+
+
+def _not_understood(state: _State, line: str, n: int) -> NoReturn:
+    fix = "Delete the line if it is not part of the report"
+    if _GROUPED.search(line):
+        fix = "Write the numbers without signs or blanks between thousands"
+    state.fail(f"'{_short(line)}' is not understood", n, fix)
 
 
 @dataclass
@@ -133,7 +145,8 @@ class _State:
             try:
                 name, factor = report_unit(unit, kind)
             except ValueError:
-                self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line)
+                fix = "Write the numbers without blanks between thousands" if re.match(r"\d{3}\b", unit.strip()) else ""
+                self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line, fix)
         made = Number(text, name, factor, line, over)
         try:
             made.printed  # noqa: B018  (it checks the digits)

@@ -4,7 +4,7 @@ Confirmed on public reports: order of the blocks, their headings with and withou
 notation."), two blanks behind a `*`, "(user-overridden)", notes that begin with `*`, named coordinate systems,
 Chinese headings, units and both 坐标系 and 座标系, 重心 and 质心. The setting behind the notation is documented in the
 SolidWorks API (swUsePositiveInertiaTensorNotation). Seen only in the patterns of other public readers:
-质量（用户覆盖） and 使用负张量记数法. Not seen, formed after the ones above: the English negative notation text, the
+质量（用户覆盖） and 使用负张量记数法; written by a macro of a user, after the dialog: 报告与以下项相对的坐标值. Not seen, formed after the ones above: the English negative notation text, the
 Chinese words for density, decimal commas.
 """
 
@@ -29,7 +29,7 @@ ENGLISH = Layout(
     rules=(
         ("title", r"Mass [Pp]roperties of (?P<name>.+)"),
         ("configuration", r"Configuration ?: ?(?P<name>.+)"),
-        ("frame", r"Coordinate [Ss]ystem ?: ?(?P<name>.+)"),
+        ("frame", r"(?:Coordinate [Ss]ystem|Report coordinate values relative to) ?: ?(?P<name>.+)"),
         ("density", rf"Density(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"),
         ("mass", rf"Mass(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"),
         ("volume", rf"Volume(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"),
@@ -59,7 +59,7 @@ CHINESE = Layout(
     rules=(
         ("title", r"(?P<name>.*?) ?的 ?质量 ?(?:属性|特性) ?"),
         ("configuration", r"配置 ?: ?(?P<name>.+)"),
-        ("frame", r"[坐座]标系 ?: ?(?P<name>.+)"),
+        ("frame", r"(?:[坐座]标系|报告与以下项相对的坐标值) ?: ?(?P<name>.+)"),
         ("density", rf"密度{_OVER} ?= ?{_N} ?(?P<unit>.+)"),
         ("mass", rf"质量{_OVER} ?= ?{_N} ?(?P<unit>.+)"),
         ("volume", rf"体积{_OVER} ?= ?{_N} ?(?P<unit>.+)"),

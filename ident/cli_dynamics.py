@@ -11,11 +11,16 @@ from ident.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, 
 
 if TYPE_CHECKING:
     from ident.arrays import Array
+    from ident.model import Model
     from ident.robot.robot import Robot
     from ident.simulation import Simulation, TorqueFunction
 
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
-CadPath = Annotated[Path | None, typer.Option("--cad", help="CAD table of the links; without: the robot's own numbers")]
+CadPath = Annotated[
+    Path | None,
+    typer.Option("--cad", help="CAD table (its springs are slack at 0); without: the robot's own numbers"),
+]
+_MOST = 2_000_000  # samples of a simulation
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -59,18 +64,29 @@ def dynamics(
     for key, given in (("--torque", torque), ("--step", step)):
         if given is not None and simulate is None:
             raise InputError("is for a simulation", key=key, fix="Add --simulate SECONDS")
+    unused: dict[str, object] = {}
+    if surface is not None:
+        unused = {"--simulate": simulate, "--qd": qd, "--qdd": qdd, "--out": out}
+    elif simulate is not None:
+        unused = {"--qdd": qdd}
+    elif out is not None or plot is not None:
+        raise InputError("there is nothing to write", key="--out", fix="Add --simulate SECONDS or --surface 'A B'")
+    for key, value in unused.items():
+        if value is not None:
+            what = (
+                "the gravity loads of --surface" if surface is not None else "a simulation, which finds accelerations"
+            )
+            raise InputError(f"means nothing for {what}", key=key, fix="Leave it out")
     arm, parameters, joint_values = _numbers(robot, cad)
+    model, theta = _model(arm, parameters, joint_values if friction else _frictionless(joint_values))
     state = [joint_numbers(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
     _beyond(arm, state[0], wrong=simulate is not None and surface is None and limits)
     if surface is not None:
         _surface(arm, parameters, surface, state[0], plot)
     elif simulate is not None:
-        _simulate(arm, parameters, joint_values if friction else _frictionless(joint_values), state, simulate, torque,
-                  step, limits, out, plot)  # fmt: skip
-    elif out is not None or plot is not None:
-        raise InputError("there is nothing to write", key="--out", fix="Add --simulate SECONDS or --surface 'A B'")
+        _simulate(model, theta, state, simulate, torque, step, limits, out, plot)
     else:
-        _torques(arm, parameters, state)
+        _torques(model, theta, state)
 
 
 @guarded
@@ -91,10 +107,17 @@ def codegen(
 
     if c is None and python is None and latex is None:
         raise InputError("no target is given", key="--c", fix="Add --c FOLDER, --python FILE or --latex FILE")
+    for what, path, ending in (("a Python module", python, ".py"), ("a LaTeX document", latex, ".tex")):
+        if path is not None and path.suffix != ending:  # before any is written
+            raise InputError(f"{what} ends in {ending}, not in '{path.suffix}'", file=path)
+    if c is not None and c.exists() and not c.is_dir():
+        raise InputError(f"'{c.name}' is no folder", key="--c", fix="Name a folder, which may be new")
     arm = read_robot(robot)
     open_ = symbolic or (cad is None and arm.inertials is None)
-    parameters = None if open_ else _numbers(robot, cad)[1]
+    _, parameters, joint_values = (arm, None, {}) if open_ else _numbers(robot, cad)
     say("link parameters are arguments of the code" if open_ else "link parameters are worked into the code")
+    if joint_values:
+        say("friction and other joint terms of the CAD table are not in the code")
     written: list[Path] = []
     if c is not None:
         written += write_c(c, arm, parameters)
@@ -138,28 +161,43 @@ def _beyond(robot: Robot, q: Array, *, wrong: bool) -> None:
             typer.echo(f"warning: {problem}", err=True)
 
 
-def _torques(robot: Robot, parameters: Array, state: list[Array]) -> None:
+def _torques(model: Model, theta: Array, state: list[Array]) -> None:
     """Print the torque of each joint and what it is made of, and the mass matrix."""
     import numpy as np
 
     from ident.dynamics import bias, gravity_load, inverse_dynamics, mass_matrix
+    from ident.model import torque
     from ident.report.text import number, table
 
+    robot, parameters = model.robot, theta[: model.n_rigid].reshape(-1, 10)
     q, qd, qdd = (x[None] for x in state)
     load = gravity_load(robot, parameters, q)[0]
     moving = bias(robot, parameters, q, qd)[0]
-    total = inverse_dynamics(robot, parameters, q, qd, qdd)[0]
-    parts = np.array([total - moving, moving - load, load, total]).T
-    parts[np.abs(parts) < 1e-14 * np.abs(parts).max()] = 0.0  # rounding
+    bodies = inverse_dynamics(robot, parameters, q, qd, qdd)[0]
+    columns = {"D qdd": bodies - moving, "C qd": moving - load, "gravity": load}
+    title = "Torque = D(q) qdd + C(q, qd) qd + g(q)"
+    total = bodies
+    if model.terms:
+        total = torque(model, theta, q, qd, qdd)[0]
+        columns["joint terms"] = total - bodies
+        kinds = dict.fromkeys(name.rsplit(".", 1)[1].replace("_", " ") for name in model.names[model.n_rigid :])
+        title += f" + joint terms ({', '.join(kinds)})"
+    columns["torque"] = total
     rows = []
-    for joint, row in zip(robot.joints, parts, strict=True):
+    for joint, row in zip(robot.joints, _rounded(np.array(list(columns.values())).T), strict=True):
         rows.append((joint.name, "N m" if joint.kind == "revolute" else "N", *(number(float(x)) for x in row)))
-    columns = ("joint", "unit", "D qdd", "C qd", "gravity", "torque")
-    show(table("Torque = D(q) qdd + C(q, qd) qd + g(q)", columns, rows))
-    d = mass_matrix(robot, parameters, q)[0]
+    show(table(title, ("joint", "unit", *columns), rows))
+    d = _rounded(mass_matrix(robot, parameters, q)[0])
     names = robot.joint_names
     entries = [(name, *(number(float(x)) for x in row)) for name, row in zip(names, d, strict=True)]
     show(table("Mass matrix D(q) [kg m^2; kg m; kg]", ("", *names), entries))
+
+
+def _rounded(values: Array) -> Array:
+    """Return values (n, m) with 0 in place of what is no more than rounding beside the largest."""
+    import numpy as np
+
+    return np.where(np.abs(values) < 1e-14 * np.abs(values).max(), 0.0, values)
 
 
 def _surface(robot: Robot, parameters: Array, joints: str, q: Array, plot: Path | None) -> None:
@@ -181,9 +219,8 @@ def _surface(robot: Robot, parameters: Array, joints: str, q: Array, plot: Path 
 
 
 def _simulate(
-    robot: Robot,
-    parameters: Array,
-    joint_values: dict[str, float],
+    model: Model,
+    theta: Array,
     state: list[Array],
     seconds: float,
     torque: str | None,
@@ -197,12 +234,20 @@ def _simulate(
 
     from ident.errors import InputError
     from ident.report.dynamics_figures import simulation_figure
-    from ident.simulation import simulate, simulate_fixed, write_simulation
+    from ident.simulation import plant, simulate, simulate_fixed, write_simulation
 
     if not 0 < seconds < np.inf:
         raise InputError(f"{seconds} is no time to simulate", key="--simulate", fix="Give a positive number of seconds")
-    drives = _drives(torque, robot)
-    plant_ = _plant(robot, parameters, joint_values)
+    if step is not None and not 0 < step < np.inf:
+        raise InputError(f"{step} is no step", key="--step", fix="Give a positive number of seconds")
+    if seconds > _MOST * (step or 1e-3):
+        raise InputError(
+            f"{seconds:g} s in steps of {step or 1e-3:g} s are more than {_MOST:,} samples",
+            key="--simulate",
+            fix="Simulate a shorter time",
+        )
+    drives = _drives(torque, model.robot)
+    plant_ = plant(model, theta)
     found: Simulation
     with progress() as tell:
         if step is None:
@@ -210,7 +255,8 @@ def _simulate(
             found = simulate(plant_, state[0], state[1], times, drives, stop_at_limits=limits, tell=tell)
         else:
             found = simulate_fixed(plant_, state[0], state[1], seconds, step, drives, stop_at_limits=limits, tell=tell)
-    say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {len(found.t)} samples")
+    samples = f"{len(found.t)} sample{'s' if len(found.t) > 1 else ''}"
+    say(f"simulated {model.robot.name} for {found.t[-1]:g} s: {found.method}, {samples}")
     say(f"friction: {found.friction_law}")
     if found.stopped:
         say(f"stopped: {found.stopped}", "yellow")
@@ -250,12 +296,11 @@ def _frictionless(joint_values: dict[str, float]) -> dict[str, float]:
     return {name: x for name, x in joint_values.items() if not name.endswith((".viscous", ".coulomb"))}
 
 
-def _plant(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> Any:
-    """Return the plant with the joint parameters that are known, each by its term."""
+def _model(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:
+    """Return the model with a term for each kind of joint parameter that is known, and its theta."""
     import numpy as np
 
-    from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
-    from ident.simulation import plant
+    from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous
 
     terms, values = [], []
     for kind, suffix in (
@@ -263,12 +308,13 @@ def _plant(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> A
         (Viscous, "viscous"),
         (Coulomb, "coulomb"),
         (Offset, "offset"),
+        (Spring, "stiffness"),
     ):
         joints = tuple(name for name in robot.joint_names if f"{name}.{suffix}" in joint_values)
         if joints:
             terms.append(kind(joints=joints))
             values += [joint_values[f"{name}.{suffix}"] for name in joints]
-    return plant(Model(robot, tuple(terms)), np.concatenate([np.ravel(parameters), values]))
+    return Model(robot, tuple(terms)), np.concatenate([np.ravel(parameters), values])
 
 
 def _draw(figure: Any, path: Path) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ident.cad import read_cad
 from ident.cli import app
-from ident.dynamics import gravity_load, inverse_dynamics
+from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
 from ident.report.dynamics_figures import gravity_surface
 from ident.robot import read_robot
 
@@ -94,6 +94,59 @@ def test_the_table_of_a_simulation_drives_another_one(tmp_path: Path) -> None:
     assert "the sampled torques cover 0 s to 0.05 s, the simulation 0 s to 0.1 s. Simulate a shorter time" in text
 
 
+def joint_terms(folder: Path) -> str:
+    """Return a CAD table of the arm with everything that it can say of joint 2."""
+    path = folder / "cad.toml"
+    text = (
+        '[convention]\nmass = "kg"\nlength = "mm"\ninertia = "kg mm^2"\ntensor_at = "center_of_mass"\n'
+        'products = "tensor"\n[[link]]\n'
+    )
+    rows = []
+    for line in Path(CAD).read_text().splitlines():
+        if line.startswith("link,"):
+            names = line.split(",")
+        elif line.startswith("link"):
+            name, *numbers = line.split(",")
+            entries = [f'name = "{name}"', *(f"{k} = {x}" for k, x in zip(names[1:], numbers, strict=True))]
+            rows.append("\n".join(entries))
+    joint = "drive_inertia = 0.01\nviscous = 0.02\ncoulomb = 0.04\noffset = 0.08\nstiffness = 0.5\n"
+    path.write_text(text + "\n[[link]]\n".join(rows) + f"\n[joint.joint2]\n{joint}")
+    return str(path)
+
+
+def test_joint_terms_of_the_table_are_in_the_torque(tmp_path: Path) -> None:
+    cad, state = joint_terms(tmp_path), ["--q", "0 .2 0 0 0", "--qd", "0 2 0 0 0", "--qdd", "0 10 0 0 0"]
+    rows = {}
+    for friction in ("--friction", "--no-friction"):
+        code, text = ident("dynamics", ROBOT, "--cad", cad, *state, friction)
+        assert code == 0
+        rows[friction] = next(line.split() for line in text.splitlines() if line.split()[:1] == ["joint2"])
+    *_, terms, total = (float(x) for x in rows["--friction"][-5:])
+    assert terms == pytest.approx(0.1 + 0.04 + 0.04 + 0.08 + 0.1)
+    robot, theta = arm()
+    bodies = inverse_dynamics(robot, theta, [[0, 0.2, 0, 0, 0]], [[0, 2, 0, 0, 0]], [[0, 10, 0, 0, 0]])[0, 1]
+    assert total == pytest.approx(bodies + terms, rel=1e-3)
+    assert float(rows["--no-friction"][-2]) == pytest.approx(0.1 + 0.08 + 0.1)
+
+
+def test_springs_of_the_table_pull_in_a_simulation(tmp_path: Path) -> None:
+    out = tmp_path / "x.csv"
+    code, _ = ident(
+        "dynamics", ROBOT, "--cad", joint_terms(tmp_path), "--q", "0 1 -1 0 0", "--simulate", "0.01", "-o", str(out)
+    )
+    assert code == 0
+    start, robot = pd.read_csv(out).iloc[0], arm()[0]
+    assert start["potential [J]"] == pytest.approx(
+        potential_energy(robot, arm()[1], [[0, 1, -1, 0, 0]])[0] + 0.5 * 0.5 + 0.08, rel=1e-9
+    )
+
+
+def test_code_leaves_joint_terms_out_and_says_so(tmp_path: Path) -> None:
+    code, text = ident("codegen", ROBOT, "--cad", joint_terms(tmp_path), "--python", str(tmp_path / "x.py"))
+    assert code == 0
+    assert "friction and other joint terms of the CAD table are not in the code" in text
+
+
 def test_beyond_the_limits_on_request() -> None:
     start = ["dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.3", "--step", "0.001"]
     assert "stopped: joint 'joint3' reached its upper limit" in ident(*start)[1]
@@ -144,6 +197,29 @@ def test_beyond_the_limits_on_request() -> None:
         ),
         (["dynamics", ROBOT, "--cad", CAD, "--torque", "0 0 0 0 0"], "--torque: is for a simulation. Add --simulate"),
         (["dynamics", ROBOT, "--cad", CAD, "--step", "0.001"], "--step: is for a simulation. Add --simulate SECONDS."),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint3", "--simulate", "1"],
+            "--simulate: means nothing for the gravity loads of --surface. Leave it out.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint3", "-o", "x.csv"],
+            "--out: means nothing for the gravity loads of --surface. Leave it out.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--qdd", "1 1 1 1 1"],
+            "--qdd: means nothing for a simulation, which finds accelerations. Leave it out.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1e9"],
+            "--simulate: 1e+09 s in steps of 0.001 s are more than 2,000,000 samples. Simulate a shorter time.",
+        ),
+        (
+            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--step", "1e-9"],
+            "--simulate: 1 s in steps of 1e-09 s are more than 2,000,000 samples. Simulate a shorter time.",
+        ),
+        (["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--step", "0"], "--step: 0.0 is no step"),
+        (["codegen", ROBOT, "--c", "new", "--python", "x.py", "--latex", "x.pdf"], "a LaTeX document ends in .tex"),
+        (["codegen", ROBOT, "--c", __file__], "--c: 'test_cli_dynamics.py' is no folder. Name a folder"),
         (["codegen", ROBOT], "no target is given"),
         (["codegen", ROBOT, "--python", "x.txt"], "a Python module ends in .py"),
     ],

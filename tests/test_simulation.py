@@ -374,6 +374,12 @@ def test_a_narrow_tanh_by_both_ways_is_the_same_motion() -> None:
     np.testing.assert_allclose(a.q, explicit.q, atol=1e-8)
 
 
+def test_every_may_be_a_number_of_numpy() -> None:
+    p = two_links()
+    assert simulate_fixed(p, [0, 0], [0, 0], 1.0, 0.1, every=np.int64(5)).t.tolist() == [0.0, 0.5, 1.0]
+    assert rollouts(p, [[0, 0]], [[0, 0]], np.zeros((11, 2)), 0.1, every=np.int64(5)).t.tolist() == [0.0, 0.5, 1.0]
+
+
 def test_rollouts_take_the_same_steps() -> None:
     model = Model(arm7().robot, (*all_terms(7, False), NonlinearViscous(0.3, ("joint2", "joint4"))))
     p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
@@ -853,9 +859,32 @@ def massless() -> Plant:
         ),
         (
             lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, method="DOP835"),
-            "'DOP835' is no solver; did you mean 'DOP853'? It is one of RK23, RK45, DOP853, Radau, BDF, LSODA.",
+            "'DOP835' is no solver; did you mean 'DOP853'? It is one of RK23, RK45, DOP853, Radau, BDF, LSODA; "
+            "simulate_fixed takes fixed steps of RK4.",
         ),
-        (lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, rtol=0.0), "rtol must be between 0 and 1, got 0.0."),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, rtol=0.0),
+            "rtol must be between 2.22045e-14 and 1, got 0.0.",
+        ),
+        # SciPy would take a coarser one and `method` would say what is not so
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, rtol=1e-20),
+            "rtol must be between 2.22045e-14 and 1, got 1e-20.",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, np.zeros((11, 2))),  # type: ignore[arg-type]
+            "torque must be a function of t, q and qd, got ndarray. "
+            "Wrap torques over time, (N, n) at the times (N,), as SampledTorque(times, torques).",
+        ),
+        (
+            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, [0.0, 1.0]),  # type: ignore[arg-type]
+            "torque must be a function of t, q and qd, got list. "
+            "Wrap torques over time, (N, n) at the times (N,), as SampledTorque(times, torques).",
+        ),
+        (
+            lambda: rollouts(two_links(), [[0, 0]], [[0, 0]], np.zeros((11, 2)), 0.1, every=0),
+            "every must be a whole number of steps from 1 on, got 0.",
+        ),
         (lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, atol=np.nan), "atol must be between 0 and 1, got nan."),
         (
             lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, control_period=0.0),

@@ -268,6 +268,10 @@ def test_wrong_arguments_are_told_so() -> None:
         for call in (planar, planar_arm):
             with pytest.raises(ModelError):
                 call(n, lengths)
+    for n in (2.5, "3", None):
+        for call in (planar, planar_arm):
+            with pytest.raises(ModelError, match=f"a planar arm has a whole number of links, got n = {n!r}"):
+                call(n)
     with pytest.raises(ModelError, match="Take those of Model"):
         closed_form(robot).base_regressor(base_parameters(Model(robot, (Coulomb(),))))
     program = functions(robot)[-1]

@@ -11,7 +11,18 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.simulation.plant import Plant
-from ident.simulation.run import Slope, Tell, finished, limit_reached, positive, runaway, silent, start, whole_ratio
+from ident.simulation.run import (
+    Slope,
+    Tell,
+    finished,
+    limit_reached,
+    positive,
+    runaway,
+    silent,
+    start,
+    whole,
+    whole_ratio,
+)
 from ident.simulation.simulation import Simulation
 from ident.simulation.stability import too_stiff
 from ident.simulation.torques import Stop, TorqueFunction
@@ -52,8 +63,7 @@ def simulate_fixed(
                 f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
                 fix="Choose a step that divides it",
             )
-    if not (isinstance(every, int) and every >= 1):
-        raise ModelError(f"every must be a whole number of steps from 1 on, got {every}")
+    every = whole(every, "every")
     span = (0.0, float(duration))
     y, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
     stiff = too_stiff(plant, y[: plant.robot.n], step)

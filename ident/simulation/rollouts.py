@@ -11,6 +11,7 @@ from ident.arrays import Array, checked
 from ident.dynamics.forward_dynamics import drive_rows, weightless
 from ident.errors import ModelError
 from ident.simulation.plant import Plant
+from ident.simulation.run import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,8 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     steps = torques.shape[1] - 1
     if not 0 < step < np.inf:
         raise ModelError(f"the step must be a positive time, got {step}")
-    if every < 1 or steps % every:
+    every = whole(every, "every")
+    if steps % every:
         raise ModelError(f"every {every}th of {steps} steps cannot be kept", fix="Choose a divisor of the steps")
     own = np.diag(plant.armature)
     if np.abs(plant.armature - np.diag(own)).max() > 0:
@@ -75,7 +77,7 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
         checked(start, (None, 2 * n), "start", ModelError),
         checked(torques.reshape(len(torques), -1), (None, None), "tau", ModelError),
         float(step),
-        int(every),
+        every,
         q_out,
         qd_out,
     )

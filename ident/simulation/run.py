@@ -51,6 +51,11 @@ def start(
                 f"joint '{joint.name}' starts at {x:g} {unit}, outside its limits {low:g} to {high:g} {unit}",
                 fix="Start inside, or set stop_at_limits=False",
             )
+    if torque is not None and not callable(torque):
+        raise ModelError(
+            f"torque must be a function of t, q and qd, got {type(torque).__name__}",
+            fix="Wrap torques over time, (N, n) at the times (N,), as SampledTorque(times, torques)",
+        )
     if isinstance(torque, SampledTorque):
         if torque.tau.shape[1] != n:
             raise ModelError(f"the sampled torques have {torque.tau.shape[1]} columns, the robot has {n} joints")
@@ -139,6 +144,13 @@ def whole_ratio(a: float, b: float) -> int | None:
     """Return a / b when it is a whole number up to rounding, else None."""
     ratio = a / b
     return round(ratio) if abs(ratio - round(ratio)) < 1e-6 and round(ratio) >= 1 else None
+
+
+def whole(value: object, name: str) -> int:
+    """Return value as an int; ModelError when it is not a whole number from 1 on."""
+    if isinstance(value, (int, np.integer)) and value >= 1:
+        return int(value)
+    raise ModelError(f"{name} must be a whole number of steps from 1 on, got {value}")
 
 
 def positive(value: float, name: str) -> float:

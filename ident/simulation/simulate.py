@@ -18,6 +18,8 @@ from ident.simulation.simulation import Simulation
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 from ident.threads import one_thread
 
+#: SciPy takes no finer relative tolerance, and puts this in its place.
+FINEST = 100 * float(np.finfo(np.float64).eps)
 METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
 
@@ -53,10 +55,11 @@ def simulate(
     t = increasing(times, "times")
     name = method or ("Radau" if (plant.coulomb > 0).any() else "DOP853")
     if name not in METHODS:
-        raise ModelError(f"'{name}' is no solver{nearest(name, METHODS)}", fix=f"It is one of {', '.join(METHODS)}")
-    for key, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not 0 < tolerance < 1:
-            raise ModelError(f"{key} must be between 0 and 1, got {tolerance}")
+        fix = f"It is one of {', '.join(METHODS)}; simulate_fixed takes fixed steps of RK4"
+        raise ModelError(f"'{name}' is no solver{nearest(str(name), METHODS)}", fix=fix)
+    for key, tolerance, least in (("rtol", rtol, FINEST), ("atol", atol, 0.0)):
+        if not least < tolerance < 1:
+            raise ModelError(f"{key} must be between {least:g} and 1, got {tolerance}")
     period = None if control_period is None else positive(control_period, "control_period")
     span = (float(t[0]), float(t[-1]))
     state, drives = start(plant, q, qd, torque, span, period=period, limits=stop_at_limits)

@@ -38,6 +38,7 @@ def planar(
     the result are in the standard parameters, as for any robot.
     Raises ModelError for n outside 1 to 16 and numbers that are not positive.
     """
+    _require_count(n)
     if n > _MOST:
         raise ModelError(
             f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}",
@@ -72,9 +73,15 @@ def _rod(m: object, a: object) -> list[object]:
     return [m, m * a * -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, moment, 0.0, moment]  # type: ignore[operator]
 
 
-def _positive(n: int, values: ArrayLike, name: str) -> Array:
+def _require_count(n: object) -> None:
+    if not isinstance(n, (int, np.integer)):
+        raise ModelError(f"a planar arm has a whole number of links, got n = {n!r}")
     if n < 1:
         raise ModelError(f"a planar arm has at least one link, got n = {n}")
+
+
+def _positive(n: int, values: ArrayLike, name: str) -> Array:
+    _require_count(n)
     given = np.asarray(values)
     found = checked(np.full(n, values) if given.ndim == 0 else values, (n,), name, ModelError)
     if not (found > 0).all():

@@ -108,6 +108,7 @@ def check(source: Source) -> None:
         problems = _check_reports(source)
     else:
         problems = _check_table(_cad(source, None, None, None))
+    say("no problem found" if not problems else "1 problem" if problems == 1 else f"{problems} problems", "bold")
     if problems:
         raise typer.Exit(PROBLEMS)
 
@@ -131,7 +132,7 @@ def doctor(
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
     warn(found.warned)
-    _show_diagnosis(found.diagnosis, found.cad.source)
+    _show_diagnosis(found.diagnosis, found.cad)
     if out is not None:
         from ident.cad.back_to_cad import refined_cad, write_refined
 
@@ -161,7 +162,7 @@ def refine(
         table, refined, _ = _refined(found, way)
         tell("refining", 1, 1)
     warn(found.warned)
-    _show_diagnosis(found.diagnosis, found.cad.source)
+    _show_diagnosis(found.diagnosis, found.cad)
     from ident.cad.back_to_cad import write_refined
     from ident.report.text import number
     from ident.report.text import table as rows
@@ -195,7 +196,7 @@ def report(
         tell("refining", 1, 1)
         _write_report(out, found, table, refined, verdicts, products, frames)
     warn(found.warned)
-    _show_diagnosis(found.diagnosis, found.cad.source)
+    _show_diagnosis(found.diagnosis, found.cad)
     say(f"wrote {out}")
 
 
@@ -365,7 +366,7 @@ def _write_report(
         write_refined(found.cad, table, work / "refined.csv")
         write_changes(_changes(found, table, refined, verdicts), work / "side_by_side.csv")
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
-        write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad.source)) + "\n")
+        write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad)) + "\n")
         if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
             (work / "reports").mkdir()
             poses = _output_frames(found, {} if frames is None else read_frames(frames))
@@ -450,11 +451,11 @@ def _outlines(found: _Found) -> dict[str, Array]:
     return {link: cloud.points for link, cloud in clouds.items()}
 
 
-def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
+def _sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
     before, after = diagnosis.deviation
     share = f"{100 * diagnosis.tolerance:.2g} %"
     found = [
-        f"{source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
+        f"{cad.source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
         f"differences in standard deviations (of the fit and a tolerance of {share}{_learnt(diagnosis)}): "
         f"{before:.3g} as given, {after:.3g} without what was found",
     ]
@@ -471,7 +472,7 @@ def _sentences(diagnosis: Diagnosis, source: str) -> list[str]:
         found += [f"    {fault.sure}", f"    {fault.evidence}"]
         changed = _changed(fault)
         shown = changed[:_SHOWN]
-        found += [f"    {name}: {given:.6g} -> {corrected:.6g}" for name, given, corrected in shown]
+        found += [f"    {_in_units_of(cad, *numbers)}" for numbers in shown]
         if len(changed) > len(shown):
             found.append(f"    and {len(changed) - len(shown)} more numbers")
     for u in diagnosis.undecidable:
@@ -520,8 +521,20 @@ def _changed(fault: Fault) -> list[tuple[str, float, float]]:
     return [(name, a, b) for name, a, b in rows if a != b]
 
 
-def _show_diagnosis(diagnosis: Diagnosis, source: str) -> None:
-    for line in _sentences(diagnosis, source):
+def _in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
+    """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
+    from ident.cad.back_to_cad import PLAIN
+
+    convention, part = cad.table.convention if cad.table else PLAIN, name.rpartition(".")[2]
+    k = ("m", "c", "I").index(part[0])
+    unit, factor = (convention.mass, convention.length, convention.inertia)[k], float(convention.factors[k])
+    if k == 2 and part[1] != part[2] and convention.products == "positive":
+        factor = -factor
+    return f"{name}: {given / factor:z.6g} -> {corrected / factor:z.6g} {unit}"
+
+
+def _show_diagnosis(diagnosis: Diagnosis, cad: Cad) -> None:
+    for line in _sentences(diagnosis, cad):
         style = "bold red" if line.startswith("PROBLEM") else "yellow" if line.startswith("cannot") else ""
         say(line, style)
 
@@ -644,21 +657,23 @@ def _show_report(report: MassReport) -> None:
         "tensor": "-integral of x y dm (entries of the tensor)",
         None: "not stated",
     }
-    say(f"products: {sign[report.stated]}")
+    said = sign[report.stated]
+    if report.stated is None and report.documented is not None:
+        said += f" here; {report.documented_by} say {sign[report.documented]}"
+    say(f"products: {said}")
     for note in report.notes:
-        say(f"not read: {note}")
+        say(f"note: {note.strip('* ')}" if note.startswith("*") else f"not read: {note}")
 
 
 def _show_cad(cad: Cad) -> None:
     """Print the links in SI: mass, centre, and tensor about the centre with tensor signs."""
+    from ident.cad.back_to_cad import PLAIN, printed
     from ident.report.text import number, table
-    from ident.spatial.inertia import to_com
 
     rows = []
     for link, p in zip(cad.links, cad.parameters, strict=True):
-        mass, center, i = to_com(p)
-        six = (i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2])
-        rows.append((link, number(mass), *(number(float(x), 4) for x in (*center, *six))))
+        m, *others = printed(p, PLAIN).tolist()
+        rows.append((link, number(m), *(number(x, 4) for x in others)))
     columns = ("link", "m [kg]", "cx [m]", "cy", "cz", "Ixx [kg m^2]", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
     show(table("Links in their frames, tensor about the centre of mass, Ixy = -integral of x y dm", columns, rows))
 

@@ -75,8 +75,8 @@ def heavy(report, factor=1.0):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("-", "\u2212"), ("-", "\u2013"), ("\n", "\r\n"), ("\n", "\r"), ("\n", "\v"), (" = ", "\u00a0=\u00a0"), ("4", "\uff14"),
-     ("Mass properties", "\f\nMass properties")],
+    [("-", "\u2212"), ("-", "\u2013"), ("\n", "\r\n"), ("\n", "\r"), ("\n", "\v"), (" = ", "\u00a0=\u00a0"),
+     ("4", "\uff14"), ("Mass properties", "\f\nMass properties")],
 )  # fmt: skip
 def test_signs_and_lines_of_word_processors_come_back(old, new):
     body = random_body(np.random.default_rng(11))

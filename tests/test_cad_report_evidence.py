@@ -308,5 +308,17 @@ def test_findings_say_what_was_printed_beside_the_numbers():
     report = parse_report(solidworks(body, frame="L1FCS", hidden=True, over=("mass", "center")).text)
     sentences = [str(f) for f in examine(report)]
     assert any(s.startswith("output frame: 'L1FCS'") for s in sentences)
-    assert any("hidden components" in s for s in sentences)
+    assert any(s.startswith("hidden parts: 'Includes the mass") and "must belong to the link" in s for s in sentences)
+    assert not any(s.startswith("missing") for s in sentences)
+    chinese = parse_report(solidworks(body, language="zh", hidden=True).text)
+    assert any(f.about == "hidden parts" for f in examine(chinese))
     assert any(s.startswith("overridden: mass and centre set by a user") for s in sentences)
+
+
+def test_blocks_that_solidworks_would_print_are_missed():
+    """A report cut off behind its first tensor holds whole blocks only."""
+    text = solidworks(random_body(np.random.default_rng(4))).text
+    cut = text[: text.rindex("Moments of inertia")]
+    missing = {f.about: f for f in examine(parse_report(cut))}["missing"]
+    assert missing.verdict == "undecided"
+    assert str(missing).startswith("missing: no tensor at the output frame; SolidWorks prints them")

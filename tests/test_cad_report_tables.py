@@ -111,6 +111,7 @@ def test_frames_files(tmp_path):
         ("[link1]\npos = [0, 0, 0]", "link1.pos: unknown key; did you mean 'position'"),
         ("[link1]\nrpy = [0, 0]", "link1.rpy: wanted three finite numbers"),
         ("[link1]\nrpy = [0, 0, nan]", "link1.rpy: wanted three finite numbers"),
+        ("[link1]\nrpy = [0, 0, 90]", "link1.rpy: an angle is more than a turn. Write it in radians"),
     ):
         path.write_text(text)
         with pytest.raises(CadError, match=message):
@@ -279,11 +280,27 @@ def test_read_asks_for_a_sign_that_cannot_be_decided(tmp_path):
     assert (code, "unknown word 'negative'" in err) == (2, True)
 
 
+def test_read_says_which_sign_is_documented_and_prints_no_dust_of_conversions(tmp_path):
+    path = tmp_path / "link1.txt"
+    path.write_text(fusion(random_body(np.random.default_rng(3)), form="equals").text)
+    code, out, _ = run("read", path)
+    assert code == 0
+    assert "title '4711_bracket v1'" in out
+    assert "products: not stated here; public Fusion 360 reports" in out
+    assert "not read" not in out
+    path.write_text(solidworks(random_body(np.random.default_rng(3)), hidden=True).text)
+    assert "note: Includes the mass properties of one or more hidden" in run("read", path)[1]
+    report = ARM5 / "reports" / "link3.txt"
+    _, out, _ = run("read", report, "--out", tmp_path / "a.csv")
+    assert "e-2" not in out.partition("Links in their frames")[2]
+
+
 def test_check_needs_no_robot_and_finds_problems(tmp_path):
     folder = folder_of(tmp_path, bodies(2))
     code, out, _ = run("check", folder)
     assert code == 0
     assert out.count("products: positive (Ixy = +integral of x y dm); were they entries of the tensor") == 2
+    assert out.splitlines()[-1] == "no problem found"
     wrong = solidworks(bodies(1)["link1"], notation="tensor").text
     (folder / "link1.txt").write_text(wrong)
     (folder / "link2.txt").write_text(wrong[: len(wrong) // 2])
@@ -291,6 +308,7 @@ def test_check_needs_no_robot_and_finds_problems(tmp_path):
     assert code == 4
     assert "PROBLEM notation text: not entries of the tensor" in out
     assert "link2.txt: PROBLEM: link2.txt, line" in out
+    assert out.splitlines()[-1] == "2 problems"
     code, _, err = run("check", folder / "link2.txt")
     assert (code, "link2.txt, line" in err) == (2, True)
 

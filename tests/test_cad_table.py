@@ -273,6 +273,22 @@ def test_nothing_is_written_for_a_body_without_a_centre(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("quote", "cells"), [(True, ","), (True, ",,,,,,,,,,"), (False, ",,,,,,,,,,"), (True, ";;;;;;;;;;"), (True, "\t\t")]
+)
+def test_a_spreadsheet_may_have_saved_the_table(tmp_path, quote, cells):
+    """It puts a cell with quotes into quotes, doubles these, and gives every row as many cells as the longest."""
+    row = "link1,76,-0.598,0.016,-23.413,47316,-3,-2549,51601,-16,77113"
+    head = ['# mass = "g"', '# length = "mm"', '# inertia = "g mm^2"', '# tensor_at = "center_of_mass"',
+            '# products = "tensor"   # or "positive", +integral']  # fmt: skip
+    (tmp_path / "plain.csv").write_text("\n".join([*head, HEADER, row]) + "\n")
+    saved = [('"' + h.replace('"', '""') + '"' if quote else h) + cells for h in head]
+    (tmp_path / "saved.csv").write_text("\r\n".join([*saved, HEADER, row]) + "\r\n")
+    plain, again = read_cad(tmp_path / "plain.csv"), read_cad(tmp_path / "saved.csv")
+    assert again.table.convention == plain.table.convention
+    np.testing.assert_array_equal(again.parameters, plain.parameters)
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.iterdir() if p.name != "expected.toml"))
 def test_broken(name):
     links = ["link1", "link2"] if name in ("missing_link.csv", "unknown_link.csv") else None

@@ -143,6 +143,8 @@ def test_the_demo_has_its_three_errors_named():
     ):
         assert any(line.startswith(said) for line in problems), result.output
     assert "link3.m: 0.0845 -> 0.0649" in result.output  # 0.065 kg is the truth
+    assert "link2.Ixy: -29.632 -> 29.632 kg mm^2" in result.output  # in the table's unit
+    assert "link5.cz: 53.571 -> 43.7" in result.output
     assert "learnt from the logs" in result.output
 
 

@@ -37,6 +37,8 @@ FUSION = Layout(
         ("skip", rf"(?:Length|Width|Height) {NUMBER} [a-z]+"),
         ("skip", rf"World X ?, ?Y ?, ?Z .*{NUMBER}.*"),
         ("skip", r"(?:Physical Material|Material Name|Part Number|Description|Component Instances|Item Number) .*"),
+        ("skip", r"General|Manage|Physical|Item Number|Description|Bounding Box|Component Instances \(\d+\)"),
         ("skip", r"(?:Appearance|Lifecycle|Revision|State|Change Order|Min Point|Max Point|BoundingBox)\b.*"),
+        ("title", r"(?P<name>\S.* v\d+)"),
     ),
 )

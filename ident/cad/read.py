@@ -134,7 +134,7 @@ def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
 
 
 def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
-    lines = text.splitlines()
+    lines = [_unquoted(line) for line in text.splitlines()]
     above = 0  # number of lines above the header
     while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
         above += 1
@@ -173,6 +173,20 @@ def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
         cell = dict(zip(header, cells, strict=True))
         rows.append(Row(_name(cell["link"], file, n), tuple(_number(cell[c], file, n, c) for c in COLUMNS), n))
     return Table(convention, _checked(rows, file))
+
+
+def _unquoted(line: str) -> str:
+    """Return a line of the convention as it was before a spreadsheet put it into quotes and added empty cells."""
+    if not line.lstrip(' "').startswith("#"):
+        return line
+    for separator in ",;\t":
+        try:
+            cells = next(csv.reader([line], delimiter=separator, strict=True), [])
+        except csv.Error:
+            continue
+        if len(cells) > 1 and not any(c.strip() for c in cells[1:]):
+            return cells[0]
+    return line
 
 
 def _header(cells: list[str], file: str, line: int) -> list[str]:

@@ -130,6 +130,8 @@ def read_frames(path: str | Path) -> dict[str, Pose]:
             if key not in ("position", "rpy"):
                 raise CadError(f"unknown key{nearest(key, ('position', 'rpy'))}", file=path, key=f"{link}.{key}")
         three = [_three(entry.get(key, [0, 0, 0]), path, f"{link}.{key}") for key in ("position", "rpy")]
+        if max(map(abs, three[1])) > 2 * math.pi:
+            raise CadError("an angle is more than a turn", file=path, key=f"{link}.rpy", fix="Write it in radians")
         found[link] = Pose(rpy(*three[1]), np.array(three[0]))
     return found
 

@@ -14,6 +14,7 @@ A sign or a point is decided when all readings that are left have it; nothing el
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -422,6 +423,11 @@ def examine_together(reports: Mapping[str, MassReport]) -> tuple[Finding, ...]:
     own = {link: r.frame for link, r in reports.items() if r.frame is not None}
     default = [link for link, frame in own.items() if frame.lower() in ("default", "默认")]
     named = [f"{link} in '{frame}'" for link, frame in own.items() if link not in default]
+    for link, r in reports.items():
+        other = next((x for x in reports if x.lower() == _part(r.name) and x != link), None)
+        if other is not None and _part(r.name) != link.lower():
+            text = f"which is the name of another link; is it the report of {other}, saved under the wrong name?"
+            found.append(Finding("links", "problem", f"the report of {link} is about '{r.name}'", text))
     if default and named:
         text = f"the others are not ({', '.join(named)}); ask whether it is the link's own frame"
         found.append(Finding("output frames", "undecided", f"{', '.join(default)} printed in the default frame", text))
@@ -429,6 +435,11 @@ def examine_together(reports: Mapping[str, MassReport]) -> tuple[Finding, ...]:
         if frame in reports and frame != link:
             text = "which has the name of another link; print it in its own frame, or give the frame's pose"
             found.append(Finding("output frames", "problem", f"{link} printed in the frame '{frame}'", text))
+    for frame in dict.fromkeys(own[link] for link in own if link not in default):
+        links = [link for link in own if own[link] == frame]
+        if len(links) > 1 and frame not in reports:
+            what = f"{' and '.join(links)} printed in the same frame '{frame}'"
+            found.append(Finding("output frames", "undecided", what, "two links have two frames; ask whose it is"))
     alike: dict[tuple[str, ...], list[str]] = {}
     for link, r in reports.items():
         alike.setdefault(tuple(n.text for n in r.numbers()), []).append(link)
@@ -437,6 +448,11 @@ def examine_together(reports: Mapping[str, MassReport]) -> tuple[Finding, ...]:
             what = f"{' and '.join(links)} print the same numbers"
             found.append(Finding("links", "undecided", what, "equal parts, or one report saved under several names"))
     return tuple(found)
+
+
+def _part(name: str) -> str:
+    """Return a part's name in small letters, without the ending of SolidWorks' files."""
+    return re.sub(r"\.sld(?:prt|asm)$", "", name.strip().lower())
 
 
 def _blocks(report: MassReport, decision: Decision) -> list[Finding]:
@@ -608,5 +624,22 @@ def _remarks(report: MassReport) -> list[Finding]:
     if report.frame is not None:
         text = "centre and tensors are along and about this frame; give its pose in the link's frame if it is another"
         found.append(Finding("output frame", "note", f"'{report.frame}'", text))
-    found += [Finding("note", "note", "printed", n) for n in report.notes if n.startswith("*")]
+    missing = [
+        name
+        for name, block in (
+            ("principal moments", report.moments),
+            ("tensor at the centre", report.at_center),
+            ("tensor at the output frame", report.at_origin),
+        )
+        if block is None and report.program == "SolidWorks"
+    ]
+    if missing:
+        text = "SolidWorks prints them; the report may be cut off"
+        found.append(Finding("missing", "undecided", f"no {' and no '.join(missing)}", text))
+    for note in report.notes:
+        if re.search(r"^\*.*(?:hidden|隐藏)", note):
+            text = "hidden parts are counted in; they must belong to the link"
+            found.append(Finding("hidden parts", "note", f"'{note.strip('* ')}'", text))
+        elif note.startswith("*"):
+            found.append(Finding("note", "note", f"'{note.strip('* ')}'", "printed by the CAD program"))
     return found

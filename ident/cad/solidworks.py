@@ -1,10 +1,11 @@
 """Mass properties of SolidWorks (Evaluate > Mass Properties > Print or Copy), English and Chinese.
 
 Confirmed on public reports: order of the blocks, their headings with and without notation text ("Using positive tensor
-notation."), two blanks behind a `*`, "(user-overridden)", notes that begin with `*`, named coordinate systems,
-Chinese headings, units and both 坐标系 and 座标系, 重心 and 质心. The setting behind the notation is documented in the
-SolidWorks API (swUsePositiveInertiaTensorNotation). Seen only in the patterns of other public readers:
-质量（用户覆盖） and 使用负张量记数法; written by a macro of a user, after the dialog: 报告与以下项相对的坐标值. Not seen, formed after the ones above: the English negative notation text, the
+notation."), two blanks behind a `*`, "(user-overridden)", notes that begin with `*`, named coordinate systems, an area
+or a volume in another unit of length than the centre, Chinese headings, units and both 坐标系 and 座标系, 重心 and
+质心. The setting behind the notation is documented in the SolidWorks API (swUsePositiveInertiaTensorNotation). Seen
+only in the patterns of other public readers: 质量（用户覆盖） and 使用负张量记数法; in a user's macro that imitates
+the dialog: 报告与以下项相对的坐标值. Not seen, formed after the ones above: the English negative notation text, the
 Chinese words for density, decimal commas.
 """
 

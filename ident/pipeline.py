@@ -9,6 +9,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -344,7 +345,7 @@ def report(
         path,
         estimate,
         model=loaded.model,
-        fit_motions=motions(loaded, e.fit, e.processing, []),
+        fit_motions=_first_parts(loaded, e.fit, e.processing),
         validation_motions=motions(loaded, e.validate, e.validation_processing, []),
         comparison=comparison,
         validation=validation,
@@ -353,6 +354,12 @@ def report(
         regression=regression,
         pictures=pictures,
     )
+
+
+def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing) -> Iterator[Motion]:
+    """Yield the motion of each recording, of a large one its first part."""
+    for name in recordings:
+        yield from islice(motions(loaded, [name], processing, []), 1)
 
 
 def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:

@@ -223,7 +223,7 @@ def test_pdf_and_pictures(tmp_path):
     assert made[0] == made[1]
     stems = {"errors", "identifiability", "inertia_ellipsoids", "cad_standard_errors", "cad_intervals"}
     assert {p.name for p in (tmp_path / "figures").iterdir()} == {s + e for s in stems for e in (".png", ".svg")}
-    named = {d.name for d in gather(c.constrained, model=c.model, fit=c.fit, held_out=c.other).drawings}
+    named = {d.name for d in gather(c.constrained, model=c.model, fit=[c.fit], held_out=c.other).drawings}
     assert named >= {
         f"{what}_{j}" for what in ("torque_fitted", "torque_held-out", "residual", "friction") for j in (1, 3)
     }
@@ -322,6 +322,27 @@ def test_a_fitted_recording_is_not_called_held_out(tmp_path):
     assert "no other recording was there to validate it" in said
     assert "NO: same recording" in said
     assert "Motions never seen:" not in said
+
+
+def test_all_fitted_recordings_are_judged(tmp_path):
+    """Residuals, friction and tables hold both recordings; of a streamed one the first part."""
+    c = case()
+    rest = replace(c.fit, tau=c.fit.tau + 5.0)
+    parts = [c.fit, replace(c.other, name="second", tau=c.other.tau + 0.5), rest]
+    given = {"model": c.model, "validation_motions": []}
+    path = write_report(tmp_path / "r.html", c.wls, fit_motions=iter(parts), **given)
+    found = Page(path.read_text())
+    told = r"(turn|lift|reach): the residual of “second” is 0.5\d* N( m)? rms, of the others 0.0\d+; look for"
+    assert len(re.findall(told, found.said)) == 2  # on the first screen and beside the figures
+    assert "the residual of “fit” is" not in found.said
+    report = gather(c.wls, model=c.model, fit=parts[:2], held_out=None)
+    table = report.tables["recordings"]
+    assert [row[0] for row in table.rows] == ["fit", "second"]
+    assert [float(x) for x in table.rows[1][1:]] == pytest.approx([0.5] * 3, abs=0.02)
+    assert [float(x) for x in table.rows[0][1:]] == pytest.approx([0.02] * 3, abs=0.005)
+    assert "time [s], 2 recordings" in report.of("residual")[0].svg
+    assert re.search(r"turn: 0.35\d N m rms left, correlated for ", report.of("residual")[0].title)
+    assert write_report(tmp_path / "r.pdf", c.wls, fit_motions=iter(parts), **given).stat().st_size > 10_000
 
 
 def test_another_model_is_refused(tmp_path):

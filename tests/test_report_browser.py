@@ -35,6 +35,7 @@ addEventListener("load", () => {
     one.svgs = d.querySelectorAll("svg").length;
     const drawn = (chart) => chart.querySelectorAll("path.measured, path.predicted, path.residual").length;
     one.paths = [...d.querySelectorAll("figure.chart")].map(drawn);
+    one.ticks = [...d.querySelectorAll("figure.chart")].map((c) => c.querySelectorAll("text.left-over").length);
     one.small = [...d.querySelectorAll("figure")].filter((c) => c.getBoundingClientRect().width < 200).length;
     one.background = f.contentWindow.getComputedStyle(root).backgroundColor;
     one.ink = f.contentWindow.getComputedStyle(root).color;
@@ -131,6 +132,7 @@ def test_pages_in_a_browser(pages, tmp_path, dark):
     for one in found[:2]:
         assert one["ready"] == "6"
         assert one["paths"] == [3] * 6
+        assert one["ticks"] == [3] * 6  # of what is left over: its size can be read
         assert one["svgs"] == pages["report"].count("<svg") + 6
         assert len(one["whole"]) > 1000
         assert one["near"] != one["whole"]

@@ -16,8 +16,8 @@ from ident.regression import compress
 from ident.report.conditioning import sentence as direction_sentence
 from ident.report.conditioning import weakest_directions
 from ident.report.report import prediction_theta
-from ident.report.residual_figure import alike_for, autocorrelation, binned
-from ident.report.residual_hints import Hint, residual_hints, sentence
+from ident.report.residual_figure import alike_for, autocorrelation, binned, one_after_another, residual_figure
+from ident.report.residual_hints import Hint, hints_of_all, residual_hints, sentence
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 NOISE = 0.03
@@ -160,7 +160,57 @@ def test_a_short_log_is_not_judged():
     motion = Motion("short", t[:60], q[:60], qd[:60], qdd[:60], tau[:60], np.ones((60, 5), bool))
     full = Motion("log", t, q, qd, qdd, tau + 0.1, np.ones((3000, 5), bool), (), blocks(3000, 10))
     estimate = wls(model, compress(model, full))
-    assert residual_hints(model, motion, prediction_theta(estimate), estimate.sigma, base=estimate.base) is None
+    given = (prediction_theta(estimate), estimate.sigma)
+    assert residual_hints(model, motion, *given, base=estimate.base) is None
+    rest = [np.repeat(x[:1], 3000, axis=0) for x in (q, qd, qdd, tau)]
+    for keep, decimation in ((3000, ()), (600, (5,))):
+        still = Motion("rest", t, *rest, np.ones((keep, 5), bool), decimation)
+        assert residual_hints(model, still, *given, base=estimate.base) is None
+
+
+def part(name, states, rows, tau):
+    t, q, qd, qdd = (x[rows] for x in states)
+    return Motion(name, t, q, qd, qdd, tau[rows], np.ones((len(t), 5), bool), (), blocks(len(t), 6))
+
+
+def test_a_fault_of_one_recording_is_found_there():
+    """The first recording is clean; what is wrong with the others alone is told with their names."""
+    model, *moved, tau = clean(0)
+    noisy = tau + NOISE * tau.std(axis=0) * np.random.default_rng(5).normal(size=tau.shape)
+    spring = added(3, lambda t, q, qd, tau: 0.4 * size(q[:, 3]))(*moved[:3], noisy.copy())
+    recordings = [
+        part("a", moved, slice(0, 1500), noisy),
+        part("b", moved, slice(1500, 3000), spring),
+        part("c", moved, slice(0, 1500), late(1, 0.03)(*moved[:3], spring.copy())),
+    ]
+    estimate = wls(model, compress(model, recordings))
+    given = (prediction_theta(estimate), estimate.sigma)
+    found = hints_of_all(model, recordings, *given, base=estimate.base)
+    told = {(h.joint, h.kind): h.recordings for h in found}
+    assert told["joint3", "spring"] == ("b", "c")
+    assert told["joint1", "delay"] == ("c",)
+    assert not any("a" in names for names in told.values())
+    assert sentence(found[0]).endswith(" Seen in 2 of 3 recordings: “b”, “c”.")
+    alone = hints_of_all(model, recordings[1:2], *given, base=estimate.base)
+    assert alone[0].recordings == ()
+    assert sentence(alone[0]).endswith("%.")
+    short = part("short", moved, slice(0, 60), noisy)
+    with_short = hints_of_all(model, [*recordings[1:2], short], *given, base=estimate.base)
+    assert (with_short[0].recordings, with_short[0].looked_at) == (("b",), 1)
+    assert hints_of_all(model, [short, short], *given, base=estimate.base) is None
+
+
+@pytest.mark.parametrize(("seed", "j", "rows"), [(0, 1, 600), (1, 4, 600), (2, 1, 800), (3, 2, 800)])
+def test_a_term_that_helps_other_joints_only_is_no_hint(seed, j, rows):
+    """Halves of a short recording show little: a term of one joint can improve what another one's half predicts."""
+    model, *moved, tau = clean(seed)
+    t, q, qd, _ = moved
+    off = added(j, lambda t, q, qd, tau: 0.3 * size(q[:, j]))(t, q, qd, tau.copy())
+    estimate = wls(model, compress(model, part("log", moved, slice(None), off)))
+    noise = NOISE * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape)
+    short = part("short", moved, slice(0, rows), tau + noise)
+    found = residual_hints(model, short, prediction_theta(estimate), estimate.sigma, base=estimate.base)
+    assert all(hint.share > 0.02 for hint in found)
 
 
 @pytest.mark.parametrize("kind", ["delay", "gain", "offset", "spring"])
@@ -179,12 +229,37 @@ def test_autocorrelation_against_the_plain_sum():
     plain = [float(y[k:] @ y[: len(y) - k] / (y @ y)) for k in range(50)]
     assert np.allclose(autocorrelation(x, 49), plain, atol=1e-12)
     assert autocorrelation(np.ones(10), 3).tolist() == [0.0] * 4
+    one, two = (part - part.mean() for part in (x[:150], x[150:]))
+    apart = [float(one[k:] @ one[: len(one) - k] + two[k:] @ two[: len(two) - k]) for k in range(50)]
+    assert np.allclose(autocorrelation(x, 49, (0, 150)), np.array(apart) / apart[0], atol=1e-12)
     white, colour = rng.normal(size=20_000), np.convolve(rng.normal(size=20_000), np.ones(9), "valid")
     t = np.arange(20_000) * 0.01
     assert alike_for(t, white)[0] == pytest.approx(0.01)
     assert alike_for(t, white)[1] == pytest.approx(1.0, abs=0.2)
     assert alike_for(t[:-8], colour)[0] == pytest.approx(0.08, abs=0.011)
     assert alike_for(t[:-8], colour)[1] == pytest.approx(9.0, abs=2.0)
+
+
+def test_recordings_are_drawn_one_after_another():
+    t = np.concatenate([np.arange(3) * 0.5, 7 + np.arange(4) * 0.5])
+    assert one_after_another(t, (0, 3)) == pytest.approx(np.arange(7) * 0.5)
+    assert one_after_another(t[:3], (0,)) == pytest.approx(t[:3])
+    figure = residual_figure(t, t, t, t, title="two", starts=(0, 3))
+    time = figure.axes[0]
+    assert time.get_xlabel() == "time [s], 2 recordings"
+    assert [float(line.get_xdata()[0]) for line in time.lines if line.get_linestyle() == "--"] == [1.5]
+
+
+@pytest.mark.parametrize("largest", [4e-7, 0.00543, 0.5, 40.0, 12_345.0])
+def test_labels_of_residuals_stay_in_the_figure(largest):
+    t = np.linspace(0, 1, 500)
+    figure = residual_figure(t, largest * np.sin(40 * t), t, t, title="joint", unit="N m")
+    figure.canvas.draw()
+    for axes in figure.axes:
+        box = axes.yaxis.label.get_window_extent()
+        ticks = [x.get_window_extent() for x in axes.get_yticklabels() if x.get_text()]
+        assert box.x0 >= 0
+        assert all(box.x1 <= tick.x0 + 1 for tick in ticks)
 
 
 def test_bins_hold_the_quantiles():

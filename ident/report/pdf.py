@@ -49,6 +49,8 @@ def pdf(report: Report) -> bytes:
         if report.of(section):
             book.head(head)
             book.figures(report.of(section))
+        if section == "residual" and "recordings" in tables:
+            book.table(tables["recordings"])
     book.head("Base parameters: what the data say")
     book.items(report.notes["cad"])
     book.figures(report.of("cad")[:1])

@@ -25,6 +25,10 @@
     const raw = span / most, power = 10 ** Math.floor(Math.log10(raw)), x = raw / power;
     return (x <= 1 ? 1 : x <= 2 ? 2 : x <= 5 ? 5 : 10) * power;
   };
+  const below = (x) => {  // the largest round number that is not larger: -it, 0 and it fit on an axis from -x to x
+    const power = 10 ** Math.floor(Math.log10(x)), m = x / power;
+    return (m >= 8 ? 8 : m >= 5 ? 5 : m >= 4 ? 4 : m >= 2 ? 2 : 1) * power;
+  };
   const shown = (x, step) => {
     const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
     return (Math.abs(x) < step / 1e6 ? 0 : x).toFixed(digits).replace("-", "\u2212");
@@ -45,7 +49,7 @@
     }
   }
 
-  const LEFT = 52, RIGHT = 8, UPPER = [6, 138], LOWER = [156, 206], HEIGHT = 240;
+  const LEFT = 60, RIGHT = 8, UPPER = [6, 138], LOWER = [156, 206], HEIGHT = 240;
 
   class Chart {
     constructor(figure, recording, joint) {
@@ -83,10 +87,10 @@
       const axis = ([top, bottom], [lo, hi]) => {
         const room = 0.06 * (hi - lo) || Math.abs(hi) || 1; lo -= room; hi += room;
         const y = (v) => bottom - ((v - lo) / (hi - lo)) * (bottom - top);
-        const step = nice(hi - lo, bottom - top > 80 ? 5 : 3);
+        const step = bottom - top > 80 ? nice(hi - lo, 5) : below(hi);
         for (let v = Math.ceil(lo / step) * step; v <= hi; v += step) {
           element("line", { x1: LEFT, x2: this.width - RIGHT, y1: y(v), y2: y(v), class: "grid" }, this.svg);
-          element("text", { x: LEFT - 5, y: y(v) + 3.5, class: "tick end" }, this.svg, shown(v, step));
+          element("text", { x: LEFT - 5, y: y(v) + 3.5, class: `tick end ${top === LOWER[0] ? "left-over" : ""}` }, this.svg, shown(v, step));
         }
         return y;
       };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from ident.report.charts import page_data, recording_data, stretches
 from ident.report.figures import plain
 from ident.report.inertia_figure import inertia_figure, links_named
 from ident.report.residual_figure import alike_for, residual_figure
+from ident.report.residuals import Residuals, residuals
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Endings that `write_report` knows.
 FORMATS = (".html", ".htm", ".pdf")
+_WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
 
 
@@ -116,8 +118,9 @@ def write_report(
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
-    The first motion of each kind is drawn (of a streamed recording: its first part); tables hold them all.
-    regression: the factors of the fit, where they are at hand; else those of the motion drawn say what is weak.
+    The torque of the first motion of each kind is drawn; residuals, friction and hints are those of all fitted
+    recordings (of a streamed recording: of its first part). regression: the factors of the fit, where they are at hand;
+    else those of the fitted motions say what is weak.
     pictures: a folder that gets every figure as PNG and SVG, too.
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
@@ -126,7 +129,7 @@ def write_report(
     report = gather(
         estimate,
         model=model,
-        fit=next(iter(fit_motions), None),
+        fit=_first_parts(fit_motions),
         held_out=next(iter(validation_motions), None),
         comparison=comparison,
         validation=validation,
@@ -141,6 +144,14 @@ def write_report(
 
         return write_whole(path, pdf(report))
     return write_whole(path, html(report))
+
+
+def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
+    """Return the first motion of each name: streamed recordings come in parts."""
+    found: dict[str, Motion] = {}
+    for motion in motions:
+        found.setdefault(motion.name, motion)
+    return list(found.values())
 
 
 def known_format(path: str | Path) -> Path:
@@ -165,7 +176,7 @@ def gather(
     estimate: Estimate,
     *,
     model: Model,
-    fit: Motion | None,
+    fit: Sequence[Motion],
     held_out: Motion | None,
     comparison: Comparison | None = None,
     validation: Validation | None = None,
@@ -173,7 +184,10 @@ def gather(
     command: str | None = None,
     regression: Regression | None = None,
 ) -> Report:
-    """Return what a report shows; `fit` and `held_out` are the motions to draw. Raises ModelError as `write_report`."""
+    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
+
+    Raises ModelError as `write_report`.
+    """
     if estimate.base.standard != model.names:
         raise ModelError(
             f"the estimate of '{estimate.robot}' has other parameters than the model",
@@ -181,13 +195,14 @@ def gather(
         )
     theta = prediction_theta(estimate)
     slides = frozenset(j.name for j in model.robot.joints if j.kind == "prismatic")
-    drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", fit)) if m is not None]
+    first = fit[0] if fit else None
+    drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", first)) if m is not None]
     predicted = [torque(model, theta, m.q, m.qd, m.qdd) for _, m in drawn]
-    if regression is None and fit is not None:
+    judged = [m for m in fit or [m for _, m in drawn] if len(m.t)]
+    left = residuals(model, theta, judged) if judged else None
+    if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
-    hints = None if not drawn else residual_hints.residual_hints(
-        model, drawn[-1][1], theta, estimate.sigma, base=estimate.base
-    )  # fmt: skip
+    hints = residual_hints.hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     drawings = [
         *_errors(validation),
         *_identifiable(estimate),
@@ -199,9 +214,9 @@ def gather(
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     for place, ((section, motion), tau) in enumerate(zip(drawn, predicted, strict=True)):
         drawings += _torques(model, motion, tau, section, place)
-    if drawn:
-        drawings += _residuals(model, drawn[-1][1], predicted[-1])
-        drawings += _frictions(model, theta, drawn[-1][1], predicted[-1])
+    if left is not None:
+        drawings += _residuals(model, left)
+        drawings += _frictions(model, theta, left)
     tables = {
         "compared": text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
         "standard": text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
@@ -210,6 +225,8 @@ def gather(
         "provenance": text.provenance_rows(estimate, command),
         "combinations": _combinations(estimate, slides),
     }
+    if left is not None and len(judged) > 1:
+        tables["recordings"] = text.recording_rows(left.names, left.rms(), estimate.joints, units)
     if validation is not None:
         tables["validation"] = text.validation_rows(validation)
     if truth is not None:
@@ -220,7 +237,7 @@ def gather(
         sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
         cards=tuple(cards(estimate, comparison, validation)),
         warnings=tuple(text.warnings(estimate, comparison, validation)),
-        hints=tuple(_hinted(hints, drawn[-1][1] if drawn else None, slides)),
+        hints=(*_hinted(hints, [m.name for m in judged], slides), *_worse(left, estimate.joints, units)),
         notes={
             "cad": comparison.notes if comparison else (),
             "weak": tuple(_weakest(estimate, regression)),
@@ -337,17 +354,34 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 # ---- sentences -----------------------------------------------------------------------------------------------------
 
 
-def _hinted(hints: tuple[residual_hints.Hint, ...] | None, motion: Motion | None, slides: frozenset[str]) -> list[str]:
-    if motion is None:
+def _hinted(hints: tuple[residual_hints.Hint, ...] | None, names: list[str], slides: frozenset[str]) -> list[str]:
+    if not names:
         return []
     if hints is None:
-        return [f"“{motion.name}” is too short, or masked too much, to judge what the model lacks."]
+        shown = ", ".join(f"“{name}”" for name in names)
+        verb = "is" if len(names) == 1 else "are"
+        return [f"{shown} {verb} too short, or masked too much, to judge what the model lacks."]
     if not hints:
         return [
             "Nothing systematic was found: no delay, friction, spring, coupling or gain that was tried improves the"
             " prediction of stretches that it was not fitted to."
         ]
     return [residual_hints.sentence(hint, slides) for hint in hints]
+
+
+def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence on each recording that the common parameters predict much worse than the others."""
+    if left is None or len(left.names) < 2:
+        return
+    rms = left.rms()
+    for k, name in enumerate(left.names):
+        usual = np.median(np.delete(rms, k, axis=0), axis=0)
+        worst = int(np.argmax(rms[k] / np.where(usual > 0, usual, np.inf)))
+        if rms[k, worst] > _WORSE * usual[worst] > 0:
+            yield (
+                f"{joints[worst]}: the residual of “{name}” is {text.number(rms[k, worst], 3)} {units[worst]} rms, of"
+                f" the others {text.number(usual[worst], 3)}; look for another load, offset or temperature in it."
+            )
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
@@ -441,28 +475,28 @@ def _torques(model: Model, motion: Motion, predicted: Array, section: str, place
         yield Drawing(name, section, _spoken(title), about, draw, (place, j))
 
 
-def _residuals(model: Model, motion: Motion, predicted: Array) -> Iterator[Drawing]:
+def _residuals(model: Model, left: Residuals) -> Iterator[Drawing]:
     for j, joint in enumerate(model.robot.joints):
         unit, position = ("N m", "rad") if joint.kind == "revolute" else ("N", "m")
-        residual = motion.tau[:, j] - predicted[:, j]
-        lasting, alike = alike_for(motion.t, residual)
+        residual = left.residual[:, j]
+        lasting, alike = alike_for(left.t, residual, left.starts)
         rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
-        title = f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms, alike for {text.number(1e3 * lasting, 2)} ms"
+        correlated = f"{text.number(1e3 * lasting, 2)} ms" if lasting < 0.0995 else f"{text.number(lasting, 2)} s"
+        title = f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, position: str = position) -> Figure:
-            r = motion.tau[:, j] - predicted[:, j]
             return residual_figure(
-                motion.t, r, motion.qd[:, j], motion.q[:, j], title=title, unit=unit, position_unit=position
-            )
+                left.t, left.residual[:, j], left.qd[:, j], left.q[:, j], title=title, unit=unit,
+                position_unit=position, starts=left.starts,
+            )  # fmt: skip
 
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
         about += f" {text.number(alike, 2)} samples count as one"
         yield Drawing(f"residual_{j + 1}", "residual", _spoken(title), about, draw)
 
 
-def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> Iterator[Drawing]:
+def _frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
     names = model.names
-    residual = motion.tau - predicted
     for j, joint in enumerate(model.robot.joints):
         own = {names[k].rpartition(".")[2]: theta[k] for i, k in model.term_entries if i == j}
         if not own.keys() & {"viscous", "nonlinear_viscous", "coulomb"}:
@@ -480,12 +514,12 @@ def _frictions(model: Model, theta: Array, motion: Motion, predicted: Array) -> 
         title = f"{plain(joint.name)}: {', '.join(said)}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:
-            velocity = motion.qd[:, j]
+            velocity = left.qd[:, j]
             reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
             grid = np.linspace(-reach, reach, 601)
             return figures.friction_figure(
                 velocity,
-                residual[:, j] + friction_law(model, theta, j, velocity),
+                left.residual[:, j] + friction_law(model, theta, j, velocity),
                 grid,
                 friction_law(model, theta, j, grid),
                 title=title,

@@ -8,8 +8,8 @@ parameters that joint j shares with other joints forbid it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +30,8 @@ Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 LEAST, LEAST_AT_FIRST = 0.05, 0.03
 _SAMPLES = 60_000  # looked at where the log is thinned by filters
 _ROWS = 12_000  # looked at in all
+_LEAST_ROWS = 3_000  # looked at of each of many recordings
+_NAMED = 4  # recordings that a sentence names
 _PIECES = 10  # stretches, taken alternately for the fit and for the test
 _SHIFTS = (-12, -4, -1, 1, 4, 12)  # samples: torque jumps with the direction, so a slope does not tell its delay
 _SPANNED = 1e-7  # of a column's square: what is left of a column that the model has already
@@ -41,7 +43,8 @@ class Hint:
 
     value: its coefficient [SI]: seconds for a delay, relative for a gain, None where several columns take part.
     share: by which the norm of what the model cannot explain falls, on stretches not used for the fit: of this
-    joint's residual, for a gain of all joints' (each divided by its noise).
+    joint's residual, for a gain of all joints' (each divided by its noise). recordings: those that show it, of
+    `looked_at`; () where one only was looked at.
     """
 
     joint: str
@@ -50,6 +53,33 @@ class Hint:
     value: float | None
     share: float
     other: str | None = None
+    recordings: tuple[str, ...] = ()
+    looked_at: int = 1
+
+
+def hints_of_all(
+    model: Model, motions: Sequence[Motion], theta: Array, sigma: Array, *, base: BaseParameters
+) -> tuple[Hint, ...] | None:
+    """Return the hints of all recordings, each fault once, with the recordings that show it; None where none is judged.
+
+    Each recording is judged by itself (`residual_hints`): a fault of the recorder may be in one of them alone. A hint
+    has the figures of the recording that shows it best; first come those that most recordings show.
+    """
+    rows = max(_ROWS // max(len(motions), 1), _LEAST_ROWS)
+    found: dict[tuple[str, Kind, str | None], list[Hint]] = {}
+    judged = {m.name: residual_hints(model, m, theta, sigma, base=base, rows=rows) for m in motions}
+    judged = {name: hints for name, hints in judged.items() if hints is not None}
+    for name, hints in judged.items():
+        for hint in hints or ():
+            told = replace(hint, recordings=(name,), looked_at=len(judged)) if len(motions) > 1 else hint
+            found.setdefault((hint.joint, hint.kind, hint.other), []).append(told)
+    if not judged:
+        return None
+    merged = [
+        replace(max(same, key=lambda h: h.share), recordings=tuple(r for h in same for r in h.recordings))
+        for same in found.values()
+    ]
+    return tuple(sorted(merged, key=lambda h: (-len(h.recordings), -h.share)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,29 +92,33 @@ class _Candidate:
 
 
 def residual_hints(
-    model: Model, motion: Motion, theta: Array, sigma: Array, *, base: BaseParameters
+    model: Model, motion: Motion, theta: Array, sigma: Array, *, base: BaseParameters, rows: int = _ROWS
 ) -> tuple[Hint, ...] | None:
     """Return the hints in the order of what they explain; None where the recording is too short to judge.
 
     theta (p,): parameters that predict the torque; sigma (n,): torque noise that weights the joints [N m; N].
-    Looks at 12,000 rows at most, after the thinning of the fit.
+    rows: how many are looked at, at most, after the thinning of the fit.
     """
-    count = min(len(motion.q), _SAMPLES) if motion.decimation else len(motion.q)
+    count = min(len(motion.q), _SAMPLES * rows // _ROWS) if motion.decimation else len(motion.q)
     part = slice(0, count)
     predicted = torque(model, theta, motion.q[part], motion.qd[part], motion.qdd[part])
     found = list(_candidates(motion, part, predicted))
+    if not found:
+        return None
     columns = packed_columns(model, base)
     terms = model.term_columns(motion.q[part], motion.qd[part], motion.qdd[part])
     keep = motion.keep
     if motion.decimation:
         Y = decimate(packed_rows(columns, motion, terms, 0, count), motion.decimation)
-        z = [decimate(c.columns, motion.decimation) for c in found]
-        rows, keep = slice(0, len(Y)), keep[: len(Y)]
+        ends = np.cumsum([c.columns.shape[1] for c in found])[:-1]
+        together = decimate(np.concatenate([c.columns for c in found], axis=1), motion.decimation)
+        z = np.split(together, ends, axis=1)
+        keep = keep[: len(Y)]
     else:
-        rows = slice(0, count, -(-count // _ROWS))
-        thin = _every(motion, rows.step)
-        Y = packed_rows(columns, thin, terms[:, rows], 0, len(thin.q))
-        z, keep = [c.columns[rows] for c in found], keep[rows]
+        every = slice(0, count, -(-count // rows))
+        thin = _every(motion, every.step)
+        Y = packed_rows(columns, thin, terms[:, every], 0, len(thin.q))
+        z, keep = [c.columns[every] for c in found], keep[every]
     weights = 1.0 / np.where(sigma > 0, sigma, 1.0)
     fold = np.arange(len(Y)) * _PIECES // max(len(Y), 1) % 2
     with one_thread():
@@ -209,6 +243,9 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
             least = max(LEAST * sum(a[j] for a in now), LEAST_AT_FIRST * sum(a[j] for a in first))
             if min(gains) <= 0 or sum(gains) <= max(least, 0.0 if best is None else best[0]):
                 continue
+            before, left = _explained(candidate, now, after)
+            if left > (1.0 - LEAST) * before:  # it helps other joints only: their halves are poor, no fault of this one
+                continue
             in_all = float((fitted - _squares(whole, chosen + own)).sum())
             if in_all > max(LEAST * fitted[j], LEAST_AT_FIRST * first_fitted[j]):
                 best = sum(gains), c, after, own
@@ -219,8 +256,7 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
         chosen += own
         fitted = _squares(whole, chosen)
         value = float(_solved(whole[0], chosen)[-1]) if len(own) == 1 else None
-        mine: slice | int = slice(None) if candidate.kind == "gain" else candidate.joint
-        before, left = (float(sum(x[mine].sum() for x in y)) for y in (now, after))
+        before, left = _explained(candidate, now, after)
         now = after
         key = (candidate.joint, candidate.kind, candidate.other)
         if key not in named:  # what is left of one kind is not another fault
@@ -233,6 +269,13 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
                 1.0 - float(np.sqrt(max(left, 0.0) / before)),
                 None if candidate.other is None else joints[candidate.other],
             )
+
+
+def _explained(candidate: _Candidate, now: list[Array], after: list[Array]) -> tuple[float, float]:
+    """Return the squares that a term has to explain and what it leaves: its joint's, for a gain those of all joints."""
+    mine: slice | int = slice(None) if candidate.kind == "gain" else candidate.joint
+    before, left = (float(sum(x[mine].sum() for x in y)) for y in (now, after))
+    return before, left
 
 
 def _squares(gram: Array, chosen: list[int]) -> Array:
@@ -283,4 +326,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
     }
     what = friction[hint.what] if hint.kind == "friction" else told[hint.kind]
     whose = "what no joint explains falls" if hint.kind == "gain" else "its residual falls"
-    return f"{hint.joint}: {what}. With that, {whose} by {hint.share:.0%}."
+    shown = ", ".join(f"“{name}”" for name in hint.recordings[:_NAMED])
+    more = f" and {len(hint.recordings) - _NAMED} more" if len(hint.recordings) > _NAMED else ""
+    where = f" Seen in {len(hint.recordings)} of {hint.looked_at} recordings: {shown}{more}." if shown else ""
+    return f"{hint.joint}: {what}. With that, {whose} by {hint.share:.0%}.{where}"

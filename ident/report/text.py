@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ident.arrays import Array
 from ident.compare.cad import Comparison, Verdict, decided_by
 from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Predicted, Validation
@@ -274,6 +275,13 @@ def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -
     ]
     rows.append(("all", str(int(estimate.rows.sum())), "", percent(estimate.relative_total)))
     return table("Residual on the fitted logs", ("joint", "samples", "RMS residual", "of the torque"), rows)
+
+
+def recording_rows(names: Sequence[str], rms: Array, joints: Sequence[str], units: Sequence[str]) -> Table:
+    """Return one row per fitted recording: each joint's RMS residual (k, n) [units] over all samples."""
+    rows = [(name, *(number(float(x), 3) for x in row)) for name, row in zip(names, rms, strict=True)]
+    columns = ("recording", *(f"{joint} [{unit}]" for joint, unit in zip(joints, units, strict=True)))
+    return table("RMS residual of each fitted recording, noise included", columns, rows)
 
 
 def validation_rows(validation: Validation) -> Table:

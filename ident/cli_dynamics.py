@@ -135,6 +135,7 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
     from ident.cad import read_cad, require_consistent
     from ident.errors import CadError
     from ident.robot import read_robot
+    from ident.spatial.inertia import consistency
 
     arm = read_robot(robot)
     if cad is not None:
@@ -143,6 +144,11 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
         return arm, np.asarray(table.for_robot(arm)), dict(table.joint_values)
     if arm.inertials is None or not np.isfinite(arm.inertials).all():
         raise CadError("does not give the inertials of every link", file=robot, fix="Add --cad with a CAD table")
+    for link, body in zip(arm.links, np.asarray(arm.inertials), strict=True):
+        found = consistency(body)
+        least = min(found.mass, found.moments[0], found.triangle_gap)
+        if not found.consistent and least < -1e-9 * max(abs(found.mass), found.moments[2]):  # not by rounding
+            typer.echo(f"warning: {robot.name}: link '{link}' cannot exist: {'; '.join(found.failures())}", err=True)
     return arm, np.asarray(arm.inertials), {}
 
 

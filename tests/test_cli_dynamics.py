@@ -147,6 +147,25 @@ def test_code_leaves_joint_terms_out_and_says_so(tmp_path: Path) -> None:
     assert "friction and other joint terms of the CAD table are not in the code" in text
 
 
+def test_a_body_of_the_robot_file_that_cannot_exist_is_told(tmp_path: Path) -> None:
+    def robot(mass: float, ixx: float) -> str:
+        path = tmp_path / "r.urdf"
+        path.write_text(
+            '<robot name="r"><link name="base"/><link name="a"><inertial><origin xyz="0 0.1 0"/>'
+            f'<mass value="{mass}"/><inertia ixx="{ixx}" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+            "</inertial></link>"
+            '<joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/></joint>'
+            "</robot>"
+        )
+        return str(path)
+
+    assert "cannot exist" not in ident("dynamics", robot(1.0, 0.1))[1]  # on the edge of what can exist
+    code, text = ident("dynamics", robot(-1.0, 0.2), "--simulate", "0.01")
+    assert code == 0
+    assert "warning: r.urdf: link 'a' cannot exist: m > 0 fails: m = -1 kg" in text
+    assert "triangle inequality fails" in ident("dynamics", robot(1.0, 0.05))[1]
+
+
 def test_beyond_the_limits_on_request() -> None:
     start = ["dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.3", "--step", "0.001"]
     assert "stopped: joint 'joint3' reached its upper limit" in ident(*start)[1]

@@ -39,7 +39,7 @@ def test_the_repaired_function_equals_newton_euler():
     [  # README.md's table
         ("tensor about the centre of mass used at the link's origin", [16.63, 3.31, 3.01, 5.05, 0.54]),
         ("products of inertia with the other sign", [0.64, 0.02, 0.03, 0.01, 0.06]),
-        ("second derivative with TURN before the link (standard DH)", [27.15, 3.34, 6.15, 7.48, 24.41]),
+        ("second derivative, rotation before the link (standard DH)", [27.15, 3.34, 6.15, 7.48, 24.41]),
         ("these three", [31.30, 4.38, 6.51, 8.61, 24.36]),
     ],
 )
@@ -102,6 +102,23 @@ def test_what_the_shape_of_the_links_says_about_the_sign():
     # the axis of links 2 and 3 passes the two joints together more closely the other way
     for i in (0, 1):
         assert np.hypot(*tensor[i][1:]) > np.hypot(*integral[i][1:])
+
+
+def test_link_4_read_as_integrals_has_no_product_about_its_origin_in_either_table():
+    found = arm5.origin_products()
+    assert len(found["+integral of x y dm"]) == 2
+    for low, high in found["+integral of x y dm"]:
+        assert low < 0 < high
+        assert high - low < 0.06
+    for low, high in found["tensor entries"]:
+        assert -0.94 < low < high < -0.79
+
+
+def test_the_torque_at_the_page_pose():
+    D, C = arm5.matrices()
+    by_hand = 1e-3 * (D + C) @ np.ones(5) + arm5.gravity_signs()[0]  # kg mm^2/s^2 = 0.001 N mm
+    np.testing.assert_allclose(arm5.pose_torque(), by_hand, rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(arm5.pose_torque(), [14.742, 197.065, 18.173, 10.097, 0.006], atol=6e-4)
 
 
 def test_gravity_up_and_down():

@@ -26,6 +26,7 @@ N = 5
 A = (0.0, 13.0, 233.24, 175.64, 0.0)  # mm
 ALPHA = (0.0, np.pi / 2, 0.0, 0.0, np.pi / 2)
 OFFSET = (0.0, np.pi / 2, 0.0, np.pi / 2, 0.0)
+OLDER_LINK_4 = (0.009, 3.601, -12.855, 0.404)  # kg, mm, mm, kg mm^2: m, cx, cy, Ixy of the table in its comments
 GRAVITY = np.array([0.0, 0.0, 9.81, 0.0])  # m/s^2 along the base's z: the arm hangs
 TURN = np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])  # Rz'(q) = Rz(q) TURN
 

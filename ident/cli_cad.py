@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ident.cad.report_evidence import Finding
     from ident.cad.table import Cad
     from ident.compare.doctor import Diagnosis, Fault
-    from ident.estimate.interval import NumberVerdict
+    from ident.estimate.interval import Intervals, NumberVerdict
     from ident.estimate.refine import Refined
     from ident.logs.motion import Motion
     from ident.model.model import Model
@@ -188,13 +188,14 @@ def report(
     fit: FitOption = None,
     way: WayOption = "weighted",
 ) -> None:
-    """Write findings, the refined table as it came, all numbers side by side, a bill of materials, and figures."""
+    """Write findings, the refined table as it came, all numbers side by side and what the logs allow for each, figures."""
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
-        table, refined, verdicts = _refined(found, way, judge=True)
+        table, refined, allowed = _refined(found, way, judge=True)
+        assert allowed is not None
         tell("refining", 1, 1)
-        _write_report(out, found, table, refined, verdicts, products, frames)
+        _write_report(out, found, table, refined, allowed, products, frames)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad)
     say(f"wrote {out}")
@@ -288,8 +289,8 @@ def _fitted(fit: Path, model: Model) -> Regression:
     return regression
 
 
-def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined, dict[str, NumberVerdict]]:
-    """Return the refined table in the links of the given one, the refinement, and the verdict on each number."""
+def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined, Intervals | None]:
+    """Return the refined table in the links of the given one, the refinement, and what each number may be."""
     from ident.cad.back_to_cad import refined_cad
     from ident.errors import InputError
     from ident.estimate import (
@@ -299,7 +300,6 @@ def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined
         refine_cross_validated,
         refine_entropic,
         refine_weighted,
-        verdicts,
     )
 
     if way not in ("weighted", "data-first", "cross-validated"):
@@ -315,17 +315,19 @@ def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined
         refined = refine_entropic(model, found.regression, prior, bounds=bounds)
     else:
         refined = refine_cross_validated(model, found.regression, prior, bounds=bounds)
-    judged = verdicts(intervals(model, found.regression, prior, bounds=bounds), corrected) if judge else {}
+    allowed = intervals(model, found.regression, prior, bounds=bounds) if judge else None
     assert refined.estimate.inertials is not None
-    return refined_cad(found.cad, model.robot, refined.estimate.inertials), refined, judged
+    return refined_cad(found.cad, model.robot, refined.estimate.inertials), refined, allowed
 
 
 def _changes(
     found: _Found, table: Cad, refined: Refined, verdicts: Mapping[str, NumberVerdict] | None = None
 ) -> tuple[Change, ...]:
     """Return all numbers side by side, with what is known of why each changed."""
-    from ident.cad.back_to_cad import changes
+    from ident.cad.back_to_cad import PLAIN, changes
 
+    convention = found.cad.table.convention if found.cad.table else PLAIN
+    moved = " (about the link's origin)" if convention.tensor_at == "center_of_mass" else ""
     why: dict[str, list[str]] = {}
     for fault in found.diagnosis.faults:
         for n in fault.numbers:
@@ -335,7 +337,8 @@ def _changes(
         said = why.setdefault(number.name, [])
         if verdicts and number.name in verdicts:
             said.append(verdicts[number.name])
-        said.append(f"{100 * number.data_share:.0f} % from the logs")
+        tensor = number.name.rpartition(".")[2].startswith("I")
+        said.append(f"{100 * number.data_share:.0f} % from the logs{moved if tensor else ''}")
     return changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 
@@ -344,7 +347,7 @@ def _write_report(
     found: _Found,
     table: Cad,
     refined: Refined,
-    verdicts: Mapping[str, NumberVerdict],
+    allowed: Intervals,
     products: str | None,
     frames: Path | None,
 ) -> None:
@@ -352,9 +355,16 @@ def _write_report(
     import shutil
     import tempfile
 
-    from ident.cad.back_to_cad import write_bill_of_materials, write_changes, write_refined, write_reports
+    from ident.cad.back_to_cad import (
+        write_bill_of_materials,
+        write_changes,
+        write_intervals,
+        write_refined,
+        write_reports,
+    )
     from ident.cad.read_reports import read_frames
     from ident.errors import InputError
+    from ident.estimate import verdicts
     from ident.files import write_whole
     from ident.report.cad_figures import link_figure
 
@@ -363,16 +373,25 @@ def _write_report(
     out.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
     try:
+        identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
+        given = found.cad.for_robot(robot)
+        as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
         write_refined(found.cad, table, work / "refined.csv")
-        write_changes(_changes(found, table, refined, verdicts), work / "side_by_side.csv")
+        write_changes(_changes(found, table, refined, as_corrected), work / "side_by_side.csv")
+        write_intervals(
+            found.cad,
+            robot,
+            corrected,
+            {a.name: (a.lower, a.upper) for a in allowed.numbers},
+            {name: (as_given[name], as_corrected[name]) for name in as_corrected},
+            work / "intervals.csv",
+        )
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
         write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad)) + "\n")
         if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
             (work / "reports").mkdir()
             poses = _output_frames(found, {} if frames is None else read_frames(frames))
             write_reports(found.source, table, work / "reports", poses, _sign(products))
-        identified, robot = _identified(found), found.loaded.robot
-        given = found.cad.for_robot(robot) if found.source is not None else found.cad.parameters
         clouds = _outlines(found)
         assert refined.estimate.inertials is not None
         for i, link in enumerate(robot.links):

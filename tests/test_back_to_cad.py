@@ -17,11 +17,13 @@ from ident.cad.back_to_cad import (
     report_text,
     write_bill_of_materials,
     write_changes,
+    write_intervals,
     write_refined,
     write_reports,
 )
 from ident.cad.mass_report import half_widths, values
 from ident.cad.report_evidence import decide, products_of
+from ident.cad.table import COLUMNS
 from ident.errors import CadError
 from ident.report.cad_figures import ellipse, link_figure
 from ident.spatial.inertia import from_com, pseudo_inertia, transformed
@@ -171,6 +173,26 @@ def test_tables_side_by_side_and_bill_of_materials(tmp_path):
     total = (bodies[0, 0] + 1.02 * bodies[1, 0]) / 0.45359237
     assert float(bill[-1][3]) == pytest.approx(total, rel=1e-5)
     np.testing.assert_allclose(printed(bodies[0], convention)[0], bodies[0, 0] / 0.45359237)
+
+
+def test_intervals_are_in_the_tables_units_and_sign_about_the_links_origin(tmp_path):
+    _, robot = random_pair(np.random.default_rng(0), 1)
+    body = from_com(2.0, [0.1, 0.2, 0.3], np.diag([0.1, 0.2, 0.25]))
+    write_cad(Cad(robot.links, body[None]), Convention("g", "mm", "g mm^2", "center_of_mass", "positive"), tmp_path / "cad.csv")
+    cad = read_cad(tmp_path / "cad.csv")
+    (link,) = robot.links
+    allowed = {f"{link}.{part}": (-1.0, 2.0) for part in COLUMNS} | {f"{link}.m": (0.0, np.inf)}
+    said = {f"{link}.Ixy": ("contradicted", "confirmed")}
+    write_intervals(cad, robot, 1.5 * body[None], allowed, said, tmp_path / "intervals.csv")
+    rows = {r["number"]: r for r in csv.DictReader((tmp_path / "intervals.csv").open(encoding="utf-8"))}
+    assert list(rows) == list(COLUMNS)
+    assert (rows["m"]["lowest"], rows["m"]["highest"]) == ("0", "")
+    assert (rows["cy"]["given"], rows["cy"]["lowest"], rows["cy"]["highest"]) == ("200", "-1000", "2000")
+    assert (rows["Ixx"]["lowest"], rows["Ixx"]["highest"]) == ("-1e+09", "2e+09")
+    assert (rows["Ixy"]["lowest"], rows["Ixy"]["highest"]) == ("-2e+09", "1e+09")  # +integral of x y dm
+    assert float(rows["Ixy"]["given"]) == pytest.approx(2.0 * 0.1 * 0.2 * 1e9)
+    assert float(rows["Ixy"]["corrected"]) == pytest.approx(3.0 * 0.1 * 0.2 * 1e9)
+    assert (rows["Ixy"]["given is"], rows["Ixy"]["corrected is"]) == ("contradicted", "confirmed")
 
 
 def test_fixed_bodies_are_taken_off_their_link():

@@ -175,7 +175,7 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     out = tmp_path / "out"
     result = run("report", there, "--out", out, "--tolerance", 0.02)
     assert result.exit_code == 0, result.output
-    names = {"refined.csv", "side_by_side.csv", "bill_of_materials.csv", "findings.txt"}
+    names = {"refined.csv", "side_by_side.csv", "intervals.csv", "bill_of_materials.csv", "findings.txt"}
     assert {p.name for p in out.iterdir()} == names | {f"link{i}.png" for i in (1, 2, 3)}
     refined = read_cad(out / "refined.csv")
     assert refined.parameters[2, 0] == pytest.approx(bodies[2, 0], rel=0.02)
@@ -186,6 +186,19 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     mass = next(r for r in rows if r["link"] == "link3" and r["number"] == "m")
     assert "in g where kg is declared" in mass["why"]
     assert "% from the logs" in mass["why"]
+    inertia = next(r for r in rows if r["link"] == "link3" and r["number"] == "Izz")
+    assert inertia["why"].endswith("% from the logs (about the link's origin)")
+    allowed = list(csv.DictReader((out / "intervals.csv").open(encoding="utf-8")))
+    assert len(allowed) == 30
+    truth = {"Ixx": 4, "Iyy": 7, "Izz": 9}
+    for row in allowed:  # the truth is inside of every interval, tensors about the link's origin
+        i, part = int(row["link"][-1]) - 1, row["number"]
+        if part == "m" or part in truth:
+            true = bodies[i, truth.get(part, 0)] * (1e6 if part in truth else 1)
+            assert float(row["lowest"]) <= true * (1 + 1e-5)
+            assert not row["highest"] or true * (1 - 1e-5) <= float(row["highest"])
+    wrong = next(r for r in allowed if r["link"] == "link3" and r["number"] == "m")
+    assert float(wrong["given"]) == pytest.approx(1000 * float(wrong["corrected"]))
     assert run("report", there, "--out", out).exit_code == BAD_INPUT
 
 

@@ -104,6 +104,41 @@ def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
     _write_csv(("link", "number", "unit", "given", "refined", "change", "why"), rows, path)
 
 
+def write_intervals(
+    cad: Cad,
+    robot: Robot,
+    corrected: ArrayLike,
+    allowed: Mapping[str, tuple[float, float]],
+    said: Mapping[str, tuple[str, str]],
+    path: str | Path,
+) -> None:
+    """Write the interval that each number of each link may lie in, beside what the table has, as CSV.
+
+    In the table's units and sign; tensors are about the link's origin, where torque shows them, whatever the table's
+    point. corrected (n, 10): the links without the mistakes found. allowed: lower and upper end [SI], by names such as
+    "link2.Ixy"; said: the verdicts on the number as given and as corrected.
+    """
+    convention = replace(cad.table.convention if cad.table else PLAIN, tensor_at="link_origin")
+    units = (convention.mass, *[convention.length] * 3, *[convention.inertia] * 6)
+    flip = convention.products == "positive"
+    rows = []
+    tables = cad.for_robot(robot), frozen(corrected, (robot.n, 10), "corrected parameters", CadError)
+    for link, given, right in zip(robot.links, *tables, strict=True):
+        both = zip(_printed_or_nan(given, convention), printed(right, convention), strict=True)
+        for k, (part, unit, (a, b)) in enumerate(zip(COLUMNS, units, both, strict=True)):
+            name = f"{link}.{part}"
+            factor = float(convention.factors[0 if k == 0 else 1 if k < 4 else 2])
+            ends = sorted(x / factor * (-1 if flip and k in (5, 6, 8) else 1) for x in allowed[name])
+            shown = [f"{x:z.6g}" if np.isfinite(x) else "" for x in (a, b, *ends)]
+            rows.append((link, part, unit, *shown, *said.get(name, ("", ""))))
+    head = ("link", "number", "unit", "given", "corrected", "lowest", "highest", "given is", "corrected is")
+    _write_csv(head, rows, path)
+
+
+def _printed_or_nan(parameters: Array, convention: Convention) -> Array:
+    return printed(parameters, convention) if parameters[0] else np.full(10, np.nan)
+
+
 def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
     """Write one line per body with mass and centre as given and refined, and the total mass, as CSV."""
     convention = cad.table.convention if cad.table else PLAIN

@@ -8,6 +8,7 @@ from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from random_robots import random_pair
 
 from ident.export.formats import export_to
+from ident.export.parameters import exportable
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot import DHJoint, Limits, MDHJoint, from_dh, from_mdh
 from ident.spatial.pose import Pose, rpy
@@ -28,7 +29,7 @@ class Example:
         bodies = robot.inertials if robot.inertials is not None else random_bodies(rng, n)
         theta = np.concatenate([bodies.ravel(), terms.ravel()])
         self.estimate = estimate_of(robot, self.model, theta)
-        theta = np.array([float(f"{x:.11e}") for x in theta])  # as it is written
+        self.theta = theta = exportable(self.estimate, robot)  # as it is written
         self.bodies, self.terms = theta[: 10 * n].reshape(n, 10), theta[10 * n :].reshape(4, n)
         self.drive, self.viscous, self.coulomb, _ = self.terms
         self.q, self.qd, self.qdd = rng.uniform(-2, 2, (3, 10, n))

@@ -25,6 +25,7 @@ from ident.dynamics import inverse_dynamics
 from ident.errors import ModelError
 from ident.export.controller import COULOMB_WIDTH
 from ident.export.formats import export_to
+from ident.export.parameters import exportable
 from ident.model import (
     Coulomb,
     DriveInertia,
@@ -67,8 +68,8 @@ class Example:
         self.robot, self.model = robot, Model(robot, terms)
         bodies = robot.inertials if robot.inertials is not None else random_bodies(rng, n)
         values = np.concatenate([bodies.ravel(), rng.uniform(0.05, 2.0, len(self.model.names) - 10 * n)])
-        self.theta = np.array([float(f"{x:.11e}") for x in values])
-        self.estimate = estimate_of(robot, self.model, self.theta)
+        self.estimate = estimate_of(robot, self.model, values)
+        self.theta = exportable(self.estimate, robot)  # as it is written
         self.given = motion(n, seed, samples)
         self.given["qd"][0] = rng.uniform(-2, 2, n) * COULOMB_WIDTH  # where the tanh bends
 
@@ -325,7 +326,7 @@ def test_results_may_stand_on_arguments_and_nothing_is_allocated(tmp_path):
 def test_phi_is_that_of_the_result_with_its_errors(tmp_path):
     x = arm3()
     made = module(x.write("python", tmp_path / "x.py"))
-    np.testing.assert_allclose(made.PHI, x.estimate.phi, rtol=1e-11)
+    np.testing.assert_allclose(made.PHI, x.estimate.base.K @ x.theta, rtol=1e-11)
     for form in ("c", "cpp", "python", "matlab"):
         text = x.write(form, tmp_path / form).read_text()
         for k in range(len(x.estimate.phi)):

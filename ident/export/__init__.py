@@ -13,7 +13,7 @@ from ident.export.formats import (
 )
 from ident.export.gate import with_validation
 from ident.export.json import export_json
-from ident.export.parameters import Exported
+from ident.export.parameters import Exported, exportable
 from ident.export.payload import Payload, identified_load, payload_of
 from ident.export.urdf import export_urdf
 
@@ -28,6 +28,7 @@ __all__ = [
     "export_payload",
     "export_to",
     "export_urdf",
+    "exportable",
     "format_named",
     "identified_load",
     "listing",

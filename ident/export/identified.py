@@ -10,6 +10,8 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
+from ident.estimate.written import rounded
+from ident.export.digits import told
 from ident.export.gate import admitted, fingerprint
 from ident.export.parameters import TERMS, exportable, require_same
 from ident.model.coupled_drive import coupled_drives
@@ -52,6 +54,11 @@ class Identified:
     def bodies(self) -> Array:
         """The links' ten parameters (n, 10)."""
         return self.theta[: 10 * len(self.estimate.links)].reshape(-1, 10)
+
+    @property
+    def phi(self) -> Array:
+        """The base parameters (b,) of these numbers: K theta."""
+        return rounded(self.estimate.base.K @ self.theta)
 
     @property
     def terms(self) -> Mapping[str, float]:
@@ -113,14 +120,15 @@ def identified(
     when: a date for the files' heads, so that the same call writes the same bytes. Raises what `exportable` and
     `admitted` raise, and ModelError for another robot or another order of its joints.
     """
-    theta = exportable(estimate)
     if robot is not None:
         require_same(estimate, robot)
+    theta = exportable(estimate, robot)
     validation = admitted(estimate, unvalidated=unvalidated)
     head = (
         f"Identified parameters of '{estimate.robot}', written by ident{f' on {when}' if when else ''}.",
         f"Result: estimator {estimate.estimator}, sha256 {fingerprint(estimate)}.",
         validation,
+        told(estimate),
         *_powers(estimate),
     )
     return Identified(estimate, theta, head, robot, source)

@@ -11,6 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.cad import decided_by
 from ident.estimate.estimate import Estimate
+from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
 from ident.export.parameters import TERMS, Exported, exportable, require_same
 from ident.files import write_whole
@@ -36,9 +37,9 @@ def export_json(estimate: Estimate, path: str | Path, *, robot: Robot | None = N
     robot: states gravity and the unit of each joint's torque; without it gravity is null and both units are named.
     Raises what `exportable` raises, ModelError for another robot, InputError when the file cannot be written.
     """
-    theta = exportable(estimate)
     if robot is not None:
         require_same(estimate, robot)
+    theta = exportable(estimate, robot)
     return Exported(write_whole(path, _text(estimate, theta, robot, ())))
 
 
@@ -50,6 +51,7 @@ def write_json(item: Identified) -> Written:
 def _text(estimate: Estimate, theta: Array, robot: Robot | None, about: tuple[str, ...]) -> str:
     decided = decided_by(estimate)
     errors = estimate.covariance.standard_errors
+    phi = deserved_base(estimate, estimate.base.K @ theta)
     names = estimate.base.standard
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -67,8 +69,8 @@ def _text(estimate: Estimate, theta: Array, robot: Robot | None, about: tuple[st
             {
                 "name": name,
                 "expression": estimate.base.expression(k),
-                "value": float(estimate.phi[k]),
-                "standard_error": float(errors[k]) if np.isfinite(errors[k]) else None,
+                "value": float(phi[k]),
+                "standard_error": float(f"{errors[k]:.3g}") if np.isfinite(errors[k]) else None,
             }
             for k, name in enumerate(estimate.base.names)
         ],

@@ -41,7 +41,7 @@ def write_mat(item: Identified) -> Written:
             "columns": np.array(["m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"], dtype=object),
             "links": item.bodies,
             "base_names": np.array(e.base.names, dtype=object),
-            "phi": e.phi,
+            "phi": item.phi,
             "K": e.base.K,
             "covariance": e.covariance.matrix,
             "covariance_kind": e.covariance.kind,

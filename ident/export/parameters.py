@@ -9,6 +9,7 @@ from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.estimate.written import rounded
+from ident.export.digits import deserved
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency
 
@@ -35,9 +36,10 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
-def exportable(estimate: Estimate) -> Array:
-    """Return theta (p,) with the digits that are written.
+def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
+    """Return theta (p,) with the digits that are written, see `deserved`.
 
+    Links of `robot` to which other bodies are fixed keep 12 digits, for a file's own share is what is left of them.
     Raises EstimationError when only base parameters are known, InfeasibleError when a link of these numbers
     cannot exist.
     """
@@ -55,7 +57,10 @@ def exportable(estimate: Estimate) -> Array:
             raise InfeasibleError(
                 f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
             )
-    return theta
+    merged = (
+        () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
+    )
+    return deserved(estimate, keep=merged)
 
 
 def require_same(estimate: Estimate, robot: Robot) -> None:

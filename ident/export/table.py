@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ident.compare.cad import decided_by
+from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
 from ident.export.parameters import TERMS
 from ident.export.text import comment, number, plain
@@ -43,8 +44,8 @@ def write_base_csv(item: Identified) -> Written:
     e = item.estimate
     errors = e.covariance.standard_errors
     found = [
-        (plain(name), e.base.expression(k), number(value), number(error) if np.isfinite(error) else "")
-        for k, (name, value, error) in enumerate(zip(e.base.names, e.phi, errors, strict=True))
+        (plain(name), e.base.expression(k), number(value), f"{error:.3g}" if np.isfinite(error) else "")
+        for k, (name, value, error) in enumerate(zip(e.base.names, deserved_base(e, item.phi), errors, strict=True))
     ]
     about = (*item.head, *CONVENTIONS, f"Standard errors: {e.covariance.kind}.")
     return Written(_csv(about, ("base_parameter", "combination", "value", "standard_error"), found))

@@ -44,7 +44,7 @@ def export_urdf(
     if robot is not None:
         require_same(estimate, robot)
     source = None if source_urdf is None else Source(Path(source_urdf).name, read_bytes(source_urdf))
-    content = _content(estimate, exportable(estimate), robot, source)
+    content = _content(estimate, exportable(estimate, robot), robot, source)
     return Exported(write_whole(path, content), _notes(estimate, robot))
 
 

@@ -101,6 +101,10 @@ def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, lis
     ]
     exact = [value - m * s for value, s in zip(p[4:], shift, strict=True)]
     size = max(size, *(abs(float(x)) for x in p[4:]))
+    decimal = [_near(x, size) for x in exact]
+    c = [_near(x, max(abs(float(x)) for x in c)) for x in c]
+    if _can_exist([float(x) for x in decimal]):
+        return float(m), [float(x) for x in c], [float(x) for x in decimal]
     for nudge in (0.0, 1e-16, 4e-16, 1.6e-15, 6.4e-15, 2.5e-14, 1e-13):
         grown = [x + Fraction(nudge * size) if k in (0, 3, 5) else x for k, x in enumerate(exact)]
         rounded = [float(x) for x in grown]
@@ -108,6 +112,11 @@ def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, lis
             return float(m), [float(x) for x in c], rounded
     phrases = consistency(np.asarray(parameters, dtype=np.float64)).failures()
     raise InfeasibleError("; ".join(phrases) or "the tensor about the centre of mass fails the triangle inequality")
+
+
+def _near(x: Fraction, size: float) -> Fraction:
+    """Return the decimal number that x is up to rounding in quantities of this size, so that 0.3 is written as 0.3."""
+    return round(x, 14 - math.ceil(math.log10(size))) if size > 0 else x
 
 
 def _can_exist(about_com: list[float]) -> bool:

@@ -70,6 +70,15 @@ ToleranceOption = Annotated[
 WayOption = Annotated[
     str, typer.Option("--way", help="weighted (by the tolerance), data-first, or cross-validated (over recordings)")
 ]
+MassOption = Annotated[
+    float | None, typer.Option("--mass-tolerance", help="How far masses may be off, a share, such as 0.02")
+]
+CentreOption = Annotated[
+    float | None, typer.Option("--centre-tolerance", help="How far centres of mass may be off along each axis [mm]")
+]
+TensorOption = Annotated[
+    float | None, typer.Option("--tensor-tolerance", help="How far tensors about the centre may be off, a share")
+]
 
 
 @app.command()
@@ -153,13 +162,16 @@ def refine(
     tolerance: ToleranceOption = None,
     fit: FitOption = None,
     way: WayOption = "weighted",
+    mass_tolerance: MassOption = None,
+    centre_tolerance: CentreOption = None,
+    tensor_tolerance: TensorOption = None,
 ) -> None:
     """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
     _table_ending(out)
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
-        table, refined, _ = _refined(found, way)
+        table, refined, _ = _refined(found, way, (mass_tolerance, centre_tolerance, tensor_tolerance))
         tell("refining", 1, 1)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad)
@@ -187,12 +199,16 @@ def report(
     tolerance: ToleranceOption = None,
     fit: FitOption = None,
     way: WayOption = "weighted",
+    mass_tolerance: MassOption = None,
+    centre_tolerance: CentreOption = None,
+    tensor_tolerance: TensorOption = None,
 ) -> None:
-    """Write findings, the refined table as it came, all numbers side by side and what the logs allow for each, figures."""
+    """Write findings, the refined table as it came, numbers side by side, what the logs allow for each, and figures."""
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
-        table, refined, allowed = _refined(found, way, judge=True)
+        stated = (mass_tolerance, centre_tolerance, tensor_tolerance)
+        table, refined, allowed = _refined(found, way, stated, judge=True)
         assert allowed is not None
         tell("refining", 1, 1)
         _write_report(out, found, table, refined, allowed, products, frames)
@@ -289,8 +305,13 @@ def _fitted(fit: Path, model: Model) -> Regression:
     return regression
 
 
-def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined, Intervals | None]:
-    """Return the refined table in the links of the given one, the refinement, and what each number may be."""
+def _refined(
+    found: _Found, way: str, stated: tuple[float | None, float | None, float | None], judge: bool = False
+) -> tuple[Cad, Refined, Intervals | None]:
+    """Return the refined table in the links of the given one, the refinement, and what each number may be.
+
+    stated: tolerances of mass (share), centre [mm] and tensor (share); where None, as the doctor has learnt them.
+    """
     from ident.cad.back_to_cad import refined_cad
     from ident.errors import InputError
     from ident.estimate import (
@@ -304,12 +325,23 @@ def _refined(found: _Found, way: str, judge: bool = False) -> tuple[Cad, Refined
 
     if way not in ("weighted", "data-first", "cross-validated"):
         raise InputError(f"unknown word '{way}'", key="--way", fix="Write weighted, data-first or cross-validated")
+    names = ("--mass-tolerance", "--centre-tolerance", "--tensor-tolerance")
+    for name, value in zip(names, stated, strict=True):
+        if value is not None and way != "weighted":
+            raise InputError(f"is not used by --way {way}", key=name, fix="Leave it out, or write --way weighted")
+        if value is not None and not 0 < value < (float("inf") if name == names[1] else 1):
+            fix = "Write millimetres, such as 1" if name == names[1] else "Write a share, such as 0.02"
+            raise InputError(f"is {value:g}", key=name, fix=fix)
     model, corrected = found.loaded.model, found.diagnosis.corrected
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
     if way == "weighted":
         mass, centre, tensor = (Tolerances.shares(prior, share) for share in found.diagnosis.shares.T)
-        tolerances = Tolerances(mass.mass, centre.centre, tensor.tensor)
+        tolerances = Tolerances(
+            stated[0] or mass.mass,
+            centre.centre if stated[1] is None else stated[1] / 1000,
+            stated[2] or tensor.tensor,
+        )
         refined = refine_weighted(model, found.regression, prior, tolerances, bounds=bounds)
     elif way == "data-first":
         refined = refine_entropic(model, found.regression, prior, bounds=bounds)
@@ -387,7 +419,8 @@ def _write_report(
             work / "intervals.csv",
         )
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
-        write_whole(work / "findings.txt", "\n".join(_sentences(found.diagnosis, found.cad)) + "\n")
+        findings = [*_sentences(found.diagnosis, found.cad), *_about_intervals(allowed)]
+        write_whole(work / "findings.txt", "\n".join(findings) + "\n")
         if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
             (work / "reports").mkdir()
             poses = _output_frames(found, {} if frames is None else read_frames(frames))
@@ -406,6 +439,18 @@ def _write_report(
         work.rename(out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _about_intervals(allowed: Intervals) -> list[str]:
+    said = [
+        f"intervals.csv: the truth lies in all intervals at once with {100 * allowed.level:.3g} % confidence; an "
+        "end that is left out is open; tensors are about the links' origins"
+    ]
+    if allowed.excess > 1:
+        said.append(
+            "no links that can exist explain the logs within their noise, so that the intervals may be too narrow"
+        )
+    return said
 
 
 def _output_frames(found: _Found, given: Mapping[str, Pose]) -> dict[str, Pose]:

@@ -188,6 +188,7 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     assert "% from the logs" in mass["why"]
     inertia = next(r for r in rows if r["link"] == "link3" and r["number"] == "Izz")
     assert inertia["why"].endswith("% from the logs (about the link's origin)")
+    assert "all intervals at once with 99.7 % confidence" in (out / "findings.txt").read_text(encoding="utf-8")
     allowed = list(csv.DictReader((out / "intervals.csv").open(encoding="utf-8")))
     assert len(allowed) == 30
     truth = {"Ixx": 4, "Iyy": 7, "Izz": 9}
@@ -212,6 +213,30 @@ def test_refine_writes_the_table_in_its_own_convention(made, tmp_path):
     np.testing.assert_allclose(refined.parameters[:, 0], bodies[:, 0], rtol=0.1)
 
 
+def test_refine_takes_the_tolerances_that_cad_states(made, tmp_path):
+    """The tighter a mass is stated, the less of it comes from the log."""
+    folder, _ = made
+    given = read_cad(folder / "cad.csv").parameters[:, 0]
+    off = []
+    for tolerance in (1e-6, 0.3):
+        out = tmp_path / f"{tolerance}.csv"
+        result = run(
+            "refine",
+            folder,
+            "--out",
+            out,
+            "--mass-tolerance",
+            tolerance,
+            "--centre-tolerance",
+            1,
+            "--tensor-tolerance",
+            0.05,
+        )
+        assert result.exit_code == 0, result.output
+        off.append(np.abs(read_cad(out).parameters[:, 0] / given - 1).max())
+    assert off[0] < 1e-4 < off[1]
+
+
 def test_what_is_refused(made, tmp_path):
     folder, _ = made
     for args, said in (
@@ -219,6 +244,15 @@ def test_what_is_refused(made, tmp_path):
         (("doctor", folder, "--out", tmp_path / "x.txt"), "Choose .csv or .toml"),
         (("refine", folder, "--out", tmp_path / "x.csv", "--way", "best"), "weighted, data-first"),
         (("doctor", folder, "--cad", tmp_path / "none.csv"), "none.csv"),
+        (
+            ("refine", folder, "--out", tmp_path / "x.csv", "--mass-tolerance", 2),
+            "--mass-tolerance: is 2. Write a share",
+        ),
+        (("refine", folder, "--out", tmp_path / "x.csv", "--centre-tolerance", -1), "Write millimetres"),
+        (
+            ("refine", folder, "--out", tmp_path / "x.csv", "--way", "data-first", "--mass-tolerance", 0.1),
+            "is not used",
+        ),
     ):
         result = run(*args)
         assert result.exit_code == BAD_INPUT, result.output

@@ -205,12 +205,13 @@ def same(found: Move, planted: Move) -> bool:
 def odds(search: Search, truth: Hypothesis, other: Hypothesis, tolerance: float) -> tuple[float, float]:
     """Return mean and standard deviation of the log odds of the truth against another hypothesis.
 
-    Over the errors of the fit and of the table's numbers, those of a right table being off by `tolerance`.
+    Over the errors of the fit and of the table's numbers, those of a right table being off by `tolerance`. Whether
+    bodies can exist is left out: that is not drawn, see `consistency`.
     """
     E = search.evidence(truth)
     if other.view != truth.view or (other.gains != truth.gains).any():
         # what the torques themselves say decides, which has one draw only
-        mean = search.score(truth) - search.score(other)
+        mean = search.score(truth) - search.score(other) + search.penalty(truth) - search.penalty(other)
         return mean, float(np.sqrt(2 * abs(mean)))
     d = E.size
     (r, S), (r_other, T) = (search.totals(E, state, tolerance) for state in (truth, other))
@@ -219,12 +220,20 @@ def odds(search: Search, truth: Hypothesis, other: Hypothesis, tolerance: float)
     v, M = np.linalg.solve(L, delta), np.linalg.solve(L, np.linalg.solve(L, S).T)
     squares = np.array([d, v @ v + np.trace(M)])
     logs = student(squares, np.array([np.linalg.slogdet(S)[1], 2 * np.sum(np.log(np.diagonal(L)))]), d)
-    known = [search.log_prior(s.moves) - search.penalty(s) for s in (truth, other)]
+    known = [search.log_prior(s.moves) for s in (truth, other)]
     spread = np.sqrt(v @ M @ v + 0.5 * np.sum((M - np.eye(d)) ** 2))
     return float(logs[0] - logs[1] + known[0] - known[1]), float(spread * (DOF + d) / (DOF + squares[1]))
 
 
-def decidable(search: Search, truth: Hypothesis, move: Move, tolerance: float) -> tuple[float, float]:
+def consistency(drawn: Search, given: Array, truth: Hypothesis, other: Hypothesis) -> float:
+    """Return the log odds of the truth against another hypothesis by the bodies that exist: the table's own digits."""
+    one, two = (drawn.space.of(given, state.moves) for state in (truth, other))
+    return drawn.penalty(two) - drawn.penalty(one)
+
+
+def decidable(
+    search: Search, drawn: Search, given: Array, truth: Hypothesis, move: Move, tolerance: float
+) -> tuple[float, float]:
     """Return what the log odds for a planted mistake are at least and at most, against the worst alternative.
 
     At least: two standard deviations below their mean; at most: three above.
@@ -232,7 +241,10 @@ def decidable(search: Search, truth: Hypothesis, move: Move, tolerance: float) -
     less = search.without(truth, move)
     others = [less]
     others += [search.space.after(less, o.move) for o in search.options(less) if not same(o.move, move)][:_LOOKED_AT]
-    found = [odds(search, truth, other, tolerance) for other in others]
+    found = []
+    for other in others:
+        mean, sd = odds(search, truth, other, tolerance)
+        found.append((mean + consistency(drawn, given, truth, other), sd))
     return min(mean - 2 * sd for mean, sd in found), min(mean + 3 * sd for mean, sd in found)
 
 
@@ -248,7 +260,7 @@ def judged(seed: int, mistakes: int, share: float = 0.03, tolerance: float | Non
     true = share / np.sqrt(3)  # root mean square of errors that are uniform up to the share
     exact = searching(c.model, regression, c.exact, motions=[c.motion], geometries=c.geometries, tolerance=true)
     truth = exact.space.of(c.exact, c.planted)
-    sure = {move: decidable(exact, truth, move, true) for move in c.planted}
+    sure = {move: decidable(exact, search, c.cad, truth, move, true) for move in c.planted}
     identifiable = [m for m in c.planted if sure[m][0] >= MARGIN]
     named = [m for m in identifiable if any(same(f.move, m) for f in asserted)]
     wrong = [f for f in asserted if not any(same(f.move, m) for m in c.planted)]

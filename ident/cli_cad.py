@@ -700,9 +700,11 @@ def _show_report(report: MassReport) -> None:
     from ident.report.text import number, table
 
     about = [("title", report.name), ("configuration", report.configuration), ("output frame", report.frame)]
+    about.append(("material", report.material))
     said = ", ".join(f"{k} '{v}'" for k, v in about if v)
     say(f"{report.source}: {report.program} ({report.language}){': ' if said else ''}{said}")
     named = [("mass", report.mass), ("density", report.density), ("volume", report.volume), ("area", report.area)]
+    named += list(zip(("box length", "box width", "box height"), report.box or (), strict=False))
     named += list(zip(("centre x", "centre y", "centre z"), report.center, strict=True))
     for what, six in (("centre", report.at_center), ("output frame", report.at_origin)):
         named += [(f"I{e} at {what}", n) for e, n in zip(ENTRIES, six, strict=True)] if six else []

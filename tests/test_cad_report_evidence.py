@@ -322,3 +322,28 @@ def test_blocks_that_solidworks_would_print_are_missed():
     missing = {f.about: f for f in examine(parse_report(cut))}["missing"]
     assert missing.verdict == "undecided"
     assert str(missing).startswith("missing: no tensor at the output frame; SolidWorks prints them")
+
+
+def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_material_that_fusion_prints():
+    """A cube of steel with edges of 100 mm, whose bounding box or material is another one's."""
+    cube = Body(7.85, np.zeros(3), np.eye(3) * 7.85 * 0.01 / 6, 1e-3, 0.06)
+    plain = fusion(cube, form="equals").text
+    edges = "".join(f"\t{name} \t {{0}} mm\n" for name in ("Length", "Width", "Height"))
+    text = plain.replace("\tLength \t 187.8 mm\n", edges)
+    text = text.replace("Bounding Box", "Physical Material\t{1}\nBounding Box")
+    report = parse_report(text.format("100.00", "Steel, Mild"))
+    assert [float(n.value) for n in report.box] == [0.1] * 3
+    assert report.material == "Steel, Mild"
+    found = {f.about: f for f in examine(report)}
+    assert "material" not in found
+    assert found["radius of gyration"].verdict == "agrees"
+    assert "a body in its bounding box has" in str(found["radius of gyration"])
+    found = {f.about: f for f in examine(parse_report(text.format("40.00", "Aluminum 6061")))}
+    assert found["radius of gyration"].verdict == "problem"
+    assert "a body in its bounding box has" in str(found["radius of gyration"])
+    assert found["material"].verdict == "problem"
+    assert "7850 kg/m^3, and Aluminum 6061 has 2500 to 2950" in str(found["material"])
+    for unknown in ("(Various)", "Aluminum Bronze", "unobtainium"):
+        assert "material" not in {f.about for f in examine(parse_report(text.format("100.00", unknown)))}
+    with pytest.raises(CadError, match="Width of the bounding box is given twice"):
+        parse_report(text.format("100.00", "Steel").replace("Length", "Width"))

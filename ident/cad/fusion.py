@@ -3,7 +3,8 @@
 Confirmed on public reports, both forms: `Ixx = 5517.548` below "Moment of Inertia at Center of Mass   (g mm^2)", and
 `Ixx<tab>0.00091` with sections General, Manage and Physical, or exponents of three as in `2035.055E-09`. Numbers
 change to `2.440E+06` where they are large. The products are entries of the tensor, as the parallel-axis slope of public
-reports tells. Trailing zeros are dropped, so that a number's own last digit overstates its rounding, never understates.
+reports tells. The bounding box and the name of the material are read too.
+Trailing zeros are dropped, so that a number's own last digit overstates its rounding, never understates.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ FUSION = Layout(
             r"Moment of Inertia at (?:(?P<at_center>Center of Mass)|(?P<at_origin>Origin)) ?\( ?(?P<unit>[^()]+?) ?\)",
         ),
         ("row", rf"I[xyz]{{2}} ?=? ?{NUMBER}"),
-        ("skip", rf"(?:Length|Width|Height) {NUMBER} [a-z]+"),
+        ("box", rf"(?P<k>Length|Width|Height) (?P<number>{NUMBER}) (?P<unit>[a-z]+)"),
         ("skip", rf"World X ?, ?Y ?, ?Z .*{NUMBER}.*"),
-        ("skip", r"(?:Physical Material|Material Name|Part Number|Description|Component Instances|Item Number) .*"),
+        ("material", r"(?:Physical Material|Material Name) (?P<name>.+)"),
+        ("skip", r"(?:Part Number|Description|Component Instances|Item Number) .*"),
         ("skip", r"General|Manage|Physical|Item Number|Description|Bounding Box|Component Instances \(\d+\)"),
         ("skip", r"(?:Appearance|Lifecycle|Revision|State|Change Order|Min Point|Max Point|BoundingBox)\b.*"),
         ("title", r"(?P<name>\S.* v\d+)"),

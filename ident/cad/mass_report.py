@@ -54,12 +54,13 @@ class MassReport:
     """What one report says.
 
     program, language: of the layout. name: of the body; configuration, frame: as printed, None where they are not;
-    frame is the coordinate system of the output. mass; center: x, y, z; at_center, at_origin: tensors in the order of
-    ENTRIES about the centre of mass and about the output frame's origin, both along the output frame's axes, products
-    with the printed sign; moments: principal, about the centre; axes[k]: direction of moment k in the output frame.
-    At least one tensor is there. stated: the sign that the report's own notation text declares ("positive":
-    Ixy = +integral of x y dm) and stated_line. documented: the sign that the maker documents for this layout, and
-    documented_by. notes: lines that hold no number and were not understood, or say what is included.
+    frame is the coordinate system of the output. box: edges of the bounding box; material: its name. mass; center: x,
+    y, z; at_center, at_origin: tensors in the order of ENTRIES about the centre of mass and about the output frame's
+    origin, both along the output frame's axes, products with the printed sign; moments: principal, about the centre;
+    axes[k]: direction of moment k in the output frame. At least one tensor is there. stated: the sign that the report's
+    own notation text declares ("positive": Ixy = +integral of x y dm) and stated_line. documented: the sign that the
+    maker documents for this layout, and documented_by. notes: lines that hold no number and were not understood, or say
+    what is included.
     """
 
     program: str
@@ -72,6 +73,8 @@ class MassReport:
     density: Number | None = None
     volume: Number | None = None
     area: Number | None = None
+    box: Three | None = None
+    material: str = ""
     at_center: Six | None = None
     at_origin: Six | None = None
     moments: Three | None = None
@@ -93,7 +96,7 @@ class MassReport:
 
     def numbers(self) -> tuple[Number, ...]:
         """Return every number of the report, in the order of the lines."""
-        groups: list[Sequence[Number] | None] = [self.center, self.at_center, self.at_origin, self.moments]
+        groups: list[Sequence[Number] | None] = [self.box, self.center, self.at_center, self.at_origin, self.moments]
         groups += self.axes or ()
         single = [n for n in (self.mass, self.density, self.volume, self.area) if n is not None]
         return tuple(sorted([*single, *(n for g in groups if g for n in g)], key=lambda n: n.line))

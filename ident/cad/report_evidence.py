@@ -33,6 +33,14 @@ Verdict = Literal["decided", "agrees", "problem", "undecided", "note"]
 #: Outside of these, a printed mass, volume or unit is doubted: from foams to tungsten [kg/m^3].
 DENSITIES = (100.0, 20000.0)
 
+#: Densities of materials by their names [kg/m^3], wide enough for all their kinds (engineering handbooks).
+MATERIALS: Mapping[str, tuple[float, float]] = {
+    r"steel": (7400, 8200), r"iron": (6800, 7900), r"alumin": (2500, 2950), r"brass": (8200, 8800),
+    r"bronze": (7300, 9000), r"copper": (8700, 9000), r"titan": (4300, 4700), r"magnesium": (1650, 1900),
+    r"\babs\b": (1000, 1250), r"\bpla\b": (1150, 1350), r"nylon|polyamide": (1000, 1450),
+    r"polycarbonate": (1150, 1450), r"acetal|\bpom\b|delrin": (1350, 1600), r"rubber": (850, 1700),
+}  # fmt: skip
+
 #: What arithmetic may add to the rounding, the CAD program's and the one here: of the largest entry of its tensors.
 _ARITHMETIC = 1e-12
 
@@ -584,6 +592,11 @@ def _density(report: MassReport) -> list[Finding]:
             found.append(Finding("density", "problem", f"{middle:.5g} kg/m^3 is no material's", evidence))
         else:
             found.append(Finding("density", "agrees", f"{middle:.5g} kg/m^3", text + " and could be a material's"))
+        named = [x for word, x in MATERIALS.items() if re.search(word, report.material, re.IGNORECASE)]
+        if len(named) == 1 and (high < named[0][0] or low > named[0][1]):
+            hint = " (the mass is overridden)" if report.mass.overridden else ""
+            has = f"{middle:.5g} kg/m^3{hint}, and {report.material} has {named[0][0]:g} to {named[0][1]:g}"
+            found.append(Finding("material", "problem", f"the density is not that of {report.material}", has))
     return found
 
 
@@ -591,7 +604,8 @@ def _gyration(report: MassReport) -> Finding:
     """Compare sqrt(I / m) with what volume and surface allow, or with the size of links where these are not given.
 
     A uniform body has integral of r^2 dm >= 3/5 m R^2 with R of the sphere of its volume. A wire of volume V and area A
-    is A^2 / (4 pi V) long, and no connected body of them is much longer.
+    is A^2 / (4 pi V) long, and no connected body of them is much longer. In a bounding box, no mass is farther from the
+    centre of mass, in the mean of squares, than half its diagonal.
     """
     mass, _, inertia = _com(report, decide(report).products or "tensor")
     k = math.sqrt(max(float(np.trace(inertia)), 0.0) / 2 / mass)
@@ -603,6 +617,11 @@ def _gyration(report: MassReport) -> Finding:
         if report.area is not None and report.area.value > 0:
             high = 2 * float(report.area.value) ** 2 / (4 * math.pi * v)
             of = "a body of its volume and surface"
+    if report.box is not None:
+        diagonal = math.sqrt(sum(float(edge.value + edge.half) ** 2 for edge in report.box))
+        if diagonal / 2 < high:
+            high, of = diagonal / 2, "a body in its bounding box"
+            low = min(low, high)
     text = f"sqrt(I / m) is {k:.4g} m, and {of} has {low:.2g} to {high:.2g} m"
     if low <= k <= high:
         return Finding(about, "agrees", f"{k:.4g} m", text, line)

@@ -28,7 +28,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+\.|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d
 
 What = Literal[
     "title", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
-    "principal", "moment", "tensor", "point", "row",
+    "principal", "moment", "tensor", "point", "row", "box", "material",
 ]  # fmt: skip
 
 
@@ -37,10 +37,10 @@ class Layout:
     """One program's report in one language.
 
     marks: patterns by which a text is recognised, any of them. rules: (what the line holds, pattern), tried in this
-    order on each line. Groups of a pattern: `name`, `unit`, `over` (the user set it), `number`; `a`, `b`, `c`
-    (a vector), `k` (x, y or z), `p` (a principal moment); `at_center`, `at_origin` (which tensor), `positive`,
-    `negative` (notation text). letters: the letter of the entries tells the point (L centre, I origin).
-    documented: the sign of the products that the maker documents for this layout.
+    order on each line. Groups of a pattern: `name`, `unit`, `over` (the user set it), `number`; `a`, `b`, `c` (a
+    vector), `k` (x, y or z; Length, Width or Height), `p` (a principal moment); `at_center`, `at_origin` (which
+    tensor), `positive`, `negative` (notation text). letters: the letter of the entries tells the point (L centre, I
+    origin). documented: the sign of the products that the maker documents for this layout.
     """
 
     program: str
@@ -159,7 +159,7 @@ _SAID = {
     "title": "title", "configuration": "configuration", "frame": "coordinate system", "density": "density",
     "mass": "mass", "volume": "volume", "area": "surface area", "center": "centre of mass",
     "principal": "block of principal moments", "at_center": "tensor at the centre of mass",
-    "at_origin": "tensor at the output coordinate system",
+    "at_origin": "tensor at the output coordinate system", "box": "bounding box", "material": "material",
 }  # fmt: skip
 _KIND: Mapping[Kind, str] = {
     "mass": "mass", "length": "length", "area": "area", "volume": "volume", "density": "density",
@@ -186,6 +186,15 @@ def _scalar(key: Kind) -> Any:
 
 def _skip(state: _State, found: re.Match[str], line: int) -> None:
     """Pass over a line that is known and not needed."""
+
+
+def _box(state: _State, found: re.Match[str], line: int) -> None:
+    """Read one edge of the bounding box."""
+    if "box" not in state.at:
+        state.begin("box", line)
+        state.entries["box"] = {}
+    _once(state, "box", found["k"], line)
+    state.entries["box"][found["k"]] = state.number(found["number"], found["unit"], "length", line)
 
 
 def _center(state: _State, found: re.Match[str], line: int) -> None:
@@ -313,7 +322,7 @@ _TAKE: Mapping[What, Any] = {
     "title": _text("title"), "configuration": _text("configuration"), "frame": _text("frame"), "skip": _skip,
     "density": _scalar("density"), "mass": _scalar("mass"), "volume": _scalar("volume"), "area": _scalar("area"),
     "center": _center, "coordinate": _coordinate, "principal": _principal, "moment": _moment, "tensor": _tensor,
-    "point": _point, "row": _row,
+    "point": _point, "row": _row, "box": _box, "material": _text("material"),
 }  # fmt: skip
 
 _NEEDED = {
@@ -348,7 +357,7 @@ def _finished(state: _State, last: int) -> MassReport:
             state.fail(f"the {_SAID[key]} is negative", state.found[key].line)
     _same_units(state)
     tensors = {key: _six(state, key) for key in ("at_center", "at_origin") if key in state.entries}
-    block = state.entries.get("principal", {})
+    block, box = state.entries.get("principal", {}), state.entries.get("box", {})
     f = state.found
     return MassReport(
         program=state.layout.program,
@@ -361,6 +370,8 @@ def _finished(state: _State, last: int) -> MassReport:
         density=f.get("density"),
         volume=f.get("volume"),
         area=f.get("area"),
+        box=(box["Length"], box["Width"], box["Height"]) if len(box) == 3 else None,
+        material=f.get("material", ""),
         at_center=tensors.get("at_center"),
         at_origin=tensors.get("at_origin"),
         moments=tuple(block[f"P{k}"] for k in "xyz") if block else None,  # type: ignore[arg-type]

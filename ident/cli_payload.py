@@ -60,7 +60,7 @@ def payload(
 ) -> None:
     """Identify the load that some recordings carry and others do not."""
     from ident.config import read_experiment
-    from ident.errors import InputError
+    from ident.errors import EstimationError, InputError
     from ident.estimate.payload import (
         identify_payload,
         identify_payload_against,
@@ -126,6 +126,8 @@ def payload(
     elif found.shows_mass:
         _show_joints(found, item.robot)
     if writer is not None:
+        if gains is not None and not gains_known(gains):
+            raise EstimationError(f"a load of {gains.mass:g} kg is not seen in the recordings, so no call was written.")
         verdict = _admitted(errors[1] if held_out else None, unvalidated)
         when = datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date
         lines = (
@@ -194,12 +196,15 @@ def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:
 
 def _frame(robot: Robot, name: str | None, *, needed: bool) -> tuple[str | None, Pose | None, str]:
     """Return carrying link (None: the last), the frame's pose in it, and how it is called."""
-    from ident.errors import InputError, nearest
+    from ident.errors import InputError, ModelError, nearest
     from ident.estimate.payload import carrying_link
     from ident.model import Model
 
     if name is None:
-        link = robot.links[carrying_link(Model(robot), None)]
+        try:
+            link = robot.links[carrying_link(Model(robot), None)]
+        except ModelError as several:
+            raise InputError(several.problem, key="--frame", fix=several.fix) from None
         fixed = [f.name for f in robot.fixed if f.link == robot.links.index(link)]
         if needed and fixed:
             raise InputError(
@@ -339,7 +344,19 @@ def _show_gains(gains: DriveGains, item: Loaded) -> None:
         )
     columns = ("joint", "torque times ± 95 %", "drive gain ± 95 %", "given", "unit")
     show(table(f"drive gains from a load of {gains.mass:g} kg", columns, rows))
-    say("The load above belongs to these gains; put them into the data set to use them.")
+    if gains_known(gains):
+        say("The load above belongs to these gains; put them into the data set to use them.")
+    else:
+        say(
+            f"No load of {gains.mass:g} kg is seen: no gain differs from zero. Use neither the gains nor the load; give"
+            " recordings that carry it and move it.",
+            "bold red",
+        )
+
+
+def gains_known(gains: DriveGains) -> bool:
+    """Return whether some joint's factor differs from zero: else the load of known mass is not seen."""
+    return bool((gains.scale > gains.half_widths()).any())
 
 
 def _admitted(held_out: LoadedErrors | None, unvalidated: bool) -> str:

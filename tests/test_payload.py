@@ -13,7 +13,7 @@ from random_robots import random_pair
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
-from ident.cli_payload import payload
+from ident.cli_payload import _frame, payload
 from ident.config import read_experiment
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
 from ident.estimate import ols, wls
@@ -473,6 +473,38 @@ def test_the_command_without_a_load(bench):
     assert code == 3
     assert "No load is seen" in text
     assert "do not determine the load's centre, so no call was written" in text
+
+
+def test_the_command_with_a_known_mass_that_is_hardly_seen(bench, tmp_path, monkeypatch):
+    """Gains that do not differ from zero are chance: they must not be recommended, nor a call written."""
+
+    def blurred(*args, **options):
+        found = drive_gains(*args, **options)
+        return replace(found, errors=found.scale * [0.6, np.nan, 0.8])
+
+    monkeypatch.setattr("ident.estimate.drive_gains.drive_gains", blurred)
+    args = (bench[0], "--loaded", "carries", "--known-mass", MASS, "--frame", "tool")
+    code, text = ident(*args)
+    assert code == 0, text
+    assert f"No load of {MASS:g} kg is seen: no gain differs from zero." in text
+    assert "put them into the data set" not in text
+    code, text = ident(*args, "--format", "ur", "--unvalidated", "--out", tmp_path / "call.script")
+    assert code == 3
+    assert f"a load of {MASS:g} kg is not seen in the recordings, so no call was written" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_robot_with_two_ends_asks_for_the_option():
+    two = parse_urdf(
+        b"""<robot name="two"><link name="base"/><link name="left"/><link name="right"/>
+        <joint name="a" type="revolute"><parent link="base"/><child link="left"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+        <joint name="b" type="revolute"><parent link="base"/><child link="right"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    )
+    with pytest.raises(InputError, match=r"^--frame: the robot has 2 ends: left, right. Say which one carries"):
+        _frame(two, None, needed=False)
+    assert _frame(two, "right", needed=True)[0] == "right"
 
 
 def test_the_command_against_an_estimate(bench, tmp_path):

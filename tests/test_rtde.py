@@ -55,6 +55,23 @@ def by_libfranka(rows=40, separator=",", milliseconds=2000):
     return "\n".join(lines) + "\n", names, table
 
 
+def by_first_libfranka(rows=40):
+    """As the first releases write: two columns q_d and dq_d, and an empty one between state and command."""
+    state = {"q": 7, "q_d": 7, "dq": 7, "dq_d": 7, "tau_J": 7, "tau_ext_hat_filtered": 7}
+    command = {"q_d": 7, "dq_d": 7, "O_T_EE_d": 16, "O_dP_EE_d": 6, "tau_J_d": 7}
+
+    def columns(groups):
+        return [", ".join(f"{g}[{i}]" for i in range(size)) for g, size in groups.items()]
+
+    header = ",".join(["duration, success rate, " + ",".join(columns(state)), "sent commands", *columns(command)])
+    names = ["duration", "success rate", *(f"{g}[{i}]" for g, size in state.items() for i in range(size))]
+    table = RNG.normal(size=(rows, len(names)))
+    table[:, 0], table[:, 1] = np.arange(rows), 1.0
+    sent = ",".join(["0"] * sum(command.values()))
+    lines = [header] + [f"{int(r[0])}," + ",".join(map(repr, r[1:].tolist())) + ",," + sent for r in table]
+    return "\n".join(lines) + "\n", names, table
+
+
 def picked(names, table, pattern, count):
     return np.column_stack([table[:, names.index(pattern.format(i))] for i in range(count)])
 
@@ -129,6 +146,20 @@ def test_libfranka_of_both_kinds(tmp_path, separator):
     assert np.allclose(log.t, np.arange(40) * 1e-3, atol=1e-12)
     assert log.clock == 2.0
     assert done.info.recorded.kind == "libfranka log"
+
+
+def test_the_first_releases_of_libfranka(tmp_path):
+    text, names, table = by_first_libfranka()
+    (tmp_path / "run.csv").write_text(text)
+    done = convert(tmp_path / "run.csv", tmp_path / "out.csv", robot=SEVEN)
+    log = read_log(read_manifest(done.manifest), "out", SEVEN)
+    for signal, column in ((log.q, "q"), (log.qd, "dq"), (log.tau, "tau_J")):
+        assert np.array_equal(signal, picked(names, table, column + "[{}]", 7))
+    assert np.allclose(log.t, np.arange(40) * 1e-3, atol=1e-12)
+    (tmp_path / "run.csv").write_text(text.replace("q[3],", "r[3],", 1))
+    assert "column 'q[3]' is not there" in refused(log_info, tmp_path / "run.csv")
+    (tmp_path / "run.csv").write_text(text.replace("duration", "time", 1))
+    assert "the header of no known recorder" in refused(log_info, tmp_path / "run.csv")
 
 
 def test_what_is_missing_is_named(tmp_path):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from ident.errors import InputError
 from ident.export.payload import Payload, about, decimal, decimals, rounded_principal
 from ident.export.text import comment
@@ -28,7 +30,7 @@ def write_abb(load: Payload, *, name: str = "identified_load") -> str:
     if not re.fullmatch(r"[A-Za-z]\w{0,31}", name, re.ASCII):
         raise InputError(f"'{name[:40]}' is no RAPID name: a letter, then up to 31 letters, digits or _", key="name")
     r, moments, axes = rounded_principal(load)
-    mm = max(r.places[1] - 3, 1)
+    mm = np.maximum(r.at_com - 3, 1)
     cog, aom = decimals(1e3 * r.com, mm), decimals(quaternion(axes), 9)
-    data = f"[{decimal(r.mass, r.places[0])}, [{cog}], [{aom}], {decimals(moments, r.places[2])}]"
+    data = f"[{decimal(r.mass, r.at_mass)}, [{cog}], [{aom}], {decimals(moments, np.diag(r.at_inertia))}]"
     return "\n".join([*comment(about(load, CONVENTIONS), "!"), f"PERS loaddata {name} := {data};"]) + "\n"

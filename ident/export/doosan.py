@@ -1,26 +1,32 @@
-"""Doosan: DRL `set_workpiece_weight`.
+"""Doosan: `set_workpiece_weight` of the C++ API (DRFL).
 
-Source: NOT confirmed in Doosan's own manual (its Programming Manual V3.2.0 is quoted second hand for weight, centre,
-reference, replace or add, start and transition time; the C++ API's CONFIG_TOOL gives the centre in metres). The file
-warns of it.
+Source: Doosan Robotics API manual 1.33.1 (doosanrobotics.github.io/doosan-robotics-api-manual), set_workpiece_weight:
+weight in kg, centre in mm, COG_REFERENCE_FLANGE, ADD_UP_REPLACE; the same names in DRFLEx.h of API-DRFL. DRL has a call
+of that name, too, but its constant for the flange is not in that manual, so it is not written. add_tool takes an
+inertia, in a unit that the manual does not state.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from ident.export.payload import Payload, about, decimal, decimals, rounded
 from ident.export.text import comment
 
 CONVENTIONS = (
-    "Units: kg, mm. set_workpiece_weight(weight, cog, cog_ref, add_up, ...): cog relative to the flange, the load",
-    "replaces the one before. There is no inertia: it is left out.",
-    "WARNING: units and names of the constants are not confirmed by a Doosan document: compare with your DRL manual.",
+    "Units: kg, mm. fCog: centre of gravity in the flange's frame; the load replaces the one before. There is no",
+    "inertia: it is left out. In automatic mode collision detection and the TCP SLF check have to be muted, else the",
+    "robot makes a protective stop. Changing the tool sets the load to zero.",
 )
 
 
 def write_doosan(load: Payload) -> str:
-    """Return one DRL call."""
+    """Return a C++ snippet with one call of CDRFLEx, which takes floats."""
     r = rounded(load)
-    cog = decimals(1e3 * r.com, max(r.places[1] - 3, 1))
-    weight = decimal(r.mass, r.places[0])
-    call = f"set_workpiece_weight(weight={weight}, cog=[{cog}], cog_ref=DR_FLANGE, add_up=DR_REPLACE)"
-    return "\n".join([*comment(about(load, CONVENTIONS), "#"), call]) + "\n"
+    cog = decimals(1e3 * r.com, np.maximum(r.at_com - 3, 1), "f, ")
+    weight = decimal(r.mass, max(r.at_mass, 1))
+    lines = [
+        f"float fCog[3] = {{{cog}f}};",
+        f"drfl.set_workpiece_weight({weight}f, fCog, COG_REFERENCE_FLANGE, ADD_UP_REPLACE);",
+    ]
+    return "\n".join([*comment(about(load, CONVENTIONS), "//"), *lines]) + "\n"

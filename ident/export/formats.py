@@ -95,9 +95,9 @@ PAYLOAD_FORMATS = (
     PayloadFormat("franka", ".cpp", "Franka: libfranka setLoad", write_franka),
     PayloadFormat("kuka", ".dat", "KUKA: LOAD_DATA (principal axes)", write_kuka),
     PayloadFormat("abb", ".mod", "ABB: RAPID loaddata (principal axes)", write_abb),
-    PayloadFormat("fanuc", ".txt", "Fanuc: payload schedule (units to be checked)", write_fanuc),
+    PayloadFormat("fanuc", ".txt", "Fanuc: PAYLOAD SET screen (inertia's unit to be checked)", write_fanuc),
     PayloadFormat("yaskawa", ".txt", "Yaskawa: tool load information", write_yaskawa),
-    PayloadFormat("doosan", ".drl", "Doosan: set_workpiece_weight, no inertia (units to be checked)", write_doosan),
+    PayloadFormat("doosan", ".cpp", "Doosan: set_workpiece_weight of the C++ API, no inertia", write_doosan),
     PayloadFormat("mecademic", ".txt", "Mecademic: SetPayload, no inertia", write_mecademic),
     PayloadFormat("toshiba", ".txt", "Toshiba / Shibaura: PAYLOAD, absolute offsets, no inertia", write_toshiba),
 )

@@ -19,7 +19,7 @@ CONVENTIONS = (
 def write_franka(load: Payload) -> str:
     """Return a C++ snippet with one call of robot.setLoad."""
     r = rounded(load)
-    column_major = decimals(r.inertia.T, r.places[2])
-    com = decimals(r.com, r.places[1])
-    call = f"robot.setLoad({decimal(r.mass, r.places[0])}, {{{{{com}}}}}, {{{{{column_major}}}}});"
+    column_major = decimals(r.inertia.T, r.at_inertia.T)
+    com = decimals(r.com, r.at_com)
+    call = f"robot.setLoad({decimal(r.mass, r.at_mass)}, {{{{{com}}}}}, {{{{{column_major}}}}});"
     return "\n".join([*comment(about(load, CONVENTIONS), "//"), call]) + "\n"

@@ -26,10 +26,9 @@ def write_kuka(load: Payload, *, tool: int = 1) -> str:
         raise InputError(f"KUKA has load data 1 to 16, and {tool} was asked for", key="tool")
     r, moments, axes = rounded_principal(load)
     roll, pitch, yaw = np.degrees(roll_pitch_yaw(axes))
-    mm = max(r.places[1] - 3, 1)
-    x, y, z = (decimal(1e3 * c, mm) for c in r.com)
-    jx, jy, jz = (decimal(m, r.places[2]) for m in moments)
+    x, y, z = (decimal(1e3 * c, max(int(p) - 3, 1)) for c, p in zip(r.com, r.at_com, strict=True))
+    jx, jy, jz = (decimal(m, int(p)) for m, p in zip(moments, np.diag(r.at_inertia), strict=True))
     a, b, c = (decimal(angle, 4) for angle in (yaw, pitch, roll))
     cm, j = f"{{X {x}, Y {y}, Z {z}, A {a}, B {b}, C {c}}}", f"{{X {jx}, Y {jy}, Z {jz}}}"
-    data = f"{{M {decimal(r.mass, r.places[0])}, CM {cm}, J {j}}}"
+    data = f"{{M {decimal(r.mass, r.at_mass)}, CM {cm}, J {j}}}"
     return "\n".join([*comment(about(load, CONVENTIONS), ";"), f"LOAD_DATA[{tool}] = {data}"]) + "\n"

@@ -6,6 +6,8 @@ FRF in mm; everything attached to the flange is included.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ident.export.payload import Payload, about, decimal, decimals, rounded
 from ident.export.text import comment
 
@@ -18,7 +20,7 @@ CONVENTIONS = (
 def write_mecademic(load: Payload) -> str:
     """Return one command of the text interface."""
     r = rounded(load)
-    com = decimals(1e3 * r.com, max(r.places[1] - 3, 1), ",")
+    com = decimals(1e3 * r.com, np.maximum(r.at_com - 3, 1), ",")
     return (
-        "\n".join([*comment(about(load, CONVENTIONS), "#"), f"SetPayload({decimal(r.mass, r.places[0])},{com})"]) + "\n"
+        "\n".join([*comment(about(load, CONVENTIONS), "#"), f"SetPayload({decimal(r.mass, r.at_mass)},{com})"]) + "\n"
     )

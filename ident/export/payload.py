@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, InputError
@@ -21,6 +20,7 @@ from ident.spatial.principal_axes import principal_axes
 if TYPE_CHECKING:
     from ident.estimate.payload import IdentifiedPayload
 
+Places = NDArray[np.int64]
 #: Places after the point [kg, m, kg m^2] where no standard error is known.
 PLACES = (4, 5, 6)
 _MOST = 12
@@ -59,23 +59,31 @@ class Payload:
                 f"a load with principal moments {a:.4g}, {b:.4g}, {c:.4g} kg m^2 cannot exist, so nothing was exported"
             )
 
-    def places(self) -> tuple[int, int, int]:
-        """Return how many places after the point mass [kg], centre [m] and inertia [kg m^2] deserve.
+    def places(self) -> tuple[int, Places, Places]:
+        """Return how many places after the point mass [kg], centre (3,) [m] and tensor (3, 3) [kg m^2] deserve.
 
-        The last one is worth at most a tenth of the (smallest) standard error; PLACES where none is known.
+        The last one of each number is worth at most a tenth of its own standard error; PLACES where none is known.
         """
-        errors = (self.mass_error, self.com_error, self.inertia_error)
-        return (_places(errors[0], PLACES[0]), _places(errors[1], PLACES[1]), _places(errors[2], PLACES[2]))
+        return (
+            int(_places(self.mass_error, PLACES[0], ())),
+            _places(self.com_error, PLACES[1], (3,)),
+            _places(self.inertia_error, PLACES[2], (3, 3)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """A load with the digits that are written: mass [kg], centre [m], tensor [kg m^2], and their decimal places."""
+    """A load with the digits that are written: mass [kg], centre (3,) [m], tensor (3, 3) [kg m^2].
+
+    at_mass, at_com (3,), at_inertia (3, 3): decimal places of each.
+    """
 
     mass: float
     com: Array
     inertia: Array
-    places: tuple[int, int, int]
+    at_mass: int
+    at_com: Places
+    at_inertia: Places
 
 
 def payload_of(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
@@ -117,33 +125,26 @@ def rounded(load: Payload) -> Rounded:
     """Return the load with as many digits as it deserves and as many more as it needs to exist as written."""
     at_mass, at_com, at_inertia = load.places()
     mass, at_mass = _mass(load, at_mass)
-    com = np.round(load.com, at_com) + 0.0
-
-    def tried(places: int) -> Array | None:
-        found = np.round(load.inertia, places) + 0.0
-        return found if _possible(found) and (found.any() or not load.inertia.any()) else None
-
-    inertia, places = _until(tried, at_inertia)
-    return Rounded(mass, com, inertia, (at_mass, at_com, places))
+    inertia, at_inertia = _digits(load.inertia, at_inertia)
+    return Rounded(mass, _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
 
 
 def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
     """Return the load's rounded mass and centre, rounded principal moments (3,) and their axes (3, 3), det +1.
 
-    Products of inertia within their standard errors count as zero, see `principal_axes`.
+    Products of inertia within the largest of their standard errors count as zero, see `principal_axes`. The rounded
+    load's tensor is that of the moments, in their own axes.
     """
-    tolerance = None if load.inertia_error is None else float(np.max(load.inertia_error))
+    error = load.inertia_error
+    tolerance = None if error is None else float(np.max(np.asarray(error)[[0, 0, 1], [1, 2, 2]]))
     moments, axes = principal_axes(load.inertia, tolerance=tolerance)
-    at_mass, at_com, at_inertia = load.places()
-
-    def tried(places: int) -> Array | None:
-        found = np.round(moments, places) + 0.0
-        return found if _possible(np.diag(found)) and (found.any() or not moments.any()) else None
-
-    written, places = _until(tried, at_inertia)
-    com = np.round(load.com, at_com) + 0.0
+    # of the moment a^T I a about an axis a, as if the errors of the entries of I were independent
+    own = None if error is None else np.sqrt(np.einsum("ik,jk,ij->k", axes**2, axes**2, np.square(error)))
+    diagonal, at_inertia = _digits(np.diag(moments), np.diag(_places(own, PLACES[2], (3,))))
+    at_mass, at_com, _ = load.places()
     mass, at_mass = _mass(load, at_mass)
-    return Rounded(mass, com, np.diag(written), (at_mass, at_com, places)), written, axes
+    found = Rounded(mass, _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
+    return found, np.diag(diagonal).copy(), axes
 
 
 def decimal(value: float, places: int) -> str:
@@ -151,17 +152,35 @@ def decimal(value: float, places: int) -> str:
     return f"{round(float(value), places) + 0.0:.{max(places, 0)}f}"
 
 
-def decimals(values: ArrayLike, places: int, between: str = ", ") -> str:
-    """Return numbers with so many places after the point."""
-    return between.join(decimal(float(v), places) for v in np.ravel(np.asarray(values)))
+def decimals(values: ArrayLike, places: ArrayLike, between: str = ", ") -> str:
+    """Return numbers with so many places after the point: one for all or one each."""
+    numbers = np.asarray(values)
+    each = np.broadcast_to(np.asarray(places), numbers.shape)
+    return between.join(decimal(float(v), int(p)) for v, p in zip(numbers.ravel(), each.ravel(), strict=True))
 
 
-def _places(error: float | Array | None, otherwise: int) -> int:
-    if error is None:
-        return otherwise
-    sizes = np.ravel(np.asarray(error, dtype=np.float64))
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return otherwise if not len(sizes) else min(_MOST, max(0, 1 + math.ceil(-math.log10(sizes.min()))))
+def _places(error: ArrayLike | None, otherwise: int, shape: tuple[int, ...]) -> Places:
+    sizes = np.full(shape, np.nan) if error is None else np.broadcast_to(np.asarray(error, dtype=np.float64), shape)
+    known = np.isfinite(sizes) & (sizes > 0)
+    needed = 1.0 + np.ceil(-np.log10(np.where(known, sizes, 1.0)))
+    return np.asarray(np.where(known, np.clip(needed, 0, _MOST), otherwise).astype(np.int64))
+
+
+def _round(values: Array, places: Places) -> Array:
+    """Return numbers, each rounded to its own places."""
+    rounds = [round(float(v), int(p)) + 0.0 for v, p in zip(values.ravel(), places.ravel(), strict=True)]
+    return np.array(rounds).reshape(values.shape)
+
+
+def _digits(inertia: Array, places: Places) -> tuple[Array, Places]:
+    """Return a tensor rounded so that the body can still exist, with as many more places in all entries as it takes."""
+
+    def tried(more: int) -> Array | None:
+        found = _round(inertia, np.minimum(places + more, _MOST))
+        return found if _possible(found) and (found.any() or not inertia.any()) else None
+
+    found, more = _until(tried, 0)
+    return found, np.minimum(places + more, _MOST)
 
 
 def _mass(load: Payload, places: int) -> tuple[float, int]:

@@ -19,8 +19,8 @@ CONVENTIONS = (
 def write_toshiba(load: Payload) -> str:
     """Return one SCOL statement."""
     r = rounded(load)
-    com = decimals(1e3 * np.abs(r.com), max(r.places[1] - 3, 0), ", ")
+    com = decimals(1e3 * np.abs(r.com), np.maximum(r.at_com - 3, 0), ", ")
     return (
-        "\n".join([*comment(about(load, CONVENTIONS), "'"), f"PAYLOAD = {{{decimal(r.mass, r.places[0])}, {com}}}"])
+        "\n".join([*comment(about(load, CONVENTIONS), "'"), f"PAYLOAD = {{{decimal(r.mass, r.at_mass)}, {com}}}"])
         + "\n"
     )

@@ -20,8 +20,8 @@ CONVENTIONS = (
 def write_ur_script(load: Payload) -> str:
     """Return one call of set_target_payload."""
     r = rounded(load)
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = r.inertia
-    inertia = decimals([xx, yy, zz, xy, xz, yz], r.places[2])
-    cog = decimals(r.com, r.places[1])
-    call = f"set_target_payload({decimal(r.mass, r.places[0])}, [{cog}], [{inertia}])"
+    six = ([0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2])
+    inertia = decimals(r.inertia[six], r.at_inertia[six])
+    cog = decimals(r.com, r.at_com)
+    call = f"set_target_payload({decimal(r.mass, r.at_mass)}, [{cog}], [{inertia}])"
     return "\n".join([*comment(about(load, CONVENTIONS), "#"), call]) + "\n"

@@ -21,8 +21,8 @@ CONVENTIONS = (
 def write_yaskawa(load: Payload) -> str:
     """Return the seven values, one a line."""
     r = rounded(load)
-    mm = max(r.places[1] - 3, 0)
-    lines = [f"W  = {decimal(r.mass, r.places[0])}"]
-    lines += [f"{k}g = {decimal(1e3 * c, mm)}" for k, c in zip("XYZ", r.com, strict=True)]
-    lines += [f"I{k} = {decimal(x, r.places[2])}" for k, x in zip("xyz", np.diag(r.inertia), strict=True)]
+    lines = [f"W  = {decimal(r.mass, r.at_mass)}"]
+    lines += [f"{k}g = {decimal(1e3 * c, max(int(p) - 3, 0))}" for k, c, p in zip("XYZ", r.com, r.at_com, strict=True)]
+    diagonal = zip("xyz", np.diag(r.inertia), np.diag(r.at_inertia), strict=True)
+    lines += [f"I{k} = {decimal(x, int(p))}" for k, x, p in diagonal]
     return "\n".join([*comment(about(load, CONVENTIONS), "#"), *lines]) + "\n"

@@ -28,6 +28,10 @@ _PICTURES = (".png", ".svg", ".pdf")
 def dynamics(
     robot: RobotPath,
     cad: CadPath = None,
+    estimate: Annotated[
+        Path | None,
+        typer.Option("--estimate", help="estimate.json of this robot: its links, friction and other joint terms"),
+    ] = None,
     q: Annotated[str | None, typer.Option("--q", help=f"Position: {JOINT_NUMBERS}")] = None,
     qd: Annotated[str | None, typer.Option("--qd", help="Speed, likewise")] = None,
     qdd: Annotated[str | None, typer.Option("--qdd", help="Acceleration, likewise")] = None,
@@ -51,7 +55,9 @@ def dynamics(
     step: Annotated[
         float | None, typer.Option("--step", help="Fixed step of RK4 \\[s]; without: an adaptive solver")
     ] = None,
-    friction: Annotated[bool, typer.Option("--friction/--no-friction", help="With the CAD table's friction")] = True,
+    friction: Annotated[
+        bool, typer.Option("--friction/--no-friction", help="With the friction of table or estimate")
+    ] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Table of the simulation, .csv or .parquet")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write, .png, .svg or .pdf")] = None,
 ) -> None:
@@ -77,8 +83,14 @@ def dynamics(
                 "the gravity loads of --surface" if surface is not None else "a simulation, which finds accelerations"
             )
             raise InputError(f"means nothing for {what}", key=key, fix="Leave it out")
-    arm, parameters, joint_values = _numbers(robot, cad)
-    model, theta = _model(arm, parameters, joint_values if friction else _frictionless(joint_values))
+    if estimate is None:
+        model, theta = _model(*_numbers(robot, cad))
+    elif cad is None:
+        model, theta = _identified(robot, estimate)
+    else:
+        raise InputError("both give the numbers of the links", key="--cad, --estimate", fix="Give one of them")
+    model, theta = (model, theta) if friction else _frictionless(model, theta)
+    arm, parameters = model.robot, theta[: model.n_rigid].reshape(-1, 10)
     state = [joint_numbers(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
     _beyond(arm, state[0], wrong=simulate is not None and surface is None and limits)
     if surface is not None:
@@ -298,8 +310,36 @@ def _drives(torque: str | None, robot: Robot) -> TorqueFunction:
     return lambda t, q, qd: values
 
 
-def _frictionless(joint_values: dict[str, float]) -> dict[str, float]:
-    return {name: x for name, x in joint_values.items() if not name.endswith((".viscous", ".coulomb"))}
+def _identified(robot: Path, estimate: Path) -> tuple[Model, Array]:
+    """Return the model that was fitted, and its theta."""
+    from ident.errors import EstimationError
+    from ident.estimate import fitted_model
+    from ident.estimate.storage import load_estimate
+    from ident.robot import read_robot
+
+    found = load_estimate(estimate)
+    if found.theta is None:
+        raise EstimationError(
+            f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move. "
+            "Use the constrained fit.",
+            estimate=found,
+        )
+    return fitted_model(found, read_robot(robot)), found.theta
+
+
+def _frictionless(model: Model, theta: Array) -> tuple[Model, Array]:
+    """Return the model without its friction terms; a coupled motor keeps its inertia alone."""
+    import numpy as np
+
+    from ident.model import Model
+
+    kinds = ("viscous", "nonlinear_viscous", "coulomb")
+    terms = [(t, [name.rpartition(".")[2] in kinds for name in t.names(model.robot)]) for t in model.terms]
+    kept = tuple(term for term, friction in terms if not all(friction))
+    at = {name: k for k, name in enumerate(model.names)}
+    less = Model(model.robot, kept)
+    values = [0.0 if name.rpartition(".")[2] in kinds else theta[at[name]] for name in less.names]
+    return less, np.array(values)
 
 
 def _model(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:

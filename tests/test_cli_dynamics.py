@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from identified import URDF, case
 from typer.testing import CliRunner
 
 from ident.cad import read_cad
 from ident.cli import app
 from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
+from ident.estimate.storage import save_estimate
+from ident.model import torque
 from ident.report.dynamics_figures import gravity_surface
 from ident.robot import read_robot
 
@@ -127,6 +130,39 @@ def test_joint_terms_of_the_table_are_in_the_torque(tmp_path: Path) -> None:
     bodies = inverse_dynamics(robot, theta, [[0, 0.2, 0, 0, 0]], [[0, 2, 0, 0, 0]], [[0, 10, 0, 0, 0]])[0, 1]
     assert total == pytest.approx(bodies + terms, rel=1e-3)
     assert float(rows["--no-friction"][-2]) == pytest.approx(0.1 + 0.08 + 0.1)
+
+
+def test_an_estimate_moves_the_arm_with_what_was_fitted(tmp_path: Path) -> None:
+    """Numbers, friction law and offsets of estimate.json: the torques are those of the model that was fitted."""
+    c = case()
+    (tmp_path / "crane.urdf").write_text(URDF)
+    save_estimate(c.constrained, tmp_path / "estimate.json")
+    save_estimate(c.wls, tmp_path / "wls.json")
+    arguments = ["dynamics", str(tmp_path / "crane.urdf"), "--estimate", str(tmp_path / "estimate.json")]
+    state = ([0.3, -0.2, 0.1], [1.0, -0.5, 0.2], [2.0, 1.0, -1.0])
+    asked = [x for key, v in zip(("--q", "--qd", "--qdd"), state, strict=True) for x in (key, " ".join(map(str, v)))]
+    for options, kinds in (([], ()), (["--no-friction"], ("viscous", "coulomb"))):
+        code, text = ident(*arguments, *asked, *options)
+        assert code == 0
+        left = np.array([name.rpartition(".")[2] not in kinds for name in c.model.names])
+        expected = torque(c.model, np.where(left, c.constrained.theta, 0.0), *(np.array([x]) for x in state))[0]
+        rows = [line.split() for line in text.splitlines()]
+        found = [float(next(r for r in rows if r[:1] == [name])[-1]) for name in c.robot.joint_names]
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+    code, text = ident(
+        *arguments, "--simulate", "0.05", "--out", str(tmp_path / "sim.csv"), "--plot", f"{tmp_path}/s.png"
+    )
+    assert code == 0
+    assert "tanh(v / w)" in text
+    code, text = ident(*arguments[:-1], str(tmp_path / "wls.json"))
+    assert code == 3
+    assert "determines base parameters only" in text
+    code, text = ident(*arguments, "--cad", CAD)
+    assert code == 2
+    assert "both give the numbers of the links" in text
+    code, text = ident("dynamics", ROBOT, *arguments[2:])
+    assert code == 2
+    assert "Give the robot that was identified" in text
 
 
 def test_springs_of_the_table_pull_in_a_simulation(tmp_path: Path) -> None:

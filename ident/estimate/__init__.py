@@ -6,6 +6,7 @@ from ident.estimate.constrained import closest_to_prior, constrained, cross_vali
 from ident.estimate.covariance import Covariance, classical, cluster
 from ident.estimate.density_realisable import Ellipsoid
 from ident.estimate.estimate import Estimate
+from ident.estimate.fitted_model import fitted_model
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
 from ident.estimate.least_squares import ols, wls
 from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
@@ -40,6 +41,7 @@ __all__ = [
     "confidence_region",
     "constrained",
     "cross_validated",
+    "fitted_model",
     "intervals",
     "neutral_prior",
     "ols",

@@ -22,6 +22,7 @@ from ident.model import (
     Spring,
     Viscous,
     coupled_drives,
+    coupled_motors,
     torque,
 )
 from ident.model.term import Term
@@ -160,7 +161,8 @@ def _width(item: Identified) -> tuple[float, str]:
 
 def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Return the joint terms that code is made of, in the order of the names, and the names of those left out."""
-    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=width)}
+    motors = coupled_motors(robot)
+    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=width) if drive.motor in motors}
     terms: list[Term] = []
     left: list[str] = []
     shapes = item.estimate.shapes

@@ -10,11 +10,12 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
+from ident.estimate.fitted_model import require_same
 from ident.estimate.written import rounded
 from ident.export.digits import told
 from ident.export.gate import admitted, fingerprint
-from ident.export.parameters import TERMS, exportable, require_same
-from ident.model.coupled_drive import coupled_drives
+from ident.export.parameters import TERMS, exportable
+from ident.model.coupled_drive import coupled_motors
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, transformed
 from ident.spatial.pose import Pose
@@ -77,7 +78,7 @@ class Identified:
 
         Raises ModelError for a negative drive inertia or friction, which no simulator takes.
         """
-        coupled = set() if self.robot is None else {d.motor for d in coupled_drives(self.robot)}
+        coupled = set() if self.robot is None else coupled_motors(self.robot)
         found = {
             joint: self.terms[f"{joint}.{kind}"]
             for joint in self.estimate.joints

@@ -11,9 +11,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.cad import decided_by
 from ident.estimate.estimate import Estimate
+from ident.estimate.fitted_model import require_same
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
-from ident.export.parameters import TERMS, Exported, exportable, require_same
+from ident.export.parameters import TERMS, Exported, exportable
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers

@@ -61,14 +61,3 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
         () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
     )
     return deserved(estimate, keep=merged)
-
-
-def require_same(estimate: Estimate, robot: Robot) -> None:
-    """Raise ModelError when the estimate's links or joints are not the robot's."""
-    for what, own, others in (("links", estimate.links, robot.links), ("joints", estimate.joints, robot.joint_names)):
-        if own != others:
-            first, second = (", ".join([*names[:6], *(["..."] if len(names) > 6 else [])]) for names in (own, others))
-            raise ModelError(
-                f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}",
-                fix="Export with the robot that was identified",
-            )

@@ -11,9 +11,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
+from ident.estimate.fitted_model import require_same
 from ident.export.identified import Identified, Source, Written
 from ident.export.mjcf_edit import commented
-from ident.export.parameters import Exported, exportable, require_same
+from ident.export.parameters import Exported, exportable
 from ident.export.text import xml_comment
 from ident.files import write_whole
 from ident.robot.robot import GRAVITY, Joint, Robot

@@ -1,7 +1,7 @@
 """Models: rigid bodies plus joint terms, one file each."""
 
 from ident.model.coulomb import Coulomb, SmoothCoulomb
-from ident.model.coupled_drive import CoupledDrive, coupled_drives
+from ident.model.coupled_drive import CoupledDrive, coupled_drives, coupled_motors
 from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model, regressor, torque
@@ -22,6 +22,7 @@ __all__ = [
     "Spring",
     "Viscous",
     "coupled_drives",
+    "coupled_motors",
     "regressor",
     "torque",
 ]

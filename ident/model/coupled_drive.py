@@ -39,7 +39,13 @@ class CoupledDrive:
         return {"tanh": self.width} if self.width > 0 else {"dead_zone": self.dead_zone}
 
     def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `MOTOR.drive_inertia`, `MOTOR.viscous`, `MOTOR.coulomb`."""
+        """Return `MOTOR.drive_inertia`, `MOTOR.viscous`, `MOTOR.coulomb`; raises ModelError for a joint's name."""
+        if self.motor in robot.joint_names:
+            raise ModelError(
+                f"motor '{self.motor}' turns with several joints and has the name of one, so that nobody could tell "
+                f"'{self.motor}.viscous' of the motor from that of the joint",
+                fix="Give the motor a name of its own in the robot file's [transmission]",
+            )
         return tuple(f"{self.motor}.{part}" for part in ("drive_inertia", "viscous", "coulomb"))
 
     def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
@@ -69,6 +75,11 @@ class CoupledDrive:
         if len(self.shares) != robot.n:
             raise ModelError(f"motor '{self.motor}' names {len(self.shares)} joints, the robot has {robot.n}")
         return [j for j in range(robot.n) if self.shares[j] != 0.0]
+
+
+def coupled_motors(robot: Robot) -> set[str]:
+    """Return the names by which parameters are those of a motor that turns with several joints."""
+    return {drive.motor for drive in coupled_drives(robot)} - set(robot.joint_names)
 
 
 def coupled_drives(robot: Robot, *, dead_zone: float = 0.0, width: float = 0.0) -> tuple[CoupledDrive, ...]:

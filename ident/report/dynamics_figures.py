@@ -79,19 +79,29 @@ def simulation_figure(simulation: Simulation) -> Figure:
 
     robot = simulation.plant.robot
     slides = [joint.kind == "prismatic" for joint in robot.joints]
-    turning, sliding = ("deg", "deg/s", "N m"), ("m", "m/s", "N")
-    units = [f"{t}; {s}" if any(slides) and not all(slides) else (s if all(slides) else t)
-             for t, s in zip(turning, sliding, strict=True)]  # fmt: skip
-    scale = np.where(slides, 1.0, 180.0 / np.pi)
     figure = Figure(figsize=(9.6, 6.0), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True).ravel()
-    drawn = (("Position", simulation.q * scale), ("Speed", simulation.qd * scale), ("Drive torque", simulation.tau))
-    for place, (title, values), unit in zip(axes, drawn, units, strict=False):
-        for j, name in enumerate(robot.joint_names):
-            style = "-" if j < len(_COLOURS) else "--"
-            place.plot(simulation.t, values[:, j], style, color=_COLOURS[j % len(_COLOURS)], label=name, linewidth=1.2)
-        place.set_title(f"{title} [{unit}]", fontsize=10)
-    axes[0].legend(fontsize=7, ncols=2)
+    drawn = (
+        ("Position", simulation.q, "deg", "m"),
+        ("Speed", simulation.qd, "deg/s", "m/s"),
+        ("Drive torque", simulation.tau, "N m", "N"),
+    )
+    for place, (title, values, turning, sliding) in zip(axes, drawn, strict=False):
+        other = place.twinx() if any(slides) and not all(slides) else place  # metres have an axis of their own
+        if other is not place:
+            other.set_ylabel(f"{sliding} (dashed)", fontsize=8)
+            place.set_ylabel(turning, fontsize=8)
+        lines = []
+        for j, (name, slide) in enumerate(zip(robot.joint_names, slides, strict=True)):
+            shown = values[:, j] if slide or turning == "N m" else np.degrees(values[:, j])
+            style = "--" if (slide and other is not place) or j >= len(_COLOURS) else "-"
+            where = other if slide else place
+            colour = _COLOURS[j % len(_COLOURS)]
+            lines += where.plot(simulation.t, shown, style, color=colour, label=name, linewidth=1.2)
+        unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
+        place.set_title(f"{title}{unit}", fontsize=10)
+        if title == "Position":
+            place.legend(handles=lines, fontsize=7, ncols=2)
     energies = (("kinetic", simulation.kinetic), ("potential", simulation.potential), ("sum", simulation.energy))
     for (name, values), colour in zip(energies, _COLOURS, strict=False):
         axes[3].plot(simulation.t, values, color=colour, label=name, linewidth=1.2)

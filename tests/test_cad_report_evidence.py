@@ -347,3 +347,19 @@ def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_materia
         assert "material" not in {f.about for f in examine(parse_report(text.format("100.00", unknown)))}
     with pytest.raises(CadError, match="Width of the bounding box is given twice"):
         parse_report(text.format("100.00", "Steel").replace("Length", "Width"))
+
+
+def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken():
+    body = random_body(np.random.default_rng(6))
+    written = solidworks(body, mass="g", length="mm", over=("mass",))
+    text = written.text.replace(f"= {written.printed['mass']} grams", f"= {1.4 * body.mass * 1000:.3f} grams")
+    report = parse_report(text, "arm.txt")
+    assert report.mass.overridden
+    (problem,) = (f for f in examine(report) if f.about == "blocks")
+    assert problem.verdict == "problem"
+    assert f"the tensors are those of a body of {body.mass * 1000:.6g} g, and a user set the mass (line 7)" in str(
+        problem
+    )
+    for products in (None, "positive", "tensor"):
+        with pytest.raises(CadError, match="contradict one another.*Take off in the CAD program what a user set"):
+            to_parameters(report, products)

@@ -302,9 +302,7 @@ def products_of(report: MassReport) -> Products:
     """
     decision = decide(report)
     if decision.contradictory:
-        raise CadError(
-            f"its numbers contradict one another: {_least_bad(decision)}", file=report.source, fix="Print it again"
-        )
+        raise _contradiction(report, decision)
     declared, where = _declared(report)
     if decision.products is not None:
         if declared is not None and declared != decision.products:
@@ -333,14 +331,16 @@ def to_parameters(report: MassReport, products: Products | None = None, frame: P
 
     frame: the CAD output frame seen from the link frame; without it, the parameters are in the output frame.
     products: the sign of the printed products, where the user knows it; without it, see `products_of`.
-    Raises CadError when the sign cannot be told or is refuted by the numbers, or the tensors are not about the points
-    that the report names.
+    Raises CadError when the numbers contradict one another, when the sign cannot be told or is refuted by them, or when
+    the tensors are not about the points that the report names.
     """
     if products is None:
         products = products_of(report)
     elif products not in SAID:
         raise CadError(f"unknown word '{products}'", key="products", fix='Write "tensor" or "positive"')
     decision = decide(report)
+    if decision.contradictory:
+        raise _contradiction(report, decision)
     if decision.products not in (None, products):
         raise CadError(
             f"the products are to be read as {SAID[products]}, and the numbers refute it: "
@@ -481,6 +481,14 @@ def _blocks(report: MassReport, decision: Decision) -> list[Finding]:
     return [Finding("blocks", "agrees", "agree within rounding", ", ".join(given) + ", mass and centre")]
 
 
+def _contradiction(report: MassReport, decision: Decision) -> CadError:
+    fix = "Print it again"
+    if report.mass.overridden or report.center[0].overridden:
+        fix = "Take off in the CAD program what a user set, print it again, and state the weighed mass as a bound of the fit"
+    problem = f"its numbers contradict one another: {_least_bad(decision)}{_ratio(report)}"
+    return CadError(problem, file=report.source, fix=fix)
+
+
 def _ratio(report: MassReport) -> str:
     """Return how the printed shift of the moments compares with the one that mass and centre make, when far off."""
     if report.at_center is None or report.at_origin is None:
@@ -490,6 +498,11 @@ def _ratio(report: MassReport) -> str:
     ratio = float(printed @ shift / (shift @ shift)) if shift.any() else 1.0
     if abs(ratio - 1) < 0.01:
         return ""
+    if report.mass.overridden and ratio > 0:
+        mass, unit = ratio * float(report.mass.value / report.mass.factor), report.mass.unit
+        return (
+            f"; the tensors are those of a body of {mass:.6g} {unit}, and a user set the mass (line {report.mass.line})"
+        )
     return f"; the two tensors differ by {ratio:.6g} times what mass and centre make: ask for their units and points"
 
 

@@ -21,6 +21,7 @@ from ident.config import Experiment, build_model
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
+from ident.logs.fetch import file_sha256, file_size
 from ident.logs.stream import iter_logs, iter_motions
 from ident.model import Model
 from ident.model.term import KINDS
@@ -184,7 +185,7 @@ def motions(
     for number, name in enumerate(names):
         tell("reading logs", number, len(names))
         files = [locate(loaded.manifest, f) for f in loaded.manifest.recording(name).files]
-        if sum(f.stat().st_size for f in files) > STREAM and processing.derivative != "fourier":
+        if sum(file_size(f) for f in files) > STREAM and processing.derivative != "fourier":
             for log in iter_logs(loaded.manifest, name, loaded.robot):
                 warned += _found(log, loaded.robot, processing)
             yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
@@ -206,7 +207,7 @@ def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str 
     inputs = dict(loaded.inputs)
     for name in experiment.fit:
         for file in loaded.manifest.recording(name).files:
-            inputs[file] = sha256(locate(loaded.manifest, file))
+            inputs[file] = file_sha256(locate(loaded.manifest, file))
     told = len(warned)
 
     def watched() -> Iterator[Motion]:

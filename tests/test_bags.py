@@ -7,6 +7,7 @@ import struct
 import bags
 import numpy as np
 import pytest
+import two_joint_arm
 from bags import KINDS, NAMES, START, STEP, motion, packed, state, storage, write_bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from logs_data import TWO
 
 from ident.errors import LogError
 from ident.logs import bag, bag1, check_log, iter_logs, read_log, read_manifest
+from ident.logs.fetch import file_sha256
 from ident.logs.info import log_info
 from ident.logs.joint_state import ARRAYS, BATCH, decode, layout_of
 
@@ -29,6 +31,16 @@ torque = {{ array = "effort", {columns}unit = "N m" }}
 name = "run"
 file = "{file}"
 {more}
+"""
+EXPERIMENT = """
+[experiment]
+title = "a bag"
+robot = "robot.toml"
+data = "dataset.toml"
+[recordings]
+fit = ["run"]
+[fit]
+estimator = "ols"
 """
 
 
@@ -67,6 +79,28 @@ def test_the_file_inside_a_folder_is_a_bag_too(tmp_path, kind):
     file = storage(write_bag(tmp_path / "run", kind, messages))
     alone = shutil.copy(file, tmp_path / f"alone.{kind}")
     assert np.array_equal(read(tmp_path / alone.name).q, q)
+
+
+@pytest.mark.parametrize("kind", ["db3", "mcap"])
+def test_an_experiment_of_a_bag_that_is_a_folder(tmp_path, kind, monkeypatch):
+    """It is fitted, its files' hash is told, and its size is that of its files: large ones are streamed."""
+    from ident import pipeline
+    from ident.config import read_experiment
+
+    bag = write_bag(tmp_path / "run", kind, motion(600, names=("shoulder", "elbow"))[0])
+    (tmp_path / "robot.toml").write_text(two_joint_arm.ROBOT)
+    (tmp_path / "dataset.toml").write_text(MANIFEST.format(file="run", clock="stamp", columns="", more=""))
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+    loaded = pipeline.load(read_experiment(tmp_path / "experiment.toml"))
+    estimate, _ = pipeline.fit(loaded, [])
+    assert estimate.provenance["sha256 run"] == file_sha256(bag)
+    e = loaded.experiment
+    assert len(list(pipeline.motions(loaded, e.fit, e.processing, []))) == 1
+    monkeypatch.setattr(pipeline, "STREAM", sum(p.stat().st_size for p in bag.iterdir()) - 1)
+    streamed = []
+    monkeypatch.setattr(pipeline, "iter_motions", lambda *given: streamed.append(given) or iter(()))
+    assert list(pipeline.motions(loaded, e.fit, e.processing, [])) == []
+    assert len(streamed) == 1
 
 
 @pytest.mark.parametrize("how", ["bz2", "lz4", "zstd"])
@@ -184,7 +218,7 @@ def test_a_clock_that_jumps_back_is_named_with_its_messages(tmp_path):
     )
     info = log_info(path)
     assert (info.jumps.count, info.jumps.first) == (1, ((21, pytest.approx(-1.498)),))
-    assert "the clock jumps back 1 time, at message 21 (-1498 ms)" in info.sentences()
+    assert "the clock jumps back 1 time, at message 21 (-1.498 s)" in info.sentences()
 
 
 def test_lost_and_repeated_messages_are_counted(tmp_path):
@@ -201,6 +235,13 @@ def test_lost_and_repeated_messages_are_counted(tmp_path):
     assert [count for _, count in info.histogram] == [193, 1, 1, 1, 1]
     assert info.histogram[0][0] == pytest.approx(STEP * 1e-9)
     assert info.rate_hz == pytest.approx(196 / (199 * STEP * 1e-9 + 3e-3))
+
+
+def test_a_clock_that_leaps_forward_is_no_loss_of_messages_alone(tmp_path):
+    messages = [(*m[:3], m[3] + (10**12 if i >= 20 else 0), *m[4:]) for i, m in enumerate(motion()[0])]
+    said = log_info(write_bag(tmp_path / "run", "db3", messages)).sentences()
+    assert "1 gap before message 21 (1000 s)" in said
+    assert "so long a gap is a pause, or a clock that was set forward: give its sides as two recordings" in said
 
 
 def test_a_second_file_for_the_torque(tmp_path):

@@ -50,6 +50,18 @@ def test_cut_off_above_nyquist_is_refused():
     )
 
 
+def test_a_clock_that_leaps_forward_is_refused():
+    t = np.arange(300) / 100
+    t[200:] += 1000.0
+    log = made_up(t)
+    with pytest.raises(LogError, match=r"the clock leaps forward by 1000.01 s after row 200.* where 10 ms is usual"):
+        process(log, Processing())
+    with pytest.raises(LogError, match="two recordings, with rows = "):
+        process(log, Processing(position_hz=20))
+    t[200:] -= 999.0
+    process(made_up(t), Processing())  # a second is a gap that `check_log` tells of
+
+
 @pytest.mark.parametrize("jitter", [0.0, 0.3])
 def test_central_difference_is_of_second_order(jitter):
     errors = []

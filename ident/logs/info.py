@@ -12,6 +12,7 @@ import numpy as np
 from ident.errors import LogError
 from ident.logs import bag
 from ident.logs.check import GAP
+from ident.logs.process import BREAK_S
 from ident.logs.recorded import Recorded, open_recorded, parts
 from ident.logs.tables import plural
 from ident.logs.units import si_factor
@@ -22,6 +23,10 @@ LISTED = 20  # places that are listed of each kind; all are counted
 WHOLE = 0.15  # a gap this near to a whole number of usual steps lost messages
 
 
+def _step(step: float) -> str:
+    return f"{step * 1e3:.4g} ms" if abs(step) < 1 else f"{step:.6g} s"
+
+
 @dataclass(frozen=True)
 class Places:
     """Where something is odd: how often, and the first of them as (message or row from 1 on, step to it [s])."""
@@ -30,7 +35,7 @@ class Places:
     first: tuple[tuple[int, float], ...] = ()
 
     def __str__(self) -> str:
-        text = ", ".join(f"{number} ({step * 1e3:.4g} ms)" for number, step in self.first[:5])
+        text = ", ".join(f"{number} ({_step(step)})" for number, step in self.first[:5])
         more = self.count - len(self.first[:5])
         return text + (f" and {more} more" if more > 0 else "")
 
@@ -108,6 +113,10 @@ class LogInfo:
             said.append(f"{plural(self.lost, row)} lost, by the steps of the clock")
         if self.gaps.count:
             said.append(f"{plural(self.gaps.count, 'gap')} before {row} {self.gaps}")
+            if max(step for _, step in self.gaps.first) > BREAK_S:
+                said.append(
+                    "so long a gap is a pause, or a clock that was set forward: give its sides as two recordings"
+                )
         if self.repeats.count:
             said.append(f"the clock repeats {plural(self.repeats.count, 'time')}, at {row} {self.repeats}")
         if self.jumps.count:

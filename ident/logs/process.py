@@ -24,6 +24,9 @@ from ident.logs.resample import Interpolation, resample
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
 
+#: A step [s] that is longer than this, and than so many usual steps, parts a recording in two.
+BREAK_S, BREAK_STEPS = 10.0, 100
+
 
 @dataclass(frozen=True)
 class Processing:
@@ -157,6 +160,8 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     `rate_hz` is what the filters are designed for (before resampling); `ends`: whether the log's first and last row are
     the recording's.
     """
+    if p.derivative != "fourier":
+        _require_no_break(log)
     n = log.n
     known = undelayed(log.t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
     t, q, qd, tau, rate = log.t, log.q, log.qd, known[0], rate_hz
@@ -184,6 +189,21 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     first = max(begin, _index(t, log.t[before]))
     stop = min(end, _index(t, log.t[-after]) if after else len(t))
     return Prepared(t, q, qd, qdd, tau, first, stop, begin, end)
+
+
+def _require_no_break(log: Log) -> None:
+    """Raise LogError where the clock leaps forward so far that no filter or derivative can go across."""
+    step = np.diff(log.t)
+    if not len(step):
+        return
+    k, usual = int(np.argmax(step)), float(np.median(step))
+    if step[k] > max(BREAK_S, BREAK_STEPS * usual):
+        raise LogError(
+            f"the clock leaps forward by {step[k]:.6g} s after {log.where(k)}, where {usual * 1e3:.4g} ms is usual",
+            file=log.file,
+            key=log.name,
+            fix="Give what is before and after as two recordings, with rows = [first, last]",
+        )
 
 
 def _index(t: Array, time: float, after: bool = False) -> int:

@@ -75,7 +75,7 @@ def open_recorded(path: Path, *, topic: str = "", joints: Sequence[str] = (), ro
     if not path.exists():
         raise LogError("there is no such file", file=path)
     if path.is_dir() and not bag.is_bag(path):
-        raise LogError("is a folder without a metadata.yaml, no bag", file=path)
+        raise LogError("is a folder without a metadata.yaml, no bag", file=path.resolve())
     if path.is_file() and path.stat().st_size == 0:
         raise LogError("is empty, not one byte long", file=path, fix="Record it again, or name another file")
     if robot and joints and len(joints) != robot.n:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 CadPath = Annotated[
     Path | None,
-    typer.Option("--cad", help="CAD table (its springs are slack at 0); without: the robot's own numbers"),
+    typer.Option(
+        "--cad", help="CAD table (its springs are slack at 0); without: the robot's own numbers, friction too"
+    ),
 ]
 _MOST = 2_000_000  # samples of a simulation
 _PICTURES = (".png", ".svg", ".pdf")
@@ -55,9 +57,7 @@ def dynamics(
     step: Annotated[
         float | None, typer.Option("--step", help="Fixed step of RK4 \\[s]; without: an adaptive solver")
     ] = None,
-    friction: Annotated[
-        bool, typer.Option("--friction/--no-friction", help="With the friction of table or estimate")
-    ] = True,
+    friction: Annotated[bool, typer.Option("--friction/--no-friction", help="With the friction that is known")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Table of the simulation, .csv or .parquet")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write, .png, .svg or .pdf")] = None,
 ) -> None:
@@ -129,7 +129,7 @@ def codegen(
     _, parameters, joint_values = (arm, None, {}) if open_ else _numbers(robot, cad)
     say("link parameters are arguments of the code" if open_ else "link parameters are worked into the code")
     if joint_values:
-        say("friction and other joint terms of the CAD table are not in the code")
+        say("friction and other joint terms are not in the code")
     written: list[Path] = []
     if c is not None:
         written += write_c(c, arm, parameters)
@@ -161,7 +161,21 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
         least = min(found.mass, found.moments[0], found.triangle_gap)
         if not found.consistent and least < -1e-9 * max(abs(found.mass), found.moments[2]):  # not by rounding
             typer.echo(f"warning: {robot.name}: link '{link}' cannot exist: {'; '.join(found.failures())}", err=True)
-    return arm, np.asarray(arm.inertials), {}
+    return arm, np.asarray(arm.inertials), _joint_dynamics(robot, arm)
+
+
+def _joint_dynamics(robot: Path, arm: Robot) -> dict[str, float]:
+    """Return damping and friction of the URDF that a robot file is, or names."""
+    from ident.pipeline import urdf_source
+    from ident.robot.urdf import read_joint_dynamics
+
+    urdf = urdf_source(robot)
+    given = {} if urdf is None else read_joint_dynamics(urdf)
+    values: dict[str, float] = {}
+    for joint in arm.joint_names:
+        damping, friction = given.get(joint) or (0.0, 0.0)
+        values |= {f"{joint}.{kind}": x for kind, x in (("viscous", damping), ("coulomb", friction)) if x}
+    return values
 
 
 def _beyond(robot: Robot, q: Array, *, wrong: bool) -> None:

@@ -165,6 +165,22 @@ def test_an_estimate_moves_the_arm_with_what_was_fitted(tmp_path: Path) -> None:
     assert "Give the robot that was identified" in text
 
 
+def test_damping_and_friction_of_a_urdf_are_in_the_torque(tmp_path: Path) -> None:
+    c = case()
+    given = URDF.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics damping="3" friction="2"/>')
+    (tmp_path / "crane.urdf").write_text(given)
+    (tmp_path / "robot.toml").write_text('urdf = "crane.urdf"\n')
+    state = [0.3, -0.2, 0.1], [1.0, -0.5, 0.2], [0.0, 0.0, 0.0]
+    asked = [x for key, v in zip(("--q", "--qd"), state, strict=False) for x in (key, " ".join(map(str, v)))]
+    rigid = inverse_dynamics(c.robot, c.inertials, *(np.array([x]) for x in state))[0, 1]
+    for file in ("crane.urdf", "robot.toml"):
+        for options, friction in (([], 3 * -0.5 - 2), (["--no-friction"], 0.0)):
+            code, text = ident("dynamics", str(tmp_path / file), *asked, *options)
+            assert code == 0
+            row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["lift"])
+            assert float(row[-1]) == pytest.approx(rigid + friction, rel=1e-3)
+
+
 def test_springs_of_the_table_pull_in_a_simulation(tmp_path: Path) -> None:
     out = tmp_path / "x.csv"
     code, _ = ident(
@@ -180,7 +196,7 @@ def test_springs_of_the_table_pull_in_a_simulation(tmp_path: Path) -> None:
 def test_code_leaves_joint_terms_out_and_says_so(tmp_path: Path) -> None:
     code, text = ident("codegen", ROBOT, "--cad", joint_terms(tmp_path), "--python", str(tmp_path / "x.py"))
     assert code == 0
-    assert "friction and other joint terms of the CAD table are not in the code" in text
+    assert "friction and other joint terms are not in the code" in text
 
 
 def test_a_body_of_the_robot_file_that_cannot_exist_is_told(tmp_path: Path) -> None:

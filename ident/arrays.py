@@ -20,6 +20,8 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
     the message names `name` and the first bad index.
     """
     try:
+        if np.iscomplexobj(value):  # numpy would drop the imaginary part with a mere warning
+            raise TypeError
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be numbers, got {_short(value)}") from cause

@@ -244,6 +244,7 @@ def test_mounting_turns_gravity() -> None:
         (lambda q, qd, qdd: (q, qd, qdd[:7]), "q, qd and qdd must be equally long, got [50, 50, 7] samples."),
         (lambda q, qd, qdd: (q, qd * np.nan, qdd), "qd[0, 0] is nan, wanted a finite number."),
         (lambda q, qd, qdd: (q, qd, [["a"]]), "qdd must be numbers, got [['a']]."),
+        (lambda q, qd, qdd: (q, qd, [[1j]]), "qdd must be numbers, got [[1j]]."),
     ],
 )
 def test_states_that_do_not_fit_are_refused(change, message: str) -> None:

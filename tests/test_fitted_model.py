@@ -56,7 +56,7 @@ def models():
     yield Model(wrist, (Coulomb(0.2), *(replace(x, dead_zone=0.1) for x in coupled_drives(wrist)), Offset()))
 
 
-@pytest.mark.parametrize("model", models())
+@pytest.mark.parametrize("model", list(models()))
 def test_the_model_comes_back_from_the_file_alone(model, tmp_path):
     estimate = load_estimate(save(estimated(model), tmp_path))
     found = fitted_model(estimate, model.robot)

@@ -576,12 +576,15 @@ class TestUR10e:
     """2.805 kg at the flange: experiments/ur10e_payload."""
 
     def test_mass_with_both_gain_sets(self, ur10e):
-        """2.49 and 3.12 kg by ordinary least squares, the robot first and the load after it."""
+        """2.49 and 3.12 kg by ordinary least squares with the authors' friction, robot first and load after it."""
         item, u, w, _ = ur10e
-        for gains, plain, mass in ((PUBLISHED, 2.49, 2.473), (GIVEN, 3.12, 3.067)):
-            a, b = (scaled_torques(r, gains / GIVEN) for r in (u, w))
-            one_then_other = identify_payload_against(item.model, ols(item.model, a), b)
-            assert one_then_other.free[0] == pytest.approx(plain, abs=0.06)
+        simple = Model(item.robot, (Viscous(), Coulomb(), Offset()))
+        names, processing = ("unloaded-50s", "loaded-50s"), item.experiment.processing
+        plain_u, plain_w = (compress(simple, motions(item, [name], processing, [])) for name in names)
+        for gains, plain, own, mass in ((PUBLISHED, 2.49, 2.50, 2.473), (GIVEN, 3.12, 3.07, 3.067)):
+            for model, pair, expected in ((simple, (plain_u, plain_w), plain), (item.model, (u, w), own)):
+                a, b = (scaled_torques(r, gains / GIVEN) for r in pair)
+                assert identify_payload_against(model, ols(model, a), b).free[0] == pytest.approx(expected, abs=0.005)
             found = identify_payload(item.model, a, b)
             assert found.at().mass == pytest.approx(mass, abs=0.02)
             assert found.kind == "cluster-by-segment"

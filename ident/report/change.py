@@ -63,7 +63,8 @@ def changes(named: Sequence[tuple[str, Estimate]]) -> tuple[Change, ...]:
         raise InputError("one result cannot be compared", fix="Give two or more estimates")
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
-        raise InputError(f"two results are called '{next(n for n in names if names.count(n) > 1)}'")
+        twice = next(n for n in names if names.count(n) > 1)
+        raise InputError(f"two results are called '{twice}'", fix="Give each result once, under a name of its own")
     first_name, first = named[0]
     for name, other in named[1:]:
         _same(first_name, first, name, other)

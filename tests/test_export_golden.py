@@ -106,13 +106,20 @@ def test_every_file_says_where_it_comes_from_and_what_its_numbers_mean(form):
         ("json", "../arm", "arm.json"),
         ("csv", "", "robot.csv"),
         ("matlab", "arm-7 b", "arm_7_b_dynamics.m"),  # MATLAB calls functions and scripts by the names of their files
-        ("simscape", "7-arm", "robot_7_arm.m"),
+        ("simscape", "7-arm", "robot_7_arm_simscape.m"),
         ("python", "arm-7", "arm_7.py"),
-        ("rtb-matlab", "", "robot.m"),
+        ("rtb-matlab", "", "robot_rtb_matlab.m"),
+        ("csv-base", "arm", "arm_csv_base.csv"),
+        ("kdl", "arm-7", "arm-7_kdl.hpp"),
     ],
 )
 def test_names_of_files(form, robot, name):
     assert file_name(format_named(form), robot) == name
+
+
+def test_no_format_overwrites_another():
+    names = [file_name(form, "arm-7 b") for form in FORMATS]
+    assert len(set(names)) == len(names)
 
 
 def test_at_least_22_formats_each_listed_once_in_a_line():

@@ -90,6 +90,9 @@ FORMATS = (
     Format("matlab", ".m", "MATLAB function: the same for Simulink and MATLAB Coder", write_matlab_function),
 )
 
+#: Formats that are what one expects of their ending.
+_PLAIN = ("csv", "mat", "python", "cpp")
+
 PAYLOAD_FORMATS = (
     PayloadFormat("ur", ".script", "Universal Robots: set_target_payload", write_ur_script),
     PayloadFormat("franka", ".cpp", "Franka: libfranka setLoad", write_franka),
@@ -132,11 +135,16 @@ def payload_format_named(name: str) -> PayloadFormat:
 
 
 def file_name(form: Format, robot: str) -> str:
-    """Return how a file is called that is given no name: as the robot, by an identifier where code calls the file."""
-    if form.suffix not in {".m", ".py"}:
-        return f"{Path(robot).name or 'robot'}{form.suffix}"
-    name = identifier(robot, "robot")
-    return f"{function_name(name)}.m" if form.name == "matlab" else f"{name}{form.suffix}"
+    """Return how a file is called that is given no name: as the robot, by an identifier where code calls the file.
+
+    No two formats have the same, so that exporting one never overwrites another: `arm.csv`, `arm_csv_base.csv`.
+    """
+    name = identifier(robot, "robot") if form.suffix in {".m", ".py"} else Path(robot).name or "robot"
+    if form.name == "matlab":
+        return f"{function_name(name)}.m"
+    shared = sum(other.suffix == form.suffix for other in FORMATS) > 1
+    kind = f"_{form.name.replace('-', '_')}" if shared and form.name not in _PLAIN else ""
+    return f"{name}{kind}{form.suffix}"
 
 
 def export_to(

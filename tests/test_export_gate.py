@@ -49,7 +49,7 @@ def test_without_validation_nothing_is_written_unless_asked_for(tmp_path):
     out = tmp_path / "o"
     for form in FORMATS:
         with pytest.raises(
-            EstimationError, match=r"the fit of 'crane' was never validated .* explicitly: --unvalidated\."
+            EstimationError, match=r"fit of 'crane' was never validated .* explicitly: --unvalidated\."
         ):
             export_to(form.name, c.constrained, out, robot=c.robot)
     assert not out.exists()
@@ -137,13 +137,13 @@ def test_names_stay_data(tmp_path):
 
 def test_coupled_motors_are_not_taken_for_joints(tmp_path):
     joints = tuple(Joint(n, "revolute", i - 1, Pose.identity(), np.array([0.0, 0, 1])) for i, n in enumerate("ab"))
-    robot = Robot("r", joints, ("la", "lb"), transmission=Transmission(("a", "b"), np.array([[1.0, 0], [1, 1]])))
-    model = Model(robot, (Viscous(("a",)), CoupledDrive("b", (1.0, 1.0))))
+    robot = Robot("r", joints, ("la", "lb"), transmission=Transmission(("a", "m"), np.array([[1.0, 0], [1, 1]])))
+    model = Model(robot, (Viscous(("a",)), CoupledDrive("m", (1.0, 1.0))))
     body = [1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1]
     e = estimate_of(robot, model, np.array([*body, *body, 0.5, 0.1, 0.2, 0.3]))
     item = identified(e, robot=robot)
     assert item.per_joint("viscous") == {"a": 0.5}
-    assert "b.drive_inertia, b.viscous, b.coulomb" in item.left_out("drive_inertia", "viscous", "coulomb")[0]
+    assert "m.drive_inertia, m.viscous, m.coulomb" in item.left_out("drive_inertia", "viscous", "coulomb")[0]
 
 
 def test_unknown_targets_name_the_nearest(tmp_path):

@@ -357,9 +357,9 @@ def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken(
     assert report.mass.overridden
     (problem,) = (f for f in examine(report) if f.about == "blocks")
     assert problem.verdict == "problem"
-    assert f"the tensors are those of a body of {body.mass * 1000:.6g} g, and a user set the mass (line 7)" in str(
+    assert f"the tensors are those of a body of {body.mass * 1000:.5g} g, and a user set the mass (line 7)" in str(
         problem
     )
     for products in (None, "positive", "tensor"):
-        with pytest.raises(CadError, match="contradict one another.*Take off in the CAD program what a user set"):
+        with pytest.raises(CadError, match=r"contradict one another.*Take off in the CAD program what a user set"):
             to_parameters(report, products)

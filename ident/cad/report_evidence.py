@@ -484,7 +484,7 @@ def _blocks(report: MassReport, decision: Decision) -> list[Finding]:
 def _contradiction(report: MassReport, decision: Decision) -> CadError:
     fix = "Print it again"
     if report.mass.overridden or report.center[0].overridden:
-        fix = "Take off in the CAD program what a user set, print it again, and state the weighed mass as a bound of the fit"
+        fix = "Take off in the CAD program what a user set, print it again, and bound the fit by the weighed mass"
     problem = f"its numbers contradict one another: {_least_bad(decision)}{_ratio(report)}"
     return CadError(problem, file=report.source, fix=fix)
 
@@ -498,11 +498,10 @@ def _ratio(report: MassReport) -> str:
     ratio = float(printed @ shift / (shift @ shift)) if shift.any() else 1.0
     if abs(ratio - 1) < 0.01:
         return ""
-    if report.mass.overridden and ratio > 0:
+    if report.mass.overridden and np.allclose(printed, ratio * shift, rtol=0, atol=0.01 * abs(ratio) * shift.max()):
         mass, unit = ratio * float(report.mass.value / report.mass.factor), report.mass.unit
-        return (
-            f"; the tensors are those of a body of {mass:.6g} {unit}, and a user set the mass (line {report.mass.line})"
-        )
+        where = f"a user set the mass (line {report.mass.line})"
+        return f"; the tensors are those of a body of {mass:.5g} {unit}, and {where}"
     return f"; the two tensors differ by {ratio:.6g} times what mass and centre make: ask for their units and points"
 
 

@@ -178,7 +178,11 @@ def test_tables_side_by_side_and_bill_of_materials(tmp_path):
 def test_intervals_are_in_the_tables_units_and_sign_about_the_links_origin(tmp_path):
     _, robot = random_pair(np.random.default_rng(0), 1)
     body = from_com(2.0, [0.1, 0.2, 0.3], np.diag([0.1, 0.2, 0.25]))
-    write_cad(Cad(robot.links, body[None]), Convention("g", "mm", "g mm^2", "center_of_mass", "positive"), tmp_path / "cad.csv")
+    write_cad(
+        Cad(robot.links, body[None]),
+        Convention("g", "mm", "g mm^2", "center_of_mass", "positive"),
+        tmp_path / "cad.csv",
+    )
     cad = read_cad(tmp_path / "cad.csv")
     (link,) = robot.links
     allowed = {f"{link}.{part}": (-1.0, 2.0) for part in COLUMNS} | {f"{link}.m": (0.0, np.inf)}

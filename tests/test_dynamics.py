@@ -17,6 +17,7 @@ from ident.errors import ModelError
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh
 from ident.spatial.inertia import pseudo_inertia, transformed
 from ident.spatial.pose import Pose
+from ident.threads import kernel_threads
 
 TREES = 300
 STATES = 50
@@ -213,6 +214,19 @@ def test_the_number_of_threads_does_not_change_a_bit() -> None:
         np.testing.assert_array_equal(regressor(robot, *x), many)
     finally:
         numba.set_num_threads(threads)
+
+
+def test_one_state_is_a_row_of_many_and_leaves_the_threads_as_they_were() -> None:
+    rng = np.random.default_rng(1)
+    robot, x = random_tree(rng, 7), states(rng, 7, 300)
+    bodies = random_bodies(rng, 7)
+    threads, many = numba.get_num_threads(), inverse_dynamics(robot, bodies, *x)
+    for k in (0, 299):
+        np.testing.assert_array_equal(inverse_dynamics(robot, bodies, *(v[k : k + 1] for v in x))[0], many[k])
+    assert numba.get_num_threads() == threads
+    with pytest.raises(ZeroDivisionError), kernel_threads(1):
+        _ = 1 / 0
+    assert numba.get_num_threads() == threads
 
 
 def test_out_is_filled_completely() -> None:

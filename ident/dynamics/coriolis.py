@@ -9,6 +9,7 @@ from ident.arrays import Array
 from ident.dynamics.batch import batch, bodies
 from ident.dynamics.tree import tree
 from ident.robot.robot import Robot
+from ident.threads import kernel_threads
 
 
 def coriolis_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -22,7 +23,8 @@ def coriolis_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: Array
 
     q, qd = batch(robot, q=q, qd=qd)
     out = np.zeros((len(q), robot.n, robot.n))
-    coriolis_rows(tree(robot), bodies(robot, parameters), q, qd, out)
+    with kernel_threads(len(q)):
+        coriolis_rows(tree(robot), bodies(robot, parameters), q, qd, out)
     return out
 
 
@@ -37,5 +39,6 @@ def christoffel(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
 
     (q,) = batch(robot, q=q)
     out = np.zeros((len(q), robot.n, robot.n, robot.n))
-    christoffel_rows(tree(robot), bodies(robot, parameters), q, out)
+    with kernel_threads(len(q)):
+        christoffel_rows(tree(robot), bodies(robot, parameters), q, out)
     return out

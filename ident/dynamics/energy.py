@@ -9,6 +9,7 @@ from ident.arrays import Array
 from ident.dynamics.batch import batch, bodies
 from ident.dynamics.tree import tree
 from ident.robot.robot import Robot
+from ident.threads import kernel_threads
 
 
 def kinetic_energy(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -35,5 +36,6 @@ def _energies(robot: Robot, parameters: ArrayLike, q: Array, qd: Array) -> tuple
     from ident.dynamics.matrix_kernels import energy_rows
 
     kinetic, potential = np.empty(len(q)), np.empty(len(q))
-    energy_rows(tree(robot), bodies(robot, parameters), q, qd, kinetic, potential)
+    with kernel_threads(len(q)):
+        energy_rows(tree(robot), bodies(robot, parameters), q, qd, kinetic, potential)
     return kinetic, potential

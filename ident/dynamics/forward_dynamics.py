@@ -10,6 +10,7 @@ from ident.dynamics.rigid_body import states, wrench_rows
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot
+from ident.threads import kernel_threads
 
 
 def forward_dynamics(
@@ -33,7 +34,8 @@ def forward_dynamics(
     theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
     drive = drive_rows(robot, theta, armature)
     out = np.empty((len(q), robot.n))
-    forward_dynamics_rows(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)), out)
+    with kernel_threads(len(q)):
+        forward_dynamics_rows(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)), out)
     if not np.isfinite(out).all():
         sample = int(np.argmin(np.isfinite(out).all(axis=1)))
         raise weightless(robot, theta, drive[0], q[sample])

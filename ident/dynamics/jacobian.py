@@ -11,6 +11,7 @@ from ident.dynamics.tree import tree
 from ident.errors import ModelError, nearest
 from ident.robot.robot import Robot
 from ident.spatial.pose import Pose
+from ident.threads import kernel_threads
 
 
 def frame_pose(robot: Robot, q: ArrayLike, frame: str) -> tuple[Array, Array]:
@@ -26,7 +27,8 @@ def frame_pose(robot: Robot, q: ArrayLike, frame: str) -> tuple[Array, Array]:
     if link < 0:
         return np.tile(local.rotation, (len(q), 1, 1)), np.tile(local.position, (len(q), 1))
     rotation, position = np.empty((len(q), 3, 3)), np.empty((len(q), 3))
-    frame_rows(tree(robot), q, link, local.matrix[:3].copy(), rotation, position)
+    with kernel_threads(len(q)):
+        frame_rows(tree(robot), q, link, local.matrix[:3].copy(), rotation, position)
     return rotation, position
 
 
@@ -42,7 +44,8 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.
     link, at = _point(robot, frame, point)
     out = np.zeros((len(q), 6, robot.n))
     if link >= 0:
-        jacobian_rows(tree(robot), q, link, at, out)
+        with kernel_threads(len(q)):
+            jacobian_rows(tree(robot), q, link, at, out)
     return out
 
 
@@ -59,7 +62,8 @@ def jacobian_derivative(
     link, at = _point(robot, frame, point)
     out = np.zeros((len(q), 6, robot.n))
     if link >= 0:
-        jacobian_rate_rows(tree(robot), q, qd, link, at, out)
+        with kernel_threads(len(q)):
+            jacobian_rate_rows(tree(robot), q, qd, link, at, out)
     return out
 
 

@@ -9,6 +9,7 @@ from ident.arrays import Array
 from ident.dynamics.batch import batch, bodies
 from ident.dynamics.tree import tree
 from ident.robot.robot import Robot
+from ident.threads import kernel_threads
 
 
 def mass_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
@@ -22,5 +23,6 @@ def mass_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
 
     (q,) = batch(robot, q=q)
     out = np.zeros((len(q), robot.n, robot.n))
-    mass_rows(tree(robot), bodies(robot, parameters), q, out)
+    with kernel_threads(len(q)):
+        mass_rows(tree(robot), bodies(robot, parameters), q, out)
     return out

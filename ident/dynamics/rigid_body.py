@@ -9,6 +9,7 @@ from ident.arrays import Array, checked
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot
+from ident.threads import kernel_threads
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None) -> Array:
@@ -27,7 +28,8 @@ def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Ar
     elif out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
         raise ModelError(f"out must be a C-contiguous float64 array of shape {shape}, got {out.dtype} {out.shape}")
     rows = out.reshape(len(q), robot.n * 10 * robot.n)
-    regressor_rows(tree(robot), q, qd, qdd, dense_columns(robot.n), rows)
+    with kernel_threads(len(q)):
+        regressor_rows(tree(robot), q, qd, qdd, dense_columns(robot.n), rows)
     return out
 
 
@@ -50,7 +52,8 @@ def inverse_dynamics(
     q, qd, qdd = states(robot, q, qd, qdd)
     theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
     out = np.empty((len(q), robot.n))
-    inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)), out)
+    with kernel_threads(len(q)):
+        inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)), out)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +36,9 @@ class Tree(NamedTuple):
     gravity: Array
 
 
+@lru_cache(maxsize=64)
 def tree(robot: Robot) -> Tree:
-    """Return the flat arrays of `robot`."""
+    """Return the flat arrays of `robot`, made once for each robot; nobody may change them."""
     joints = robot.joints
     turning = np.array([joint.kind == "revolute" for joint in joints], dtype=np.int64)
     axis = np.array([joint.axis for joint in joints])

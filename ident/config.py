@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic import Field as Key
@@ -17,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
+from ident.estimate.density_realisable import Ellipsoid
 from ident.logs.process import Processing
 from ident.model import (
     Coulomb,
@@ -224,6 +226,10 @@ _Text = Annotated[str, Key(min_length=1, description=_TEXT)]
 _Names = Annotated[tuple[Annotated[str, Key(min_length=1)], ...], Key(description=_NAMES)]
 _Pair = Annotated[tuple[float, float], Key(description=_PAIR)]
 _Box = Annotated[tuple[_Pair, _Pair, _Pair], Key(description="three pairs [least, most] in m")]
+_Boxes = Annotated[dict[str, _Box], Key(description="a table of links, each with three pairs [least, most] in m")]
+_Three = Annotated[tuple[float, float, float], Key(description="three numbers, x, y, z in m")]
+_Alike = Annotated[tuple[str, ...], Key(min_length=2, description="a list of two or more links")]
+_SEMI_AXES = "three lengths along the link's axes, or three vectors, in m"
 _Figure = Annotated[tuple[float, float], Key(description="two numbers, [value, tolerance]")]
 _Joints = Annotated[Joints, Key(description=_JOINTS)]
 
@@ -287,10 +293,19 @@ class _Model(_Table):
     coupled_drives: Annotated[bool, Key(description="true or false")] = False
 
 
+class _Ellipsoid(_Table):
+    centre: _Three
+    semi_axes: Annotated[_Three | tuple[_Three, _Three, _Three], Key(description=_SEMI_AXES)]
+
+
 class _Bounds(_Table):
     total_mass: _Pair | None = None
     mass: Annotated[dict[str, _Pair], Key(description="a table of links, each with [least, most] in kg")] = {}
-    com: Annotated[dict[str, _Box], Key(description="a table of links, each with three pairs [least, most] in m")] = {}
+    com: _Boxes = {}
+    box: _Boxes = {}
+    ellipsoid: dict[str, _Ellipsoid] = {}
+    equal: Annotated[tuple[_Alike, ...], Key(description="a list of lists, each of two or more links that are alike")] = ()
+    pinned: Annotated[dict[str, float], Key(description="a table of parameters, each with its value in SI units")] = {}
 
 
 class _Fit(_Table):
@@ -549,7 +564,8 @@ def _weight(fit: _Fit, file: Path) -> Weight:
 def _bounds(fit: _Fit, file: Path) -> Bounds:
     given = fit.bounds
     pairs = {f"mass.{link}": pair for link, pair in given.mass.items()}
-    pairs |= {f"com.{link}": pair for link, box in given.com.items() for pair in box if pair[0] > pair[1]}
+    boxes = (("com", given.com), ("box", given.box))
+    pairs |= {f"{k}.{x}": pair for k, links in boxes for x, box in links.items() for pair in box if pair[0] > pair[1]}
     if given.total_mass is not None:
         pairs["total_mass"] = given.total_mass
     for key, (least, most) in pairs.items():
@@ -557,16 +573,23 @@ def _bounds(fit: _Fit, file: Path) -> Bounds:
             raise ConfigError(
                 f"the bounds are empty: {least:g} to {most:g}", file=file, key=f"fit.bounds.{key}", fix="Swap them?"
             )
-        if not key.startswith("com") and most <= 0:
+        if not key.startswith(("com", "box")) and most <= 0:
             raise ConfigError(f"the bounds {least:g} to {most:g} kg allow no mass", file=file, key=f"fit.bounds.{key}")
-    if (pairs or given.com) and fit.estimator != "constrained":
+    if given != _Bounds() and fit.estimator != "constrained":
         raise ConfigError(
             f"are given, but estimator = '{fit.estimator}' keeps none",
             file=file,
             key="fit.bounds",
             fix="Leave them out, or set estimator = 'constrained'",
         )
-    return Bounds(given.mass, given.total_mass, given.com)
+    ellipsoids = {}
+    for link, shape in given.ellipsoid.items():
+        try:
+            axes = np.diag(shape.semi_axes) if np.ndim(shape.semi_axes) == 1 else np.transpose(shape.semi_axes)
+            ellipsoids[link] = Ellipsoid(np.array(shape.centre), axes)
+        except InputError as cause:
+            raise ConfigError(cause.problem, file=file, key=f"fit.bounds.ellipsoid.{link}", fix=cause.fix) from None
+    return Bounds(given.mass, given.total_mass, given.com, ellipsoids, given.box, given.equal, given.pinned)
 
 
 def _short(value: Any, show: Any = repr) -> str:

@@ -116,7 +116,7 @@ def load(experiment: Experiment) -> Loaded:
     manifest = read_manifest(experiment.data)
     model = build_model(experiment, robot)
     _known_recordings(experiment, manifest)
-    _known_links(experiment, robot)
+    _known_links(experiment, model)
     inputs = {p.name: sha256(p) for p in (experiment.file, experiment.robot, experiment.data)}
     urdf = urdf_source(experiment.robot)
     if urdf is not None:
@@ -465,8 +465,11 @@ def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:
                 )
 
 
-def _known_links(experiment: Experiment, robot: Robot) -> None:
-    for key, links in (("mass", experiment.bounds.mass), ("com", experiment.bounds.com)):
+def _known_links(experiment: Experiment, model: Model) -> None:
+    robot, bounds = model.robot, experiment.bounds
+    alike = [link for group in bounds.equal for link in group]
+    places = {"mass": bounds.mass, "com": bounds.com, "box": bounds.box, "ellipsoid": bounds.ellipsoid, "equal": alike}
+    for key, links in places.items():
         for link in links:
             if link not in robot.links:
                 raise ConfigError(
@@ -475,6 +478,19 @@ def _known_links(experiment: Experiment, robot: Robot) -> None:
                     key=f"fit.bounds.{key}",
                     fix=f"Its moving links are {', '.join(robot.links)}",
                 )
+    known = {*model.names, *(f"{link}.c{axis}" for link in robot.links for axis in "xyz")}
+    for name in bounds.pinned:
+        if name not in known:
+            raise ConfigError(
+                f"the model has no parameter '{name}'{nearest(name, known)}",
+                file=experiment.file,
+                key="fit.bounds.pinned",
+                fix=f"Pin {robot.links[0]}.m (kg), {robot.links[0]}.cx (m) and the like",
+            )
+    try:
+        bounds.check(robot)
+    except InputError as cause:
+        raise ConfigError(cause.problem, file=experiment.file, key="fit.bounds", fix=cause.fix) from None
 
 
 def _found(log: Log, robot: Robot, processing: Processing) -> list[Warned]:

@@ -22,6 +22,7 @@ from ident.logs import Processing
 from ident.model import torque
 from ident.regression import load_regression
 from ident.robot import read_robot
+from ident.spatial.inertia import pseudo_inertia
 
 ROOT = Path(__file__).parents[1]
 BROKEN = Path(__file__).parent / "broken"
@@ -404,6 +405,28 @@ def test_an_estimate_of_another_model_is_refused(estimate):
     said = call("validate", estimate, ROOT / "experiments" / "arm5")
     assert said.exit_code == 2
     assert "the estimate of 'two' has 28 parameters, this experiment's model of 'arm5' has 70" in said.stderr
+
+
+def test_bounds_of_the_experiment_are_kept(two):
+    """Numbers set by hand, a box around all mass, an ellipsoid that excludes the true centre."""
+    text = (two / "experiment.toml").read_text()
+    (two / "experiment.toml").write_text(
+        text + "[fit.bounds]\ntotal_mass = [2.5, 2.9]\n"
+        'pinned = { "upper.m" = 1.8, "lower.cz" = 0.02, "elbow.offset" = -0.2 }\n'
+        "box = { upper = [[0, 0.4], [-0.02, 0.02], [-0.02, 0.02]] }\n"
+        "ellipsoid = { lower = { centre = [0.0, 0, 0], semi_axes = [0.05, 0.05, 0.05] } }\n"
+    )
+    assert call("fit", two, "-o", two / "bounded.json").exit_code == 0
+    found = load_estimate(two / "bounded.json")
+    upper, lower = found.inertials
+    assert upper[0] == pytest.approx(1.8, rel=1e-6)
+    assert lower[3] == pytest.approx(0.02 * lower[0], abs=1e-6)
+    assert found.value("elbow.offset") == pytest.approx(-0.2, rel=1e-6)
+    assert 2.5 - 1e-5 <= upper[0] + lower[0] <= 2.9 + 1e-5
+    assert np.linalg.norm(lower[1:4]) <= 0.05 * lower[0]  # far from the true 0.1 m
+    second = np.trace(pseudo_inertia(upper)[:3, :3])  # integral of x'x dm: no box of these sides holds more
+    assert second <= (0.4**2 + 2 * 0.02**2) * upper[0] * (1 + 1e-6)
+    assert any("upper.m pinned at 1.8" in text for text in found.active)
 
 
 def test_export(made, estimate, tmp_path):

@@ -4,6 +4,7 @@ import json
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -97,6 +98,10 @@ weight = 0.5
 total_mass = [1, 30]
 mass = { upper = [1, 5] }
 com = { lower = [[-0.1, 0.1], [0, 0.2], [-1, 1]] }
+box = { upper = [[-0.1, 0.1], [0, 0.2], [-1, 1]] }
+ellipsoid = { lower = { centre = [0.1, 0, 0], semi_axes = [0.3, 0.2, 0.1] } }
+equal = [["upper", "lower"]]
+pinned = { "upper.m" = 2.5, "lower.cx" = 0, "elbow.offset" = 0.1 }
 
 [expected]
 fit = [0.05, 0.01]
@@ -114,6 +119,10 @@ fit = [0.05, 0.01]
     assert e.bounds.total_mass == (1, 30)
     assert e.bounds.mass == {"upper": (1, 5)}
     assert e.bounds.com == {"lower": ((-0.1, 0.1), (0, 0.2), (-1, 1))}
+    assert e.bounds.box == {"upper": ((-0.1, 0.1), (0, 0.2), (-1, 1))}
+    assert e.bounds.ellipsoid["lower"].axes.tolist() == np.diag([0.3, 0.2, 0.1]).tolist()
+    assert e.bounds.equal == (("upper", "lower"),)
+    assert e.bounds.pinned == {"upper.m": 2.5, "lower.cx": 0, "elbow.offset": 0.1}
     assert e.expected == {"fit": (0.05, 0.01), "lower.m": (1, 0.2)}
     loaded = load(e)
     assert loaded.model.terms == (

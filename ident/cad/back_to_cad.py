@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +20,19 @@ from ident.cad.read_report import decoded, read_report
 from ident.cad.read_reports import find_reports
 from ident.cad.report_evidence import products_of
 from ident.cad.report_layout import LINE_END, NUMBER
-from ident.cad.table import COLUMNS, Cad
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency, tensor, to_com, transformed
+from ident.spatial.inertia import (
+    consistency,
+    is_positive_semidefinite,
+    pseudo_inertia_exact,
+    tensor,
+    to_com,
+    transformed,
+)
 from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import principal_axes
 
@@ -48,6 +56,8 @@ def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
     """Return the table with the refined links (n, 10) in the rows of the robot's moving links.
 
     Rows of bodies fixed to a link stay as given and are taken off their link, since torque shows only the sum of them.
+    Numbers are those of the table's convention, one digit finer than it prints or six digits of the largest of their
+    kind, more where a body needs them to exist; what did not change stays as it was printed.
     Raises CadError when what is left of a link could not exist.
     """
     values = frozen(parameters, (robot.n, 10), "refined parameters", CadError)
@@ -63,7 +73,43 @@ def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
                 fix="Give one row for the link with all that is fixed to it",
             )
         rows[link] = rest
-    return Cad(cad.links, np.array([rows[link] for link in cad.links]), cad.source, cad.sha256, cad.joint_values)
+    table = _table(cad, rows)
+    return Cad(
+        cad.links,
+        np.array([[float(x) for x in exact] for exact in table.exact()]),
+        cad.source,
+        cad.sha256,
+        cad.joint_values,
+        table,
+    )
+
+
+def _table(cad: Cad, rows: Mapping[str, Array]) -> Table:
+    """Return the refined rows as printed numbers."""
+    convention = cad.table.convention if cad.table else PLAIN
+    made = []
+    for i, link in enumerate(cad.links):
+        before, after = printed(cad.parameters[i], convention), printed(rows[link], convention)
+        kinds = (slice(0, 1), slice(1, 4), slice(4, 10))
+        scale = np.concatenate([np.full(k.stop - k.start, np.abs(after[k]).max()) for k in kinds])
+        same = np.abs(after - before) <= 1e-9 * scale
+        for digits in range(6, 18):
+            numbers = []
+            for k, x in enumerate(after):
+                if same[k]:
+                    given = cad.table.rows[i].numbers[k] if cad.table else Printed(repr(float(before[k])))
+                    numbers.append(given)
+                    continue
+                places = digits - 1 - math.floor(math.log10(scale[k])) if scale[k] else 0
+                if cad.table:
+                    places = max(places, digits - 5 - cad.table.finest(k))
+                numbers.append(Printed(f"{x:.{max(places, 0)}f}"))
+            row = Row(link, tuple(numbers))
+            body = Table(convention, (row,)).exact()[0]
+            if same.all() or is_positive_semidefinite(pseudo_inertia_exact(np.array([float(x) for x in body]))):
+                break
+        made.append(row)
+    return Table(convention, tuple(made))
 
 
 def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tuple[Change, ...]:
@@ -130,7 +176,8 @@ def write_intervals(
             factor = float(convention.factors[0 if k == 0 else 1 if k < 4 else 2])
             ends = sorted(x / factor * (-1 if flip and k in (5, 6, 8) else 1) for x in allowed[name])
             shown = [f"{x:z.6g}" if np.isfinite(x) else "" for x in (a, b, *ends)]
-            rows.append((link, part, unit, *shown, *said.get(name, ("", ""))))
+            number = part if k < 4 else f"{part} about the link's origin"
+            rows.append((link, number, unit, *shown, *said.get(name, ("", ""))))
     head = ("link", "number", "unit", "given", "corrected", "lowest", "highest", "given is", "corrected is")
     _write_csv(head, rows, path)
 

@@ -86,21 +86,27 @@ class Table:
             found.append((m, m * x, m * y, m * z, *(a + b for a, b in zip(tensor, shift, strict=True))))
         return tuple(found)
 
+    def finest(self, column: int) -> int:
+        """Return the power of ten of the last digit of the quantity in a column, where it is printed finest."""
+        found = [
+            number.last_digit
+            for row in self.rows
+            for quantity, number in zip(_QUANTITY, row.numbers, strict=True)
+            if quantity == _QUANTITY[column] and not number.scientific
+        ]
+        return min(found, default=0)
+
     def rounding(self) -> tuple[Exact, ...]:
         """Return half a unit of the last printed digit of each number, in the table's units.
 
         Spreadsheets drop trailing zeros ("13.4" for 13.400), so plain numbers count as rounded at the finest digit
         that the table prints of the same quantity; numbers with an exponent at their own last digit.
         """
-        finest: dict[int, int] = {}
-        for row in self.rows:
-            for quantity, number in zip(_QUANTITY, row.numbers, strict=True):
-                if not number.scientific:
-                    finest[quantity] = min(finest.get(quantity, 99), number.last_digit)
+        finest = [self.finest(k) for k in range(10)]
         return tuple(
             tuple(
-                Fraction(10) ** (n.last_digit if n.scientific else finest[quantity]) / 2
-                for quantity, n in zip(_QUANTITY, row.numbers, strict=True)
+                Fraction(10) ** (n.last_digit if n.scientific else last) / 2
+                for last, n in zip(finest, row.numbers, strict=True)
             )
             for row in self.rows
         )

@@ -399,6 +399,7 @@ def _write_report(
     from ident.estimate import verdicts
     from ident.files import write_whole
     from ident.report.cad_figures import link_figure
+    from ident.report.fonts import legible
 
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError("is there already", file=out, fix="Name a new folder")
@@ -432,7 +433,7 @@ def _write_report(
             if identified is not None:
                 bodies["identified"] = identified[i]
             figure = link_figure(link, bodies, clouds.get(link))
-            figure.savefig(work / f"{link.replace('/', '_')}.png", dpi=130)
+            legible(figure).savefig(work / f"{link.replace('/', '_')}.png", dpi=130)
         if out.exists():
             out.rmdir()
         work.chmod(0o755)

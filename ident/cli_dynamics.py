@@ -382,7 +382,8 @@ def _draw(figure: Any, path: Path) -> None:
     import io
 
     from ident.files import write_whole
+    from ident.report.fonts import legible
 
     content = io.BytesIO()
-    figure.savefig(content, format=path.suffix[1:], dpi=130)
+    legible(figure).savefig(content, format=path.suffix[1:], dpi=130)
     say(f"wrote {write_whole(path, content.getvalue())}")

@@ -229,6 +229,7 @@ _Box = Annotated[tuple[_Pair, _Pair, _Pair], Key(description="three pairs [least
 _Boxes = Annotated[dict[str, _Box], Key(description="a table of links, each with three pairs [least, most] in m")]
 _Three = Annotated[tuple[float, float, float], Key(description="three numbers, x, y, z in m")]
 _Alike = Annotated[tuple[str, ...], Key(min_length=2, description="a list of two or more links")]
+_GROUPS = "a list of lists, each of two or more links that are alike"
 _SEMI_AXES = "three lengths along the link's axes, or three vectors, in m"
 _Figure = Annotated[tuple[float, float], Key(description="two numbers, [value, tolerance]")]
 _Joints = Annotated[Joints, Key(description=_JOINTS)]
@@ -304,7 +305,7 @@ class _Bounds(_Table):
     com: _Boxes = {}
     box: _Boxes = {}
     ellipsoid: dict[str, _Ellipsoid] = {}
-    equal: Annotated[tuple[_Alike, ...], Key(description="a list of lists, each of two or more links that are alike")] = ()
+    equal: Annotated[tuple[_Alike, ...], Key(description=_GROUPS)] = ()
     pinned: Annotated[dict[str, float], Key(description="a table of parameters, each with its value in SI units")] = {}
 
 

@@ -213,6 +213,7 @@ def excite_to(
 
 def _write(found: Excitation, folder: Path, command: str) -> None:
     from ident.report.excitation_figures import limits_figure, poses_figure, torque_figure, worth_figure
+    from ident.report.fonts import legible
 
     trajectory, robot = found.design.trajectory, found.robot
     rows = trajectory.playback(found.wishes.rate_hz, found.wishes.periods)
@@ -225,11 +226,11 @@ def _write(found: Excitation, folder: Path, command: str) -> None:
     (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
     for constraint in found.problem.constraints:
         if isinstance(constraint, KinematicLimits):
-            limits_figure(trajectory, constraint).savefig(folder / "limits.png", dpi=110)
+            legible(limits_figure(trajectory, constraint)).savefig(folder / "limits.png", dpi=110)
         if isinstance(constraint, TorqueLimits):
-            torque_figure(trajectory, constraint).savefig(folder / "torque.png", dpi=110)
-    poses_figure(robot, trajectory, found.scene).savefig(folder / "poses.png", dpi=110)
-    worth_figure(found.worth, found.slides).savefig(folder / "predicted.png", dpi=110)
+            legible(torque_figure(trajectory, constraint)).savefig(folder / "torque.png", dpi=110)
+    legible(poses_figure(robot, trajectory, found.scene)).savefig(folder / "poses.png", dpi=110)
+    legible(worth_figure(found.worth, found.slides)).savefig(folder / "predicted.png", dpi=110)
 
 
 def certificate(found: Excitation) -> dict[str, object]:

@@ -26,6 +26,7 @@ from ident.cad.report_evidence import decide, products_of
 from ident.cad.table import COLUMNS
 from ident.errors import CadError
 from ident.report.cad_figures import ellipse, link_figure
+from ident.report.figures import svg
 from ident.robot import DHJoint, from_dh
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia, transformed
 
@@ -268,3 +269,15 @@ def test_figures_of_links_name_every_source():
     assert "shape of the link" in labels
     assert len(figure.axes) == 3
     figure.canvas.draw()
+
+
+def test_chinese_names_get_a_font_that_has_them(monkeypatch):
+    from ident.report import fonts
+
+    monkeypatch.setattr(fonts, "_installed", lambda: ("WenQuanYi Zen Hei",))
+    body = from_com(2.0, [0.1, 0.02, 0.01], np.diag([0.01, 0.03, 0.025]))
+    figure = fonts.legible(link_figure("连杆1", {"CAD": body}))
+    title = figure._suptitle
+    assert title.get_fontfamily() == ["DejaVu Sans", "WenQuanYi Zen Hei"]
+    assert all("WenQuanYi Zen Hei" not in text.get_fontfamily() for text in figure.axes[0].get_xticklabels())
+    assert "WenQuanYi Zen Hei" in svg(figure, "link")

@@ -29,7 +29,7 @@ class Ellipsoid:
         object.__setattr__(self, "axes", frozen(self.axes, (3, 3), "the ellipsoid's axes", ModelError))
         s = np.linalg.svd(self.axes, compute_uv=False)
         if not s[-1] > 1e-9 * s[0]:
-            raise ModelError("the ellipsoid is flat: one semi-axis is zero", fix="Give three semi-axes in three directions")
+            raise ModelError("the ellipsoid is flat: one semi-axis is zero", fix="Give three that differ in direction")
 
 
 def ellipsoid_row(ellipsoid: Ellipsoid) -> Array:

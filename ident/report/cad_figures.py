@@ -35,13 +35,16 @@ def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     for axes, plane in zip(figure.subplots(1, 3), _PLANES, strict=True):
         _view(axes, plane, bodies, outline)
     figure.suptitle(link, x=0.01, ha="left", fontsize=10, fontweight="bold", color=INK)
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False, labelcolor=INK,
+        title="outline: the solid ellipsoid of the same mass and inertia; sign: its centre of mass", title_fontsize=8,
+    )  # fmt: skip
     return figure
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
+from ident.report.fonts import legible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -307,7 +308,7 @@ def svg(figure: Figure, description: str) -> str:
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        legible(figure).savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S).replace(
         "<svg", f"<svg role='img' aria-label={quoteattr(description)}", 1
@@ -328,7 +329,7 @@ def svg_file(figure: Figure, description: str) -> str:
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """Return the figure as PNG on white."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, facecolor="white")
+    legible(figure).savefig(buffer, format="png", dpi=dpi, facecolor="white")
     return buffer.getvalue()
 
 

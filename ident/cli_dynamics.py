@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ident.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, show
+from ident.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, show, tell_aside
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -160,7 +160,7 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
         found = consistency(body)
         least = min(found.mass, found.moments[0], found.triangle_gap)
         if not found.consistent and least < -1e-9 * max(abs(found.mass), found.moments[2]):  # not by rounding
-            typer.echo(f"warning: {robot.name}: link '{link}' cannot exist: {'; '.join(found.failures())}", err=True)
+            tell_aside(f"warning: {robot.name}: link '{link}' cannot exist: {'; '.join(found.failures())}")
     return arm, np.asarray(arm.inertials), _joint_dynamics(robot, arm)
 
 
@@ -190,7 +190,7 @@ def _beyond(robot: Robot, q: Array, *, wrong: bool) -> None:
             problem = f"{joint.name} at {x:g} {unit} is outside its limits {low:g} to {high:g} {unit}{hint}"
             if wrong:
                 raise InputError(problem, key="--q", fix="Start inside, or add --no-limits")
-            typer.echo(f"warning: {problem}", err=True)
+            tell_aside(f"warning: {problem}")
 
 
 def _torques(model: Model, theta: Array, state: list[Array]) -> None:

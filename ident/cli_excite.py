@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident.cli_dynamics import RobotPath
-from ident.console import command_line, guarded, joint_numbers, say, show
+from ident.console import command_line, guarded, joint_numbers, say, show, tell_aside
 
 if TYPE_CHECKING:
     from ident.excitation.search import Start
@@ -131,7 +131,7 @@ def excite(
             here += "no motion that is proven to keep every limit"
         else:
             here += f"{MEANINGS[criterion][0]} {_meant(criterion, done.value)}"
-        typer.echo(here if best is None else f"{here}; best {_meant(criterion, best)}", err=True)
+        tell_aside(here if best is None else f"{here}; best {_meant(criterion, best)}")
 
     folder = out or Path(f"excitation-{arm.name}")
     found = excite_to(wishes, folder, told, command_line())
@@ -162,7 +162,7 @@ def _tell(found: Excitation, folder: Path) -> None:
     kept = sum(g.holds for g in design.guarantees)
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        tell_aside(f"note: {note}")
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ident.console import guarded, say, show
+from ident.console import guarded, say, show, tell_aside
 
 
 def _list(wanted: bool) -> None:
@@ -59,5 +59,5 @@ def export(
         unvalidated=unvalidated,
     )
     for note in done.notes:
-        typer.echo(f"note: {note}", err=True)
+        tell_aside(f"note: {note}")
     say(f"wrote {done.path}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.console import guarded, progress, say, show
+from ident.console import guarded, progress, say, show, tell_aside
 
 if TYPE_CHECKING:
     from ident.logs.info import LogInfo
@@ -47,9 +47,9 @@ def convert(
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
     for sentence in done.info.sentences():
-        typer.echo(f"note: {sentence}", err=True)
+        tell_aside(f"note: {sentence}")
     if done.dropped:
-        typer.echo(f"note: {done.dropped} dropped, because their clock repeats", err=True)
+        tell_aside(f"note: {done.dropped} dropped, because their clock repeats")
     say(done.stanza)
     say(f"wrote {done.rows} rows to {done.path} and their description to {done.manifest}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident.cli_dynamics import RobotPath
-from ident.console import guarded, joint_numbers, say
+from ident.console import guarded, joint_numbers, say, tell_aside
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -158,13 +158,13 @@ def _torque_limits(robot: Robot, cad: Path | None, margin: float) -> TorqueLimit
     model = Model(robot, tuple(friction_terms(robot)))
     theta, absent = stated(model, cad, {})
     if theta is None:
-        typer.echo("note: no inertials of all links are given (--cad): torques were not checked", err=True)
+        tell_aside("note: no inertials of all links are given (--cad): torques were not checked")
         return None
     for note in unlimited(robot, theta, absent):
-        typer.echo(f"note: {note}", err=True)
+        tell_aside(f"note: {note}")
     found = torque_limits(model, theta, margin=margin)
     if np.isinf(found.effort).all():
-        typer.echo("note: torques were not checked", err=True)
+        tell_aside("note: torques were not checked")
         return None
     return found
 
@@ -175,10 +175,9 @@ def _left_out(limits: TorqueLimits, need: Array) -> None:
     for j, most in enumerate(limits.effort):
         times = int((need[:, j] > most).sum())
         if times:
-            typer.echo(
+            tell_aside(
                 f"note: {times} of {len(need)} random postures were left out because joint '{robot.joint_names[j]}' "
-                f"may need up to {need[:, j].max():.4g} {_unit(robot, j)} to hold them, wanted at most {most:.4g}",
-                err=True,
+                f"may need up to {need[:, j].max():.4g} {_unit(robot, j)} to hold them, wanted at most {most:.4g}"
             )
 
 
@@ -206,7 +205,5 @@ def _write(moves: Moves, robot: Robot, scene: Path | None, path: Path) -> None:
     if scene is not None:
         require_clear(read_scene(scene, robot), robot, moves.t, moves.q)
     else:
-        typer.echo(
-            "note: no scene is given: nothing keeps the robot from touching itself or its surroundings", err=True
-        )
+        tell_aside("note: no scene is given: nothing keeps the robot from touching itself or its surroundings")
     writers[path.suffix](path, robot, moves.t, moves.q, moves.qd, moves.qdd)

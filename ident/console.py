@@ -48,8 +48,18 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def ended(message: str, code: int) -> typer.Exit:
     """Print why a command ends, and return the exit to raise."""
-    typer.echo(message, err=True)
+    tell_aside(message)
     return typer.Exit(code)
+
+
+def tell_aside(text: str) -> None:
+    """Print a line to stderr."""
+    typer.echo(printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal shows and does not obey: names come from files that anybody may have written."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
 def command_line() -> str:
@@ -90,7 +100,7 @@ def _console() -> Console:
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence to stdout."""
-    _console().print(text, style=style or None, markup=False, soft_wrap=True)
+    _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
 
 
 STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
@@ -122,7 +132,7 @@ def _plain(text: str) -> Any:
     """Return a cell whose brackets mean nothing."""
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def warn(warned: Sequence[Warned]) -> None:
@@ -138,7 +148,7 @@ def warn(warned: Sequence[Warned]) -> None:
     for same in groups.values():
         more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
         told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
-        console.print(f"{told}: {same[0]}{more}", style=style, markup=False, soft_wrap=True)
+        console.print(printable(f"{told}: {same[0]}{more}"), style=style, markup=False, soft_wrap=True)
 
 
 def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:

@@ -407,6 +407,22 @@ def test_an_estimate_of_another_model_is_refused(estimate):
     assert "the estimate of 'two' has 28 parameters, this experiment's model of 'arm5' has 70" in said.stderr
 
 
+def test_names_from_files_do_not_command_the_terminal(two):
+    """A joint's name with escape sequences is shown, in tables, notes and errors."""
+    text = (two / "robot.toml").read_text().replace('"elbow"', '"el\\u001b[2Jbow"')
+    (two / "robot.toml").write_text(text)
+    for command in (
+        ("check", two / "robot.toml"),
+        ("dynamics", two / "robot.toml", "--cad", two / "cad.csv", "--q", "1 9"),
+    ):
+        said = call(*command)
+        assert "\x1b" not in said.output + said.stderr
+        assert "el\\x1b[2Jbow" in said.output + said.stderr
+    refused = call("dynamics", two / "robot.toml", "--cad", two / "cad.csv", "--q", "1 x")
+    assert refused.exit_code == 2
+    assert "\x1b" not in refused.output + refused.stderr
+
+
 def test_bounds_of_the_experiment_are_kept(two):
     """Numbers set by hand, a box around all mass, an ellipsoid that excludes the true centre."""
     text = (two / "experiment.toml").read_text()

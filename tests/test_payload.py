@@ -568,8 +568,10 @@ def ur10e():
         patch.setenv("IDENT_DATA", str(real_data("ur10e").parent.resolve()))
         item = load(read_experiment(ROOT / "experiments" / "ur10e_payload"))
         names = ("unloaded-50s", "loaded-50s", "train-50s")
-        found = [motions(item, [name], item.experiment.processing, []) for name in names]
-        return item, *(compress(item.model, m, base=item.base) for m in found)
+        found = [list(motions(item, [name], item.experiment.processing, [])) for name in names]
+        authors = Model(item.robot, (Viscous(), Coulomb(), Offset()))
+        plain = authors, *(compress(authors, m) for m in found[:2])
+        return item, *(compress(item.model, m, base=item.base) for m in found), plain
 
 
 class TestUR10e:
@@ -577,10 +579,7 @@ class TestUR10e:
 
     def test_mass_with_both_gain_sets(self, ur10e):
         """2.49 and 3.12 kg by ordinary least squares with the authors' friction, robot first and load after it."""
-        item, u, w, _ = ur10e
-        simple = Model(item.robot, (Viscous(), Coulomb(), Offset()))
-        names, processing = ("unloaded-50s", "loaded-50s"), item.experiment.processing
-        plain_u, plain_w = (compress(simple, motions(item, [name], processing, [])) for name in names)
+        item, u, w, _, (simple, plain_u, plain_w) = ur10e
         for gains, plain, own, mass in ((PUBLISHED, 2.49, 2.50, 2.473), (GIVEN, 3.12, 3.07, 3.067)):
             for model, pair, expected in ((simple, (plain_u, plain_w), plain), (item.model, (u, w), own)):
                 a, b = (scaled_torques(r, gains / GIVEN) for r in pair)
@@ -598,7 +597,7 @@ class TestUR10e:
             assert errors.without_total > 0.2
 
     def test_drive_gains_from_the_known_mass(self, ur10e):
-        item, u, w, _ = ur10e
+        item, u, w, *_ = ur10e
         found = drive_gains(item.model, u, w, 2.805)
         gains, half = GIVEN * found.scale, GIVEN * found.half_widths()
         low, high = np.minimum(GIVEN, PUBLISHED), np.maximum(GIVEN, PUBLISHED)
@@ -613,7 +612,7 @@ class TestUR10e:
 
     def test_a_recording_without_load_shows_none(self, ur10e):
         """Another motion of an earlier day: what differs from day to day is within the bar."""
-        item, u, _, other = ur10e
+        item, u, _, other, _ = ur10e
         found = identify_payload(item.model, u, other)
         assert not found.seen
         figures = found.at()

@@ -48,9 +48,7 @@ def test_without_validation_nothing_is_written_unless_asked_for(tmp_path):
     c = case()
     out = tmp_path / "o"
     for form in FORMATS:
-        with pytest.raises(
-            EstimationError, match=r"fit of 'crane' was never validated .* explicitly: --unvalidated\."
-        ):
+        with pytest.raises(EstimationError, match=r"fit of 'crane' was never validated .* explicitly: --unvalidated\."):
             export_to(form.name, c.constrained, out, robot=c.robot)
     assert not out.exists()
     text = export_to("ros2", c.constrained, out, robot=c.robot, unvalidated=True).path.read_text()

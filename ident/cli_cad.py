@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ident.console import PROBLEMS, guarded, progress, say, show, warn
+from ident.console import PROBLEMS, guarded, progress, say, show, tell_aside, warn
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -111,12 +111,28 @@ def read(
 
 @app.command()
 @guarded
-def check(source: Source) -> None:
-    """Say what the numbers tell about their own signs, points and units; needs no log and no robot."""
+def check(
+    source: Source,
+    meshes: Annotated[
+        Path | None, typer.Option("--meshes", help="Folder of a URDF's meshes or of its package, where not its own")
+    ] = None,
+) -> None:
+    """Say what the numbers tell about their own signs, points and units; needs no log and no robot.
+
+    Links of a URDF are also held against their own collision shapes.
+    """
+    from ident.errors import InputError
+
+    urdf = source.suffix.lower() in (".urdf", ".xml")
+    if meshes is not None and not (urdf and meshes.is_dir()):
+        problem = "is no folder" if urdf else "is for a URDF"
+        raise InputError(problem, key="--meshes", fix="Leave it out" if not urdf else "Give the folder of the meshes")
     if source.is_dir() or _is_report(source):
         problems = _check_reports(source)
     else:
         problems = _check_table(_cad(source, None, None, None))
+        if urdf:
+            problems += _check_shapes(source, meshes or source.parent)
     say("no problem found" if not problems else "1 problem" if problems == 1 else f"{problems} problems", "bold")
     if problems:
         raise typer.Exit(PROBLEMS)
@@ -513,7 +529,7 @@ def _outlines(found: _Found) -> dict[str, Array]:
         clouds = collision_clouds(parse_document(read_bytes(urdf), file=urdf.name), found.loaded.robot, urdf.parent)
     except RobotError:  # meshes are often left out of a description
         return {}
-    return {link: cloud.points for link, cloud in clouds.items()}
+    return {link: cloud.surface() for link, cloud in clouds.items()}
 
 
 def _sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
@@ -684,6 +700,38 @@ def _check_table(cad: Cad) -> int:
             problems += 1
             say(f"  PROBLEM (unit): link '{verdict.link}': {doubt}", "bold red")
     return problems + _show_findings(examine_table(cad))
+
+
+def _check_shapes(source: Path, folder: Path) -> int:
+    """Print what the links' own shapes contradict in a URDF, and return how many of these no part left out explains."""
+    from ident.compare.shape import against_shapes
+    from ident.errors import RobotError
+    from ident.excitation.collision_geometry import collision_clouds
+    from ident.robot.urdf import parse_document, to_robot
+    from ident.robot.xml import parse_xml, read_bytes
+
+    data = read_bytes(source)
+    if parse_xml(data, file=source.name).tag == "mujoco":
+        return 0
+    try:
+        urdf = parse_document(data, file=source.name)
+        robot = to_robot(urdf)
+        clouds = collision_clouds(urdf, robot, folder)
+    except RobotError as cause:
+        tell_aside(f"note: numbers and shapes were not compared: {cause} Or name the folder of the meshes: --meshes")
+        return 0
+    if robot.inertials is None or not clouds:
+        return 0
+    links = {link: p for link, p in zip(robot.links, robot.inertials, strict=True) if p[0] > 0}
+    found = against_shapes(links, {link: cloud.surface() for link, cloud in clouds.items()})
+    for misfit in found:
+        word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
+        more = "" if misfit.gross else ", or the shape leaves parts out"
+        say(f"  {word}: link '{misfit.link}': {misfit.what}{more}", style)
+    judged = [link for link in links if link in clouds]
+    if judged and not found:
+        say(f"  shape: the numbers of {len(judged)} of {len(robot.links)} links fit their shapes", "green")
+    return sum(misfit.gross for misfit in found)
 
 
 def _show_findings(findings: tuple[Finding, ...]) -> int:

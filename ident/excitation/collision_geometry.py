@@ -32,6 +32,15 @@ class Cloud:
     points: Array
     radii: Array
 
+    def surface(self) -> Array:
+        """Return points (j, 3) of the balls' surfaces, 26 of each that has a radius [m]."""
+        grid = np.stack(np.meshgrid(*[(-1.0, 0.0, 1.0)] * 3), axis=-1).reshape(-1, 3)
+        around = np.delete(grid, 13, axis=0)  # not the middle
+        around /= np.linalg.norm(around, axis=1, keepdims=True)
+        round_ = self.radii > 0
+        shell = self.points[round_, None] + self.radii[round_, None, None] * around
+        return np.concatenate([self.points[~round_], shell.reshape(-1, 3)])
+
     @staticmethod
     def joined(clouds: list[Cloud]) -> Cloud:
         """Return the balls of all."""

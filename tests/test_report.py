@@ -21,8 +21,9 @@ from identified import case
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
-from ident.model import CoupledDrive, Model, Spring, torque
-from ident.regression import base_parameters
+from ident.estimate import Prior, constrained
+from ident.model import Coulomb, CoupledDrive, Model, Spring, torque
+from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
 from ident.report.charts import recording_data
 from ident.report.inertia_figure import ellipsoid
@@ -247,6 +248,23 @@ def test_the_verdict():
         judged = text.verdict(c.constrained, worse)
         assert judged.headline == headline
         assert text.percent(worse.total("identified").relative_total) in judged.reason
+
+
+def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():
+    """Coulomb friction left out: the prediction passes, and the first screen says what is missing."""
+    c = case()
+    model = Model(c.robot, tuple(t for t in c.model.terms if not isinstance(t, Coulomb)))
+    regression = compress(model, c.fit)
+    lacking = constrained(model, regression, Prior(c.inertials, "cad.csv", {}), weight=1e-6)
+    for estimate, own, headline in (
+        (lacking, model, "Usable, but the model lacks a term"),
+        (c.constrained, c.model, "Ready to use"),
+    ):
+        validation = validate(own, c.other, {"identified": estimate.theta}, fitted=compress(own, c.fit))
+        assert text.verdict(estimate, validation).headline == "Ready to use"
+        shown = gather(estimate, model=own, fit=[c.fit], held_out=c.other, validation=validation).verdict
+        assert shown.headline == headline
+        assert ("Coulomb friction is missing" in shown.reason) == (own is model)
 
 
 def test_an_ellipsoid_has_the_mass_centre_and_inertia_of_its_link():

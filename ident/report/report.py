@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 #: Endings that `write_report` knows.
 FORMATS = (".html", ".htm", ".pdf")
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
+_STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
 
 
@@ -233,7 +234,7 @@ def gather(
         tables["truth"] = text.truth_rows(truth, slides)
     return Report(
         robot=estimate.robot,
-        verdict=text.verdict(estimate, validation),
+        verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
         sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
         cards=tuple(cards(estimate, comparison, validation)),
         warnings=tuple(text.warnings(estimate, comparison, validation)),
@@ -352,6 +353,18 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def _lacking(
+    judged: text.Judgement, hints: tuple[residual_hints.Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
+) -> text.Judgement:
+    """Return the verdict with the strongest hint, where one term would explain most of a joint's residual."""
+    error = dict(zip(estimate.joints, estimate.relative, strict=True))
+    strong = [h for h in hints or () if h.share >= _STRONG and error.get(h.joint, 0.0) >= _FELT]
+    if judged.tone != "good" or not strong:
+        return judged
+    most = residual_hints.sentence(max(strong, key=lambda h: h.share), slides)
+    return text.Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
 
 
 def _hinted(hints: tuple[residual_hints.Hint, ...] | None, names: list[str], slides: frozenset[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from mass_report_corpus import Body, corpus, fixed, onshape, random_body, solidworks
 from random_robots import random_pair
 
-from ident.cad import Cad, Convention, parse_report, read_cad, read_reports, to_parameters, write_cad
+from ident.cad import Cad, Convention, check_cad, parse_report, read_cad, read_reports, to_parameters, write_cad
 from ident.cad.back_to_cad import (
     changes,
     printed,
@@ -224,6 +224,26 @@ def test_refined_numbers_are_as_short_as_the_tables_and_can_exist(tmp_path):
         assert consistency(again.parameters[1]).consistent
         if k == 0:
             assert lines[2] == "b,1012.35,1.0,2.0,3.0,10123.46,10.12,20.25,11135.8,30.37,12148.15"
+
+
+def test_a_body_that_no_digits_keep_inside_grows_by_less_than_a_billionth(tmp_path):
+    point = np.array(
+        [0.338595761944, 0.0, -0.00470267207806, 0.00216611805854, 7.917167055920001e-05, 0.0, 0.0]
+        + [1.3857431104900008e-05, 3.0084673397e-05, 6.531423945430001e-05]
+    )
+    assert consistency(point).consistent
+    (tmp_path / "cad.csv").write_text(
+        '# mass = "kg"\n# length = "mm"\n# inertia = "kg m^2"\n# tensor_at = "center_of_mass"\n'
+        '# products = "positive"\nlink,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\n'
+        "a,1.000,1.000,2.000,3.000,100.000,0.100,0.100,110.000,0.100,120.000\n"
+    )
+    cad = read_cad(tmp_path / "cad.csv")
+    refined = refined_cad(cad, from_dh("one", [DHJoint(a=0.1, link="a")]), [point])
+    write_refined(cad, refined, tmp_path / "refined.csv")
+    again = read_cad(tmp_path / "refined.csv")
+    assert check_cad(again)[0].status == "possible"
+    assert consistency(again.parameters[0]).consistent
+    np.testing.assert_allclose(again.parameters[0], point, rtol=1e-5, atol=1e-9)
 
 
 def test_fixed_bodies_are_taken_off_their_link():

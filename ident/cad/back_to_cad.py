@@ -11,28 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
+from ident.cad.check import check_cad
 from ident.cad.convention import SI, Convention
 from ident.cad.mass_report import MassReport, Number, Products
 from ident.cad.read_report import decoded, read_report
 from ident.cad.read_reports import find_reports
 from ident.cad.report_evidence import products_of
 from ident.cad.report_layout import LINE_END, NUMBER
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import (
-    consistency,
-    is_positive_semidefinite,
-    pseudo_inertia_exact,
-    tensor,
-    to_com,
-    transformed,
-)
+from ident.spatial.inertia import consistency, tensor, to_com, transformed
 from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import principal_axes
 
@@ -73,43 +67,58 @@ def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
                 fix="Give one row for the link with all that is fixed to it",
             )
         rows[link] = rest
-    table = _table(cad, rows)
-    return Cad(
-        cad.links,
-        np.array([[float(x) for x in exact] for exact in table.exact()]),
-        cad.source,
-        cad.sha256,
-        cad.joint_values,
-        table,
-    )
+    return cad_of(_table(cad, rows), cad.source, cad.sha256, cad.joint_values)
 
 
 def _table(cad: Cad, rows: Mapping[str, Array]) -> Table:
     """Return the refined rows as printed numbers."""
     convention = cad.table.convention if cad.table else PLAIN
-    made = []
-    for i, link in enumerate(cad.links):
-        before, after = printed(cad.parameters[i], convention), printed(rows[link], convention)
-        kinds = (slice(0, 1), slice(1, 4), slice(4, 10))
-        scale = np.concatenate([np.full(k.stop - k.start, np.abs(after[k]).max()) for k in kinds])
-        same = np.abs(after - before) <= 1e-9 * scale
+    return Table(convention, tuple(_row(cad, i, rows[link], convention) for i, link in enumerate(cad.links)))
+
+
+def _row(cad: Cad, i: int, parameters: Array, convention: Convention) -> Row:
+    """Return one refined body (10,) as printed, with the digits that it needs to exist.
+
+    Moments of a body at the edge of what can exist, which no digits keep inside, grow by at most 1e-9 of the largest.
+    """
+    before, after = printed(cad.parameters[i], convention), printed(parameters, convention)
+    same = np.abs(after - before) <= 1e-9 * _scale(after)
+    if same.all():
+        return _printed_row(cad, i, after, same, 6)
+    for share in (0.0, 1e-12, 1e-11, 1e-10, 1e-9):
+        grown = np.array(parameters)
+        grown[[4, 7, 9]] += share * np.abs(parameters[4:]).max()
         for digits in range(6, 18):
-            numbers = []
-            for k, x in enumerate(after):
-                if same[k]:
-                    given = cad.table.rows[i].numbers[k] if cad.table else Printed(repr(float(before[k])))
-                    numbers.append(given)
-                    continue
-                places = digits - 1 - math.floor(math.log10(scale[k])) if scale[k] else 0
-                if cad.table:
-                    places = max(places, digits - 5 - cad.table.finest(k))
-                numbers.append(Printed(f"{x:.{max(places, 0)}f}"))
-            row = Row(link, tuple(numbers))
-            body = Table(convention, (row,)).exact()[0]
-            if same.all() or is_positive_semidefinite(pseudo_inertia_exact(np.array([float(x) for x in body]))):
-                break
-        made.append(row)
-    return Table(convention, tuple(made))
+            row = _printed_row(cad, i, printed(grown, convention), same & (share == 0), digits)
+            if _can_exist(row, convention):
+                return row
+    return _printed_row(cad, i, after, same, 17)  # no such body can exist
+
+
+def _scale(numbers: Array) -> Array:
+    """Return the largest (10,) of the mass, of the centre and of the tensor at each of their numbers."""
+    kinds = (slice(0, 1), slice(1, 4), slice(4, 10))
+    return np.concatenate([np.full(k.stop - k.start, np.abs(numbers[k]).max()) for k in kinds])
+
+
+def _printed_row(cad: Cad, i: int, numbers: Array, same: NDArray[np.bool_], digits: int) -> Row:
+    """Return numbers (10,) of link i in the table's convention with so many digits; `same` as they were printed."""
+    found = []
+    for k, (x, largest) in enumerate(zip(numbers, _scale(numbers), strict=True)):
+        if same[k]:
+            found.append(cad.table.rows[i].numbers[k] if cad.table else Printed(repr(float(x))))
+            continue
+        places = digits - 1 - math.floor(math.log10(largest)) if largest else 0
+        if cad.table:
+            places = max(places, digits - 5 - cad.table.finest(k))
+        found.append(Printed(f"{x:z.{max(places, 0)}f}"))
+    return Row(cad.links[i], tuple(found))
+
+
+def _can_exist(row: Row, convention: Convention) -> bool:
+    """Return whether a printed body can exist, in exact arithmetic and as the doubles that the numbers become."""
+    one = cad_of(Table(convention, (row,)))
+    return check_cad(one)[0].status == "possible" and consistency(one.parameters[0]).consistent
 
 
 def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tuple[Change, ...]:

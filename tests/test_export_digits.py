@@ -53,6 +53,18 @@ def test_rounding_moves_no_combination_by_more_than_a_tenth_of_its_standard_erro
     assert (np.abs(some @ change) <= SHARE * errors * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_parameters_that_are_known_far_better_together_keep_what_is_known(seed):
+    robot, estimate = example(seed)
+    errors = estimate.covariance.standard_errors
+    some = np.random.default_rng(seed).normal(size=len(errors))
+    some /= np.linalg.norm(some)
+    axes = np.eye(len(errors)) - (1 - 1e-4) * np.outer(some, some)  # this combination of scaled numbers to 1e-4
+    matrix = errors[:, None] * (axes @ axes) * errors
+    change = estimate.base.K @ (exportable(with_covariance(estimate, matrix), robot) - estimate.theta)
+    assert change @ np.linalg.solve(matrix, change) <= SHARE**2 * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_numbers_known_to_two_percent_are_short(seed):
     robot, estimate = example(seed)
@@ -137,6 +149,14 @@ def test_a_parameter_at_its_bound_is_kept():
     assert exportable(bound, robot)[-1] == 0.0
 
 
+def test_a_joint_parameter_that_is_hardly_known_is_not_rounded_away():
+    robot, estimate = example(5)
+    theta = exportable(with_covariance(estimate, 1e8 * estimate.covariance.matrix), robot)
+    first = 10 * robot.n
+    assert (np.abs(theta - estimate.theta)[first:] <= 0.5 * estimate.theta[first:]).all()
+    assert max(map(significant, theta[first:])) == 1
+
+
 def test_links_that_carry_fixed_bodies_keep_theirs_for_the_file_takes_them_away():
     robots = [random_pair(np.random.default_rng(seed), 4)[1] for seed in range(8)]
     carried = [{b.link for b in r.fixed if b.link >= 0 and b.inertial is not None} for r in robots]
@@ -149,8 +169,8 @@ def test_links_that_carry_fixed_bodies_keep_theirs_for_the_file_takes_them_away(
 
 @pytest.mark.parametrize("seed", range(10))
 def test_base_parameters_by_the_same_rule(seed):
-    _, estimate = example(seed)
-    phi = deserved_base(estimate, estimate.phi)
+    robot, estimate = example(seed)
+    phi = deserved_base(estimate, estimate.base.K @ exportable(estimate, robot))  # rounded twice
     change = phi - estimate.phi
     assert change @ np.linalg.solve(estimate.covariance.matrix, change) <= SHARE**2 * (1 + 1e-9)
     assert np.median([significant(x) for x in phi]) <= 5

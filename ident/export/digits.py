@@ -23,7 +23,9 @@ SHARE = 0.1
 #: Size of a body's last digits against their scale: at most COARSEST, and FINEST where no standard error is known.
 COARSEST, FINEST = 1e-3, 1e-6
 _MOMENTS = (0, 3, 5)  # of xx xy xz yy yz zz
-_CORRELATED = 1e-4  # eigenvalues of the correlations below it are those of too few segments, not of the robot
+#: Eigenvalues of the correlations that are zero but for rounding, as fewer segments than parameters leave them: these
+#: combinations have no standard error, and one of a hundredth of their parameters' is taken.
+_ZERO, _TAKEN = 1e-12, 1e-4
 
 
 def deserved(estimate: Estimate, keep: Collection[str] = ()) -> Array:
@@ -48,20 +50,24 @@ def deserved(estimate: Estimate, keep: Collection[str] = ()) -> Array:
             if link not in keep:
                 theta[place] = _body(exact[place], K[:, place], errors, finer)
         for k in range(10 * len(estimate.links), len(theta)):
-            theta[k] = float(_cut(exact[k], _unit(K[:, k], errors, abs(exact[k]), np.inf, finer)))
+            size = abs(exact[k])  # one digit stays
+            theta[k] = float(_cut(exact[k], _unit(K[:, k], errors, size, size, finer)))
         if np.linalg.norm(whiten @ (K @ (theta - exact))) <= SHARE:
             return theta
     return exact
 
 
 def deserved_base(estimate: Estimate, phi: Array) -> Array:
-    """Return base parameters phi (b,), such as K theta, with digits by the same rule."""
+    """Return base parameters phi (b,), those of rounded theta, with digits by the same rule.
+
+    Both roundings together move no combination by more than a tenth of its standard error.
+    """
     whiten, errors = _whitening(estimate), _errors(estimate)
     exact = rounded(phi)
     for finer in range(DIGITS + 1 if len(whiten) else 0):
         units = [_unit(np.ones(1), errors[[k]], abs(x), np.inf, finer) for k, x in enumerate(exact)]
         out = np.array([float(_cut(x, unit)) for x, unit in zip(exact, units, strict=True)])
-        if np.linalg.norm(whiten @ (out - exact)) <= SHARE:
+        if np.linalg.norm(whiten @ (out - estimate.phi)) <= SHARE:
             return out
     return exact
 
@@ -83,7 +89,10 @@ def _errors(estimate: Estimate) -> Array:
 
 
 def _whitening(estimate: Estimate) -> Array:
-    """Return W (r, b) with W' W the inverse covariance of the base parameters whose standard error is known."""
+    """Return W (r, b) with W' W the inverse covariance of the base parameters whose standard error is known.
+
+    Where that is singular, _TAKEN stands for what is zero.
+    """
     matrix = estimate.covariance.matrix
     errors = estimate.covariance.standard_errors
     known = np.flatnonzero(np.isfinite(errors) & (errors > 0))
@@ -91,7 +100,7 @@ def _whitening(estimate: Estimate) -> Array:
     if len(known):
         correlation = matrix[np.ix_(known, known)] / np.outer(errors[known], errors[known])
         size, axes = np.linalg.eigh(correlation)
-        out[:, known] = axes.T / np.sqrt(np.maximum(size, _CORRELATED))[:, None] / errors[known]
+        out[:, known] = axes.T / np.sqrt(np.where(size > _ZERO, size, _TAKEN))[:, None] / errors[known]
     return out
 
 

@@ -59,7 +59,7 @@ static const small_real small_phi[11] = {
     (small_real)6.0, // slide.viscous (+- 1.0e+00)
     (small_real)0.7, // shoulder.coulomb (+- 1.0e+00)
     (small_real)8.0, // slide.coulomb (+- 1.0e+00)
-    (small_real)0.1, // shoulder.offset (+- 1.0e+00)
+    (small_real)0.05, // shoulder.offset (+- 1.0e+00)
     -(small_real)0.4, // slide.offset (+- 1.0e+00)
 };
 
@@ -81,7 +81,7 @@ static inline void small_inverse_dynamics(const small_real *q, const small_real 
     const small_real v3 = (small_real)0.1*v1 + (small_real)0.25*v1 + q2*qdd1 + (small_real)2.0*qd1*qd2;
     const small_real v4 = (small_real)1.5*v2 + (small_real)0.15*v1 - (small_real)0.03*qdd1;
     const small_real v5 = (small_real)0.036199999999999996*qdd1 + (small_real)0.020000000000000004*qdd1 - (small_real)0.008*v1 + (small_real)0.15*v3 - (small_real)0.03*v2 + q2*((small_real)1.5*v3 + (small_real)0.03*v1 + (small_real)0.15*qdd1) - (small_real)0.25*v4;
-    tau[0] = v5 - (small_real)0.1*(v4 - ((small_real)0.2*qdd1 + (small_real)0.08*v1)) + (small_real)0.12*qdd1 + (small_real)0.1;
+    tau[0] = v5 - (small_real)0.1*(v4 - ((small_real)0.2*qdd1 + (small_real)0.08*v1)) + (small_real)0.12*qdd1 + (small_real)0.05;
     tau[1] = (small_real)3.4*qdd2 - (small_real)0.4 - v4;
 }
 
@@ -89,7 +89,7 @@ static inline void small_inverse_dynamics(const small_real *q, const small_real 
 static inline void small_gravity(const small_real *q, small_real *g)
 {
     (void)q;
-    g[0] = (small_real)0.1;
+    g[0] = (small_real)0.05;
     g[1] = -(small_real)0.4;
 }
 
@@ -177,10 +177,10 @@ static inline int small_self_test(void)
         -(small_real)0.6, (small_real)1.121,
     };
     static const small_real expected_inverse_dynamics[2] = {
-        -(small_real)0.99572534, (small_real)3.434445598,
+        -(small_real)1.04572534, (small_real)3.434445598,
     };
     static const small_real expected_gravity[2] = {
-        (small_real)0.1, -(small_real)0.4,
+        (small_real)0.05, -(small_real)0.4,
     };
     static const small_real expected_mass_matrix[4] = {
         (small_real)2.889846, (small_real)0.555, (small_real)0.555, (small_real)4.9,

@@ -43,7 +43,7 @@ constexpr double phi[11] = {
     6.0, // slide.viscous (+- 1.0e+00)
     0.7, // shoulder.coulomb (+- 1.0e+00)
     8.0, // slide.coulomb (+- 1.0e+00)
-    0.1, // shoulder.offset (+- 1.0e+00)
+    0.05, // shoulder.offset (+- 1.0e+00)
     -0.4, // slide.offset (+- 1.0e+00)
 };
 
@@ -69,7 +69,7 @@ void inverse_dynamics(const Real *q, const Real *qd, const Real *qdd, Real *tau)
     const Real v3 = Real(0.1)*v1 + Real(0.25)*v1 + q2*qdd1 + Real(2.0)*qd1*qd2;
     const Real v4 = Real(1.5)*v2 + Real(0.15)*v1 - Real(0.03)*qdd1;
     const Real v5 = Real(0.036199999999999996)*qdd1 + Real(0.020000000000000004)*qdd1 - Real(0.008)*v1 + Real(0.15)*v3 - Real(0.03)*v2 + q2*(Real(1.5)*v3 + Real(0.03)*v1 + Real(0.15)*qdd1) - Real(0.25)*v4;
-    tau[0] = v5 - Real(0.1)*(v4 - (Real(0.2)*qdd1 + Real(0.08)*v1)) + Real(0.12)*qdd1 + Real(0.1);
+    tau[0] = v5 - Real(0.1)*(v4 - (Real(0.2)*qdd1 + Real(0.08)*v1)) + Real(0.12)*qdd1 + Real(0.05);
     tau[1] = Real(3.4)*qdd2 + Real(-0.4) - v4;
 }
 
@@ -81,7 +81,7 @@ void gravity(const Real *q, Real *g)
     using std::cos;
     using std::tanh;
     (void)q;
-    g[0] = Real(0.1);
+    g[0] = Real(0.05);
     g[1] = Real(-0.4);
 }
 
@@ -184,10 +184,10 @@ int self_test()
         -(Real)0.6, (Real)1.121,
     };
     const Real expected_inverse_dynamics[2] = {
-        -(Real)0.99572534, (Real)3.434445598,
+        -(Real)1.04572534, (Real)3.434445598,
     };
     const Real expected_gravity[2] = {
-        (Real)0.1, -(Real)0.4,
+        (Real)0.05, -(Real)0.4,
     };
     const Real expected_mass_matrix[4] = {
         (Real)2.889846, (Real)0.555, (Real)0.555, (Real)4.9,

@@ -34,7 +34,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % phi(7) = 6.0: slide.viscous (+- 1.0e+00)
 % phi(8) = 0.7: shoulder.coulomb (+- 1.0e+00)
 % phi(9) = 8.0: slide.coulomb (+- 1.0e+00)
-% phi(10) = 0.1: shoulder.offset (+- 1.0e+00)
+% phi(10) = 0.05: shoulder.offset (+- 1.0e+00)
 % phi(11) = -0.4: slide.offset (+- 1.0e+00)
 % Links:
 % arm: m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz = 4.0 -0.2 0.04 0.08 0.032 0.003 0.002 0.0516 0.0022 0.0354
@@ -44,9 +44,9 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % q = [0.375 1.192]';
 % qd = [0.827 0.005]';
 % qdd = [-0.6 1.121]';
-% tau = [-0.99572534 3.434445598]';
+% tau = [-1.04572534 3.434445598]';
 % f = [1.1135 3.72693725808]';
-% g = [0.1 -0.4]';
+% g = [0.05 -0.4]';
 %#codegen
 tau = inverse_dynamics(q, qd, qdd);
 f = friction(qd);
@@ -68,7 +68,7 @@ v3 = 0.1*v1 + 0.25*v1 + q2*qdd1 + 2.0*qd1*qd2;
 v4 = 1.5*v2 + 0.15*v1 - 0.03*qdd1;
 v5 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v3 - 0.03*v2 + q2*(1.5*v3 + 0.03*v1 + 0.15*qdd1) - 0.25*v4;
 tau = zeros(2, 1, 'like', q);
-tau(1) = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.1;
+tau(1) = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.05;
 tau(2) = 3.4*qdd2 - 0.4 - v4;
 end
 
@@ -87,7 +87,7 @@ end
 function g = gravity(q)
 % torque that holds the arm still at q [N m; N]
 g = zeros(2, 1, 'like', q);
-g(1) = 0.1;
+g(1) = 0.05;
 g(2) = -0.4;
 end
 

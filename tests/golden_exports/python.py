@@ -31,7 +31,7 @@ PHI = np.array([
     6.0,  # slide.viscous (+- 1.0e+00)
     0.7,  # shoulder.coulomb (+- 1.0e+00)
     8.0,  # slide.coulomb (+- 1.0e+00)
-    0.1,  # shoulder.offset (+- 1.0e+00)
+    0.05,  # shoulder.offset (+- 1.0e+00)
     -0.4,  # slide.offset (+- 1.0e+00)
 ])
 #: m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each link.
@@ -63,7 +63,7 @@ def inverse_dynamics(q, qd, qdd):
     v4 = 1.5*v2 + 0.15*v1 - 0.03*qdd1
     v5 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v3 - 0.03*v2 + q2*(1.5*v3 + 0.03*v1 + 0.15*qdd1) - 0.25*v4
     tau = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], qdd.shape[:-1]), 2))
-    tau[..., 0] = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.1
+    tau[..., 0] = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.05
     tau[..., 1] = 3.4*qdd2 - 0.4 - v4
     return tau
 
@@ -74,7 +74,7 @@ def gravity(q):
     if q.shape[-1:] != (2,):
         raise ValueError("the last axis of q must be 2")
     g = np.zeros((*np.broadcast_shapes(q.shape[:-1]), 2))
-    g[..., 0] = 0.1
+    g[..., 0] = 0.05
     g[..., 1] = -0.4
     return g
 
@@ -158,9 +158,9 @@ def self_test():
     scale = np.abs(total).max() + np.abs(gravity(q)).max()
     terms = regressor(q, qd, qdd) * PHI
     checks = {'regressor': np.abs(terms.sum(axis=-1) - total).max() / max(scale, np.abs(terms).max())}
-    expected = np.array([-0.99572534, 3.434445598])
+    expected = np.array([-1.04572534, 3.434445598])
     checks['inverse_dynamics'] = np.abs(inverse_dynamics(q, qd, qdd).ravel() - expected).max() / scale
-    expected = np.array([0.1, -0.4])
+    expected = np.array([0.05, -0.4])
     checks['gravity'] = np.abs(gravity(q).ravel() - expected).max() / scale
     expected = np.array([2.889846, 0.555, 0.555, 4.9])
     checks['mass_matrix'] = np.abs(mass_matrix(q).ravel() - expected).max() / np.abs(expected).max()

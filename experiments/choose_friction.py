@@ -4,8 +4,9 @@
 
 prints each joint's left-out error [N m; N] for each width of the tanh [rad/s; m/s] (0: sign with no dead zone; dahl=X:
 Dahl's law with way X [rad; m]) and their norm weighted by each joint's noise. hz=X: cut-off of the position's filter in
-what follows; power=X: nonlinear viscous friction of all joints, with this power, in what follows (0: none). Validation
-recordings are not read.
+what follows; power=X: nonlinear viscous friction of all joints, with this power, in what follows (0: none); load=X:
+friction of these joints (JOINT,JOINT, all or none) that grows with their load, in what follows. Validation recordings
+are not read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.config import Bend, Shape, read_experiment
+from ident.config import Bend, Joints, Shape, read_experiment
 from ident.estimate.constrained import folds
 from ident.estimate.least_squares import joint_noise, solve
 from ident.pipeline import load, motions
@@ -46,6 +47,11 @@ def main(path: str, laws: list[str]) -> None:
             bends = (Bend(float(number)),) if float(number) else ()
             experiment = replace(experiment, terms=replace(experiment.terms, nonlinear_viscous=bends))
             print(f"nonlinear viscous friction of power {number}")
+            continue
+        if name == "load":
+            joints: Joints = number == "all" if number in ("all", "none") else tuple(number.split(","))
+            experiment = replace(experiment, terms=replace(experiment.terms, load_friction=joints))
+            print(f"friction that grows with load: {number}")
             continue
         shape = Shape(dahl=float(number)) if name == "dahl" else Shape(tanh=float(number) or None)
         loaded = load(replace(experiment, terms=replace(experiment.terms, coulomb=(shape,))))

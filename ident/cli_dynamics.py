@@ -347,7 +347,7 @@ def _frictionless(model: Model, theta: Array) -> tuple[Model, Array]:
 
     from ident.model import Model
 
-    kinds = ("viscous", "nonlinear_viscous", "coulomb")
+    kinds = ("viscous", "nonlinear_viscous", "coulomb", "load_friction")
     terms = [(t, [name.rpartition(".")[2] in kinds for name in t.names(model.robot)]) for t in model.terms]
     kept = tuple(term for term, friction in terms if not all(friction))
     at = {name: k for k, name in enumerate(model.names)}

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic import Field as Key
 from pydantic.fields import FieldInfo
 
+from ident.arrays import Array
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.estimate.density_realisable import Ellipsoid
@@ -24,6 +25,7 @@ from ident.model import (
     Coulomb,
     Dahl,
     DriveInertia,
+    LoadFriction,
     Model,
     NonlinearViscous,
     Offset,
@@ -53,7 +55,7 @@ class Shape:
     joints: tuple[str, ...] | None = None
     dahl: float | None = None
 
-    def term(self, joints: tuple[str, ...] | None) -> Term:
+    def term(self, joints: tuple[str, ...] | None) -> Coulomb | SmoothCoulomb | Dahl:
         """Return the joint term."""
         if self.dahl is not None:
             return Dahl(self.dahl, joints)
@@ -87,6 +89,7 @@ class Terms:
     spring: tuple[Slack, ...] = ()
     coupled_drives: bool = False
     nonlinear_viscous: tuple[Bend, ...] = ()
+    load_friction: Joints = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +167,12 @@ def read_experiment(path: str | Path) -> Experiment:
     )
 
 
-def build_model(experiment: Experiment, robot: Robot) -> Model:
-    """Return the model that the experiment asks for. Raises ConfigError for joints that the robot does not have."""
+def build_model(experiment: Experiment, robot: Robot, bodies: Array | None = None) -> Model:
+    """Return the model that the experiment asks for.
+
+    bodies (n, 10): the links as CAD has them, for friction that grows with their load. Raises ConfigError for joints
+    that the robot does not have, and where bodies are needed and not given.
+    """
     wanted, terms = experiment.terms, list[Term]()
 
     def joints(key: str, chosen: Joints | None) -> tuple[str, ...] | None:
@@ -190,6 +197,16 @@ def build_model(experiment: Experiment, robot: Robot) -> Model:
     for shape in wanted.coulomb:
         who = joints("coulomb", shape.joints)
         terms.append(shape.term(who))
+    if wanted.load_friction:
+        if bodies is None:
+            raise ConfigError(
+                "needs the load that the links are, from a CAD table",
+                file=experiment.file,
+                key="model.load_friction",
+                fix="Give experiment.cad",
+            )
+        loaded = joints("load_friction", wanted.load_friction) or robot.joint_names
+        terms += [LoadFriction.of(bodies, law) for law in _laws(wanted.coulomb, loaded)]
     if wanted.offset:
         terms.append(Offset(joints("offset", wanted.offset)))
     for slack in wanted.spring:
@@ -208,6 +225,17 @@ def build_model(experiment: Experiment, robot: Robot) -> Model:
         return Model(robot, tuple(terms))
     except InputError as cause:
         raise ConfigError(cause.problem, file=experiment.file, key="model", fix=cause.fix) from None
+
+
+def _laws(shapes: tuple[Shape, ...], joints: tuple[str, ...]) -> list[Coulomb | SmoothCoulomb | Dahl]:
+    """Return for some joints the laws of their Coulomb friction, the sign for those that have none."""
+    found, left = [], list(joints)
+    for shape in shapes:
+        own = tuple(j for j in left if shape.joints is None or j in shape.joints)
+        if own:
+            found.append(shape.term(own))
+            left = [j for j in left if j not in own]
+    return [*found, Coulomb(joints=tuple(left))] if left else found
 
 
 # ---- the file's schema ---------------------------------------------------------------------------------------------
@@ -285,6 +313,7 @@ class _Model(_Table):
         BeforeValidator(_shapes),
         Key(description="true, false, a table such as { tanh = 0.01 }, or a list of such tables"),
     ] = (_Coulomb(),)
+    load_friction: _Joints = False
     offset: _Joints = True
     spring: Annotated[
         tuple[_Spring, ...],
@@ -542,7 +571,16 @@ def _terms(model: _Model, file: Path) -> Terms:
             "the power 1 is plain viscous friction", file=file, key="model.nonlinear_viscous", fix="Use viscous for it"
         )
     bends = tuple(Bend(v.power, v.joints) for v in model.nonlinear_viscous)
-    return Terms(model.drive_inertia, model.viscous, tuple(shapes), model.offset, springs, model.coupled_drives, bends)
+    return Terms(
+        model.drive_inertia,
+        model.viscous,
+        tuple(shapes),
+        model.offset,
+        springs,
+        model.coupled_drives,
+        bends,
+        model.load_friction,
+    )
 
 
 def _weight(fit: _Fit, file: Path) -> Weight:

@@ -114,9 +114,7 @@ def load(experiment: Experiment) -> Loaded:
     """
     robot = read_robot(experiment.robot)
     manifest = read_manifest(experiment.data)
-    model = build_model(experiment, robot)
     _known_recordings(experiment, manifest)
-    _known_links(experiment, model)
     inputs = {p.name: sha256(p) for p in (experiment.file, experiment.robot, experiment.data)}
     urdf = urdf_source(experiment.robot)
     if urdf is not None:
@@ -141,6 +139,8 @@ def load(experiment: Experiment) -> Loaded:
     if experiment.truth is not None:
         truth = read_truth(experiment.truth, robot)
         inputs[experiment.truth.name] = sha256(experiment.truth)
+    model = build_model(experiment, robot, None if cad is None else prior.inertials)
+    _known_links(experiment, model)
     base = base_parameters(model)
     return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs)
 

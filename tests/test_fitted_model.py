@@ -17,6 +17,7 @@ from ident.model import (
     CoupledDrive,
     Dahl,
     DriveInertia,
+    LoadFriction,
     Model,
     NonlinearViscous,
     Offset,
@@ -52,6 +53,9 @@ def models():
     yield Model(arm, (Viscous((b,)), NonlinearViscous(0.3, (a, c)), NonlinearViscous(2.0, (d,)), SmoothCoulomb(0.05)))
     yield Model(arm, (SmoothCoulomb(0.05, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)), Spring((c, b), 0.2)))
     yield Model(arm, (Spring((a,), 0.2), Spring((b,), -0.1), Coulomb(0.0, (a, b)), Coulomb(0.1, (c,)), Offset((d,))))
+    bodies = random_bodies(np.random.default_rng(3), 4)
+    rubbing = (Coulomb(0.1, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)))
+    yield Model(arm, (*rubbing, *(LoadFriction.of(bodies, law) for law in rubbing), Offset()))
     yield Model(wrist, (DriveInertia((a, b, c)), Viscous((a, b, c)), *coupled_drives(wrist, width=0.03)))
     yield Model(wrist, (Coulomb(0.2), *(replace(x, dead_zone=0.1) for x in coupled_drives(wrist)), Offset()))
 

@@ -10,6 +10,7 @@ from ident.model.coulomb import Coulomb, SmoothCoulomb
 from ident.model.coupled_drive import CoupledDrive, coupled_drives, coupled_motors
 from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
+from ident.model.load_friction import load_friction_of
 from ident.model.model import Model
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
@@ -62,6 +63,12 @@ def _term(kind: str, shape: dict[str, float], joints: tuple[str, ...]) -> Term:
             return SmoothCoulomb(width, joints=joints)
         case "coulomb", {"dahl": way}:
             return Dahl(way, joints=joints)
+        case "load_friction", {"dead_zone": width}:
+            return load_friction_of(dict(shape), Coulomb(width, joints=joints))
+        case "load_friction", {"tanh": width}:
+            return load_friction_of(dict(shape), SmoothCoulomb(width, joints=joints))
+        case "load_friction", {"dahl": way}:
+            return load_friction_of(dict(shape), Dahl(way, joints=joints))
         case "nonlinear_viscous", {"power": power}:
             return NonlinearViscous(power, joints=joints)
         case "stiffness", {"rest": rest}:

@@ -22,6 +22,11 @@ TERMS = {
         "N m (s/rad)^power",
         "N (s/m)^power",
     ),
+    "load_friction": (
+        "torque = value * |torque of the links in the table that was fitted with| * sign(qd), or the law of coulomb",
+        "1",
+        "1",
+    ),
     "coulomb": ("torque = value * sign(qd), or the smooth law of the model", "N m", "N"),
     "offset": ("constant torque", "N m", "N"),
     "stiffness": ("torque = value * (q - rest position)", "N m/rad", "N/m"),

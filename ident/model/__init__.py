@@ -4,6 +4,7 @@ from ident.model.coulomb import Coulomb, SmoothCoulomb
 from ident.model.coupled_drive import CoupledDrive, coupled_drives, coupled_motors
 from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
+from ident.model.load_friction import LoadFriction
 from ident.model.model import Model, regressor, torque
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
@@ -15,6 +16,7 @@ __all__ = [
     "CoupledDrive",
     "Dahl",
     "DriveInertia",
+    "LoadFriction",
     "Model",
     "NonlinearViscous",
     "Offset",

@@ -18,7 +18,7 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 
 #: Endings of the parameters whose meaning depends on more than their name: see `Model.shapes`.
-SHAPED = (".coulomb", ".nonlinear_viscous", ".stiffness")
+SHAPED = (".coulomb", ".nonlinear_viscous", ".load_friction", ".stiffness")
 
 
 @dataclass(frozen=True, eq=False)

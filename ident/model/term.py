@@ -11,7 +11,7 @@ from ident.errors import ModelError, nearest
 from ident.robot.robot import Robot
 
 #: What the names of joint-term parameters end in, after the joint or motor.
-KINDS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "offset", "stiffness")
+KINDS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "load_friction", "offset", "stiffness")
 
 
 class Term(Protocol):

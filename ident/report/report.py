@@ -302,14 +302,14 @@ def prediction_theta(estimate: Estimate) -> Array:
 
 
 def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Array:
-    """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), the others at rest."""
+    """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), all else at rest."""
     qd = np.zeros((len(velocity), model.robot.n))
     qd[:, joint] = velocity
     travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
     columns = model.term_columns(travel, qd, np.zeros_like(qd))
     law = np.zeros(len(velocity))
     for (j, k), column in zip(model.term_entries, columns, strict=True):
-        if j == joint and not model.names[k].endswith(".stiffness"):
+        if j == joint and not model.names[k].endswith((".stiffness", ".load_friction")):
             law += theta[k] * column
     return law
 
@@ -524,6 +524,8 @@ def _frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]
         if "nonlinear_viscous" in own:
             power = model.shapes[f"{joint.name}.nonlinear_viscous"]["power"]
             said.append(f"{text.number(own['nonlinear_viscous'], 3)} |v|^{power:g}")
+        if "load_friction" in own:
+            said.append(f"and {text.number(100 * own['load_friction'], 2)} % of the load")
         title = f"{plain(joint.name)}: {', '.join(said)}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:

@@ -322,7 +322,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         + ("try a Stribeck term" if value > 0 else "try a smooth or Dahl law instead of a jump"),
         "bent": "friction bends with speed more than its law; try nonlinear_viscous, or another power of it",
         "by direction": "friction at speed differs between the two directions",
-        "by load": "friction grows with the load on the joint; gears do so",
+        "by load": "friction grows with the load on the joint, as that of gears does; try load_friction",
     }
     what = friction[hint.what] if hint.kind == "friction" else told[hint.kind]
     whose = "what no joint explains falls" if hint.kind == "gain" else "its residual falls"

@@ -18,6 +18,7 @@ from ident.model import (
     CoupledDrive,
     Dahl,
     DriveInertia,
+    LoadFriction,
     Model,
     NonlinearViscous,
     Offset,
@@ -210,6 +211,8 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
 
 
 def _unknown(term: Term) -> ModelError:
+    if isinstance(term, LoadFriction):
+        return ModelError("a simulation does not know friction that grows with load", fix="Leave friction out of it")
     return ModelError(f"a simulation does not know the term {term!r}", fix="Leave it out of the model")
 
 

@@ -1,0 +1,123 @@
+"""Friction that grows with the load on the joint: its column, what a fit makes of it, and who takes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identified import case, moved
+from oracles import pin_torque, pin_tree, random_bodies, random_tree
+from test_config import GOOD, beside
+
+from ident.config import read_experiment
+from ident.errors import ConfigError, ModelError
+from ident.estimate import Prior, constrained
+from ident.export.formats import export_to
+from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.pipeline import load
+from ident.regression import compress
+from ident.report.report import friction_law
+from ident.simulation import plant
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_column_is_the_load_by_pinocchio_times_the_law(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    robot = random_tree(rng, n, points=True)
+    bodies = random_bodies(rng, n)
+    q, qd, qdd = rng.uniform(-2, 2, (3, 40, n))
+    own = tuple(rng.choice(robot.joint_names, size=int(rng.integers(1, n + 1)), replace=False).tolist())
+    at = [robot.joint_names.index(joint) for joint in own]
+    load_ = np.abs(pin_torque(pin_tree(robot, bodies), q, qd, qdd))[:, at].T
+    for law, shape in (
+        (Coulomb(0.2, own), np.sign(qd) * (np.abs(qd) > 0.2)),
+        (SmoothCoulomb(0.3, own), np.tanh(qd / 0.3)),
+    ):
+        term = LoadFriction.of(bodies, law)
+        assert term.names(robot) == tuple(f"{joint}.load_friction" for joint in own)
+        np.testing.assert_allclose(term.columns(robot, q, qd, qdd), load_ * shape[:, at].T, rtol=1e-10, atol=1e-10)
+    dahl = Dahl(1e-3, own)
+    column = LoadFriction.of(bodies, dahl).columns(robot, q, qd, qdd)
+    np.testing.assert_allclose(column, load_ * dahl.columns(robot, q, qd, qdd), rtol=1e-10, atol=1e-10)
+
+
+def problem(factor: float):
+    """Return a model whose load is that of bodies wrong by a factor, one without the term, and recordings."""
+    c = case()
+    friction = SmoothCoulomb(0.05)
+    terms = (DriveInertia(), Viscous(), friction, Offset())
+    truth = Model(c.robot, (*terms, LoadFriction.of(c.inertials, friction)))
+    theta = np.concatenate([c.theta, [0.08, 0.15, 0.05]])
+    assert truth.names[-3:] == ("turn.load_friction", "lift.load_friction", "reach.load_friction")
+    model = Model(c.robot, (*terms, LoadFriction.of(factor * c.inertials, friction)))
+    return c, model, Model(c.robot, terms), theta, moved("fit", truth, theta, 1), moved("other", truth, theta, 2)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.8, 1.3])
+def test_a_fit_finds_the_share_and_a_wrong_load_hardly_matters(factor):
+    c, model, without, theta, fit, other = problem(factor)
+    prior = Prior(c.inertials, "cad.csv", {})
+    estimate = constrained(model, compress(model, fit), prior, weight=1e-6)
+    found = np.array([estimate.value(f"{joint}.load_friction") for joint in c.robot.joint_names])
+    known = estimate.covariance.standard_errors[
+        [estimate.base.names.index(f"{j}.load_friction") for j in ("lift", "reach")]
+    ]
+    assert (np.abs(found[1:] - theta[-2:] / factor) < 4 * known + 0.02 / factor).all()
+    plain = constrained(without, compress(without, fit), prior, weight=1e-6)
+
+    def error(m, value):
+        return np.sqrt(np.mean((torque(m, value, other.q, other.qd, other.qdd) - other.tau) ** 2, axis=0))
+
+    assert (error(model, estimate.theta) < 1.05 * 0.02).all()  # the noise
+    assert (error(without, plain.theta)[1] > 3 * error(model, estimate.theta)[1]).all()
+
+
+def test_it_is_never_negative():
+    c, model, *_, fit, _ = problem(1.0)
+    backwards = replace(fit, tau=2 * torque(model, np.append(c.theta, [0, 0, 0]), fit.q, fit.qd, fit.qdd) - fit.tau)
+    estimate = constrained(model, compress(model, backwards), Prior(c.inertials, "cad.csv", {}), weight=1e-6)
+    assert all(estimate.value(f"{joint}.load_friction") >= 0 for joint in c.robot.joint_names)
+    assert estimate.active
+
+
+def test_who_takes_it_and_who_says_no(tmp_path):
+    c, model, without, theta, *_ = problem(1.0)
+    with pytest.raises(ModelError, match="a simulation does not know friction that grows with load"):
+        plant(model, theta)
+    with pytest.raises(ModelError, match="motions are designed without load friction"):
+        model.terms[-1].pull_back(c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))
+    with pytest.raises(ModelError, match="bodies of the load"):
+        LoadFriction.of([[np.nan] * 10], Coulomb())
+    v = np.linspace(-1, 1, 9)
+    np.testing.assert_allclose(friction_law(model, theta, 1, v), friction_law(without, theta[:-3], 1, v), atol=1e-12)
+    estimate = constrained(
+        model, compress(model, moved("x", model, theta, 5)), Prior(c.inertials, "cad", {}), weight=1e-6
+    )
+    done = export_to("c", estimate, tmp_path / "x.h", robot=c.robot, unvalidated=True)
+    assert any("lift.load_friction" in note and "has to add it" in note for note in done.notes)
+
+
+def test_the_experiment_names_its_joints_and_each_keeps_its_law(tmp_path):
+    text = GOOD.replace(
+        "coulomb = { tanh = 0.01 }", 'coulomb = [{ tanh = 0.01, joints = ["shoulder"] }]\nload_friction = {}'
+    )
+    for said, laws in (
+        ("true", (SmoothCoulomb(0.01, ("shoulder",)), Coulomb(joints=("elbow",)))),
+        ('["elbow"]', (Coulomb(joints=("elbow",)),)),
+        ("false", ()),
+    ):
+        loaded = load(read_experiment(beside(tmp_path, text.replace("load_friction = {}", f"load_friction = {said}"))))
+        terms = [t for t in loaded.model.terms if isinstance(t, LoadFriction)]
+        assert tuple(t.law for t in terms) == laws
+        assert all(np.array_equal(t.bodies, loaded.prior.inertials) for t in terms)
+    without = text.replace("load_friction = {}", "load_friction = true").replace('cad = "cad.csv"\n', "")
+    with pytest.raises(
+        ConfigError, match=r"model.load_friction: needs the load that the links are, from a CAD table\. Give"
+    ):
+        load(read_experiment(beside(tmp_path, without)))
+    with pytest.raises(
+        ConfigError, match=r"model.load_friction: robot 'two' has no joint 'elbwo'; did you mean 'elbow'"
+    ):
+        load(read_experiment(beside(tmp_path, text.replace("load_friction = {}", 'load_friction = ["elbwo"]'))))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ident.config import Experiment
     from ident.pipeline import Result, Warned
     from ident.report.text import Table
+    from ident.robot import Robot
 
 app = typer.Typer(
     name="ident",
@@ -113,13 +114,15 @@ def compare(
     from ident.compare import compare_with
     from ident.errors import InputError
     from ident.estimate.storage import load_estimate
+    from ident.robot import read_robot
 
     found = load_estimate(estimate)
     if robot is None:
         raise InputError("no robot is given", key="--robot", fix="Add --robot with the robot file of the estimate")
-    inertials, joint_values, source = _cad_values(cad, robot)
+    arm = read_robot(robot)
+    inertials, joint_values, source = _cad_values(cad, arm, robot)
     comparison = compare_with(found, inertials, joint_values, source)
-    _show_comparison(comparison, everything)
+    _show_comparison(comparison, everything, frozenset(j.name for j in arm.joints if j.kind == "prismatic"))
 
 
 @app.command()
@@ -187,6 +190,9 @@ def _kind(file: Path) -> str:
     from ident.errors import InputError
 
     if file.is_dir():
+        if not (file / "experiment.toml").is_file() and any(file.glob("*.txt")):
+            fix = f"Reports of a CAD program: ident cad check {file.name}"
+            raise InputError("is a folder without an experiment.toml", file=file, fix=fix)
         return "experiment"
     ending = file.suffix.lower()
     if ending in (".urdf", ".xml"):
@@ -378,10 +384,12 @@ def _show_run(result: Result) -> None:
             hidden.add("held out")
         table = text.validation_rows(result.validation)
         show(table, [c for c in table.columns if c not in hidden])
+        if "CAD" in result.validation.names:
+            say("CAD's error counts as zero every friction and drive inertia that CAD does not state.")
     if result.truth is not None:
         show(_side_by_side(result))
     elif result.comparison is not None:
-        _show_comparison(result.comparison, False)
+        _show_comparison(result.comparison, False, slides)
     else:
         table = text.base_rows(result.estimate, slides)
         show(table, [c for c in table.columns if c != "combination"])
@@ -414,7 +422,7 @@ def _side_by_side(result: Result) -> Table:
     return table("Truth, CAD and identified, on the combinations that torque can show", columns, rows, tones)
 
 
-def _show_comparison(comparison: Comparison, everything: bool) -> None:
+def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset[str]) -> None:
     """Print the verdicts, and the rows that CAD and data disagree on (or all)."""
     from dataclasses import replace
 
@@ -425,7 +433,7 @@ def _show_comparison(comparison: Comparison, everything: bool) -> None:
     say(f"CAD ({comparison.source}) against the data: {', '.join(counts)}")
     rows = comparison.rows if everything else tuple(r for r in comparison.rows if r.verdict == "contradicted")
     if rows:
-        show(text.comparison_rows(replace(comparison, rows=rows)))
+        show(text.comparison_rows(replace(comparison, rows=rows), slides))
     for note in comparison.notes:
         say(f"note: {note}")
 
@@ -445,13 +453,11 @@ def _experiment(path: Path) -> Experiment:
     return read_experiment(path)
 
 
-def _cad_values(cad: Path | None, robot: Path) -> tuple[Any, dict[str, float], str]:
+def _cad_values(cad: Path | None, arm: Robot, robot: Path) -> tuple[Any, dict[str, float], str]:
     """Return link parameters, joint values and their source, from a CAD table or from the robot itself."""
     from ident.cad import read_cad, require_consistent
     from ident.errors import CadError
-    from ident.robot import read_robot
 
-    arm = read_robot(robot)
     if cad is not None:
         table = read_cad(cad)
         require_consistent(table)

@@ -74,7 +74,7 @@ MassOption = Annotated[
     float | None, typer.Option("--mass-tolerance", help="How far masses may be off, a share, such as 0.02")
 ]
 CentreOption = Annotated[
-    float | None, typer.Option("--centre-tolerance", help="How far centres of mass may be off along each axis [mm]")
+    float | None, typer.Option("--centre-tolerance", help="How far centres of mass may be off along each axis \\[mm]")
 ]
 TensorOption = Annotated[
     float | None, typer.Option("--tensor-tolerance", help="How far tensors about the centre may be off, a share")
@@ -230,7 +230,8 @@ def report(
         _write_report(out, found, table, refined, allowed, products, frames)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad)
-    say(f"wrote {out}")
+    names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
+    say(f"wrote {', '.join(names)} to {out}")
 
 
 @dataclass(frozen=True, eq=False)

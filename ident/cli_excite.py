@@ -42,7 +42,7 @@ def excite(
     after: Annotated[
         Path | None, typer.Option("--after", metavar="EXPERIMENT", help="Add to what this experiment's logs tell")
     ] = None,
-    duration: Annotated[float, typer.Option("--duration", help="Length of one period [s]")] = 10.0,
+    duration: Annotated[float, typer.Option("--duration", help="Length of one period \\[s]")] = 10.0,
     harmonics: Annotated[
         int | None, typer.Option("--harmonics", help="Harmonics of the Fourier series; without: 5")
     ] = None,
@@ -62,7 +62,7 @@ def excite(
         str | None, typer.Option("--end", help="Posture to end in at rest; without: where it starts")
     ] = None,
     position_margin: Annotated[
-        float, typer.Option("--position-margin", help="Kept from both ends of every range [rad; m]")
+        float, typer.Option("--position-margin", help="Kept from both ends of every range \\[rad; m]")
     ] = 0.0,
     rate_margin: Annotated[
         float, typer.Option("--rate-margin", help=f"Of velocity, acceleration and jerk limits: {Share}")
@@ -82,7 +82,7 @@ def excite(
         bool, typer.Option("--drive-inertia/--no-drive-inertia", help="With the inertia of each joint's drive")
     ] = False,
     starts: Annotated[int, typer.Option("--starts", help="Random motions to start from")] = 10,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time budget of the search")] = 60.0,
+    seconds: Annotated[float, typer.Option("--seconds", help="Time budget of the search \\[s]")] = 60.0,
     seed: Annotated[int | None, typer.Option("--seed", help="Of the random motions")] = None,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="TRAJECTORY", help="Go on from this trajectory.json")

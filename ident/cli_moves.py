@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _ATTEMPTS = 20  # choices of postures before the way between them is given up
 Rate = Annotated[float, typer.Option("--rate", help="Rate of the file [Hz]")]
 ScenePath = Annotated[Path | None, typer.Option("--scene", help="scene.toml: what must not touch on the whole way")]
-Margin = Annotated[float, typer.Option("--margin", help="Kept from both ends of every range [rad; m]")]
+Margin = Annotated[float, typer.Option("--margin", help="Kept from both ends of every range \\[rad; m]")]
 Slow = Annotated[
-    float | None, typer.Option("--acceleration", help="Acceleration, where below the joint's limit [rad/s^2; m/s^2]")
+    float | None, typer.Option("--acceleration", help="Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]")
 ]
 CadPath = Annotated[
     Path | None, typer.Option("--cad", help="CAD table for the torque limits; without: the robot's own numbers")
@@ -33,9 +33,9 @@ TorqueMargin = Annotated[float, typer.Option("--torque-margin", help="Of torque 
 def postures(
     robot: RobotPath,
     number: Annotated[int, typer.Option("--number", "-n", help="How many postures")] = 30,
-    hold: Annotated[float, typer.Option("--hold", help="Time at each posture [s]")] = 1.0,
+    hold: Annotated[float, typer.Option("--hold", help="Time at each posture \\[s]")] = 1.0,
     velocity: Annotated[
-        float | None, typer.Option("--velocity", help="Velocity, where below the joint's limit [rad/s; m/s]")
+        float | None, typer.Option("--velocity", help="Velocity, where below the joint's limit \\[rad/s; m/s]")
     ] = None,
     acceleration: Slow = None,
     margin: Margin = 0.0,
@@ -106,7 +106,7 @@ def postures(
 @guarded
 def sweep(
     robot: RobotPath,
-    speeds: Annotated[str, typer.Option("--speeds", help="Speeds [rad/s; m/s], such as '0.05 0.2 0.8'")],
+    speeds: Annotated[str, typer.Option("--speeds", help="Speeds \\[rad/s; m/s], such as '0.05 0.2 0.8'")],
     joints: Annotated[str | None, typer.Option("--joints", help="Joints to sweep; without: all of them")] = None,
     posture: Annotated[
         str | None, typer.Option("--posture", help="Where the others stand; without: the middle of the ranges")

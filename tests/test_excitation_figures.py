@@ -184,8 +184,9 @@ def test_verdicts():
 
 def test_sentences_name_what_is_not_shown_and_why():
     text = told.worth_sentences(promised())
-    assert text[0].startswith(
-        "Of 6 base parameters the motion determines 1 to 10 % of their CAD values or better, and 1 "
+    assert text[0] == (
+        "The motion determines 1 of 6 base parameters to within a tenth of their CAD values, "
+        "and 1 more to within the values themselves."
     )
     joined = " ".join(text)
     for part in ("1 base parameter, link2.Ixx", "1 base parameter, joint1.viscous", "1 standard parameter, link1.Izz"):

@@ -634,7 +634,7 @@ def _gyration(report: MassReport) -> Finding:
         if diagonal / 2 < high:
             high, of = diagonal / 2, "a body in its bounding box"
             low = min(low, high)
-    text = f"sqrt(I / m) is {k:.4g} m, and {of} has {low:.2g} to {high:.2g} m"
+    text = f"sqrt(I / m) is {k:.4g} m, for {of} it is {low:.2g} to {high:.2g} m"
     if low <= k <= high:
         return Finding(about, "agrees", f"{k:.4g} m", text, line)
     middle = math.sqrt(low * high)

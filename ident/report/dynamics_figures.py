@@ -100,8 +100,8 @@ def simulation_figure(simulation: Simulation) -> Figure:
             lines += where.plot(simulation.t, shown, style, color=colour, label=name, linewidth=1.2)
         unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
         place.set_title(f"{title}{unit}", fontsize=10)
-        if title == "Position":
-            place.legend(handles=lines, fontsize=7, ncols=2)
+        if title == "Position":  # below the axes: each joint's line is free there, whatever it does
+            figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 8), fontsize=8, frameon=False)
     energies = (("kinetic", simulation.kinetic), ("potential", simulation.potential), ("sum", simulation.energy))
     for (name, values), colour in zip(energies, _COLOURS, strict=False):
         axes[3].plot(simulation.t, values, color=colour, label=name, linewidth=1.2)
@@ -111,7 +111,8 @@ def simulation_figure(simulation: Simulation) -> Figure:
         place.grid(color="#d8d8da", linewidth=0.5)
     for place in axes[2:]:
         place.set_xlabel("time [s]")
-    note = f"{robot.name}: {simulation.method}. {simulation.friction_law}"
+    law = simulation.friction_law
+    note = f"{robot.name}: {simulation.method}. {law[:1].upper()}{law[1:]}"
     if simulation.stopped:
         note += f". Stopped: {simulation.stopped}"
     figure.suptitle(note, fontsize=8, wrap=True)

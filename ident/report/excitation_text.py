@@ -100,8 +100,8 @@ def worth_sentences(worth: Worth) -> list[str]:
         told.append(f"The motion shows {total - found.count('not shown')} of {total} base parameters.")
     else:
         told.append(
-            f"Of {total} base parameters the motion determines {found.count('well')} to 10 % of their CAD values or "
-            f"better, and {found.count('roughly')} to better than the values themselves."
+            f"The motion determines {found.count('well')} of {total} base parameters to within a tenth of their CAD "
+            f"values, and {found.count('roughly')} more to within the values themselves."
         )
         weak = [name for name, p in zip(worth.base.names, found, strict=True) if p == "weakly"]
         if weak:

@@ -97,16 +97,20 @@ def summary_sentences(
             drawn += " (chosen by cross-validation)" if estimate.selection else ""
         else:
             drawn += " only where the data leave freedom"
-    told = [f"{estimate.robot} has {len(estimate.joints)} joints. The fit is {how}{drawn}."]
+    told = [f"{estimate.robot} has {_joints(estimate)}. The fit is {how}{drawn}."]
     told.append(f"Its torque misses the fitted logs by {percent(estimate.relative_total)}.")
     if validation is not None:
         told[-1] = told[-1][:-1] + f"; {_held_out(validation)}"
     told.append(_feasibility(estimate))
     if comparison is not None:
-        counts = [f"{comparison.count('contradicted')} contradict {comparison.source}"]
-        counts += [f"{comparison.count('agrees')} agree", f"{comparison.count('not determined')} are not determined"]
+        words = {
+            "contradicted": (f"contradicts {comparison.source}", f"contradict {comparison.source}"),
+            "agrees": ("agrees", "agree"),
+            "not determined": ("is not determined", "are not determined"),
+        }
         if comparison.count("not comparable"):
-            counts.append(f"{comparison.count('not comparable')} have no CAD value")
+            words["not comparable"] = ("has no CAD value", "have no CAD value")
+        counts = [f"{comparison.count(v)} {words[v][comparison.count(v) != 1]}" for v in words]
         told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
     return told
 
@@ -180,7 +184,7 @@ def summary_rows(
 ) -> Table:
     """Return the result in a few lines: label and value."""
     rows = [
-        ("robot", f"{estimate.robot}, {len(estimate.joints)} joints"),
+        ("robot", f"{estimate.robot}, {_joints(estimate)}"),
         ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator)),
         ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}"),
         ("error on the fitted logs", percent(estimate.relative_total)),
@@ -352,6 +356,11 @@ def _held_out(validation: Validation) -> str:
     own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}"
     rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
     return ", ".join([own, *rest]) + "."
+
+
+def _joints(estimate: Estimate) -> str:
+    n = len(estimate.joints)
+    return f"{n} joint{'' if n == 1 else 's'}"
 
 
 def _feasibility(estimate: Estimate) -> str:

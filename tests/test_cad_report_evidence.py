@@ -337,10 +337,10 @@ def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_materia
     found = {f.about: f for f in examine(report)}
     assert "material" not in found
     assert found["radius of gyration"].verdict == "agrees"
-    assert "a body in its bounding box has" in str(found["radius of gyration"])
+    assert "for a body in its bounding box it is" in str(found["radius of gyration"])
     found = {f.about: f for f in examine(parse_report(text.format("40.00", "Aluminum 6061")))}
     assert found["radius of gyration"].verdict == "problem"
-    assert "a body in its bounding box has" in str(found["radius of gyration"])
+    assert "for a body in its bounding box it is" in str(found["radius of gyration"])
     assert found["material"].verdict == "problem"
     assert "7850 kg/m^3, and Aluminum 6061 has 2500 to 2950" in str(found["material"])
     for unknown in ("(Various)", "Aluminum Bronze", "unobtainium"):

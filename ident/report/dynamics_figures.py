@@ -101,7 +101,9 @@ def simulation_figure(simulation: Simulation) -> Figure:
         unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
         place.set_title(f"{title}{unit}", fontsize=10)
         if title == "Position":  # below the axes: each joint's line is free there, whatever it does
-            figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 8), fontsize=8, frameon=False)
+            figure.legend(
+                handles=lines, loc="outside lower center", ncols=min(len(lines), 8), fontsize=8, frameon=False
+            )
     energies = (("kinetic", simulation.kinetic), ("potential", simulation.potential), ("sum", simulation.energy))
     for (name, values), colour in zip(energies, _COLOURS, strict=False):
         axes[3].plot(simulation.t, values, color=colour, label=name, linewidth=1.2)

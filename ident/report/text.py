@@ -103,7 +103,7 @@ def summary_sentences(
         told[-1] = told[-1][:-1] + f"; {_held_out(validation)}"
     told.append(_feasibility(estimate))
     if comparison is not None:
-        words = {
+        words: dict[Verdict, tuple[str, str]] = {
             "contradicted": (f"contradicts {comparison.source}", f"contradict {comparison.source}"),
             "agrees": ("agrees", "agree"),
             "not determined": ("is not determined", "are not determined"),

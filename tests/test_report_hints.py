@@ -232,6 +232,10 @@ def test_autocorrelation_against_the_plain_sum():
     one, two = (part - part.mean() for part in (x[:150], x[150:]))
     apart = [float(one[k:] @ one[: len(one) - k] + two[k:] @ two[: len(two) - k]) for k in range(50)]
     assert np.allclose(autocorrelation(x, 49, (0, 150)), np.array(apart) / apart[0], atol=1e-12)
+    short = autocorrelation(x, 300, (0, 380))  # lags beyond the second recording's 14 samples are the first one's
+    one, two = (part - part.mean() for part in (x[:380], x[380:]))
+    apart = [float(one[k:] @ one[: len(one) - k]) for k in range(14, 301)]
+    assert np.allclose(short[14:], np.array(apart) / (one @ one + two @ two), atol=1e-12)
     white, colour = rng.normal(size=20_000), np.convolve(rng.normal(size=20_000), np.ones(9), "valid")
     t = np.arange(20_000) * 0.01
     assert alike_for(t, white)[0] == pytest.approx(0.01)

@@ -89,7 +89,7 @@ def autocorrelation(x: ArrayLike, lags: int, starts: Sequence[int] = (0,)) -> Ar
     for a, b in pairwise([*starts, len(values)]):
         part = values[a:b] - (values[a:b].mean() if b > a else 0.0)
         size = 1 << int(2 * max(len(part), 1) - 1).bit_length()
-        own = np.fft.irfft(np.abs(np.fft.rfft(part, size)) ** 2, size)[: lags + 1]
+        own = np.fft.irfft(np.abs(np.fft.rfft(part, size)) ** 2, size)[: min(lags + 1, max(len(part), 1))]
         found[: len(own)] += own
         energy += float(part @ part)
     return np.asarray(found / energy) if energy > 0 else np.zeros(len(found))

@@ -67,10 +67,10 @@ def hints_of_all(
     """
     rows = max(_ROWS // max(len(motions), 1), _LEAST_ROWS)
     found: dict[tuple[str, Kind, str | None], list[Hint]] = {}
-    judged = {m.name: residual_hints(model, m, theta, sigma, base=base, rows=rows) for m in motions}
-    judged = {name: hints for name, hints in judged.items() if hints is not None}
-    for name, hints in judged.items():
-        for hint in hints or ():
+    looked = ((m.name, residual_hints(model, m, theta, sigma, base=base, rows=rows)) for m in motions)
+    judged = [(name, hints) for name, hints in looked if hints is not None]
+    for name, hints in judged:
+        for hint in hints:
             told = replace(hint, recordings=(name,), looked_at=len(judged)) if len(motions) > 1 else hint
             found.setdefault((hint.joint, hint.kind, hint.other), []).append(told)
     if not judged:

@@ -132,7 +132,7 @@ def check(
     else:
         problems = _check_table(_cad(source, None, None, None))
         if urdf:
-            problems += _check_shapes(source, meshes or source.parent)
+            problems += _check_shapes(source, (meshes or source.parent).resolve())
     say("no problem found" if not problems else "1 problem" if problems == 1 else f"{problems} problems", "bold")
     if problems:
         raise typer.Exit(PROBLEMS)
@@ -719,7 +719,7 @@ def _check_shapes(source: Path, folder: Path) -> int:
         robot = to_robot(urdf)
         clouds = collision_clouds(urdf, robot, folder)
     except RobotError as cause:
-        tell_aside(f"note: numbers and shapes were not compared: {cause} Or name the folder of the meshes: --meshes")
+        tell_aside(f"note: numbers and shapes were not compared: {cause} (--meshes names another folder of meshes)")
         return 0
     if robot.inertials is None or not clouds:
         return 0

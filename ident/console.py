@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import typer
 
@@ -59,7 +60,7 @@ def tell_aside(text: str) -> None:
 
 def printable(text: str) -> str:
     """Return text that a terminal shows and does not obey: names come from files that anybody may have written."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
 
 
 def command_line() -> str:
@@ -74,7 +75,7 @@ def progress() -> Iterator[Tell]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(
         *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
     ) as bar:
@@ -82,7 +83,7 @@ def progress() -> Iterator[Tell]:
 
         def tell(doing: str, done: int, total: int) -> None:
             if doing not in tasks:
-                tasks[doing] = bar.add_task(doing)
+                tasks[doing] = bar.add_task(printable(doing))
             bar.update(tasks[doing], completed=done, total=total)
 
         yield tell

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from ident import pipeline
 from ident.cli import app
 from ident.config import read_experiment
+from ident.console import printable, progress
 from ident.errors import InputError
 from ident.estimate import closest_to_prior
 from ident.estimate.storage import load_estimate
@@ -438,6 +439,21 @@ def test_names_from_files_do_not_command_the_terminal(two):
     refused = call("dynamics", two / "robot.toml", "--cad", two / "cad.csv", "--q", "1 x")
     assert refused.exit_code == 2
     assert "\x1b" not in refused.output + refused.stderr
+
+
+def test_blanks_of_other_scripts_are_shown():
+    assert printable("\u673a\u5668\u4eba\u3000\u81c2\u00a0a") == "\u673a\u5668\u4eba\u3000\u81c2\u00a0a"
+    assert printable("a\u202eb\u2028c\rd") == "a\\u202eb\\u2028c\\rd"
+
+
+def test_names_of_files_mean_nothing_to_the_progress_bar(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a bar, as in a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    with progress() as tell:
+        tell("reading [/b]\x07.bag", 1, 2)
+    said = capsys.readouterr().err
+    assert "reading [/b]\\x07.bag" in said
+    assert "\x07" not in said
 
 
 def test_bounds_of_the_experiment_are_kept(two):

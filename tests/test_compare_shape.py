@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from ident.cli import app
 from ident.compare.shape import against_shapes
 from ident.errors import InputError
-from ident.spatial.inertia import from_pseudo_inertia
+from ident.spatial.inertia import from_com, from_pseudo_inertia
 
 CORNERS = np.array(np.meshgrid([0.0, 0.4], [-0.1, 0.1], [-0.05, 0.05])).reshape(3, 8).T
 
@@ -77,7 +77,7 @@ MESH = '<collision><geometry><mesh filename="package://far/a.stl"/></geometry></
         ("0.15", CAPSULE, 0, "is outside its shape, (-0.1, -0.1, -0.1) to (0.1, 0.1, 0.1) m"),
         ("50", CAPSULE, 4, "PROBLEM (shape): link 'a': its centre of mass (50, 0, 0) m is outside"),
         ("50", "", 0, "no problem found"),
-        ("50", MESH, 0, "Or name the folder of the meshes: --meshes"),
+        ("50", MESH, 0, "(--meshes names another folder of meshes)"),
     ],
 )
 def test_the_command_holds_a_urdf_against_its_shapes(tmp_path, com, shape, code, wanted):
@@ -85,6 +85,22 @@ def test_the_command_holds_a_urdf_against_its_shapes(tmp_path, com, shape, code,
     said = CliRunner().invoke(app, ["cad", "check", str(tmp_path / "r.urdf")])
     assert said.exit_code == code, said.output
     assert wanted in said.output
+
+
+def test_the_folder_of_missing_meshes_is_named(tmp_path, monkeypatch):
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "arm" / "r.urdf").write_text(URDF.format(com="0", shape=MESH))
+    monkeypatch.chdir(tmp_path / "arm")
+    said = CliRunner().invoke(app, ["cad", "check", "r.urdf"])
+    assert "the mesh 'package://far/a.stl' is not in 'arm'" in said.output
+
+
+@pytest.mark.filterwarnings("error")
+def test_next_to_no_mass_is_judged_without_a_warning_of_numpy():
+    body = from_com(1e-320, [0.0, 0.0, 0.0], 0.01 * np.eye(3))
+    (found,) = against_shapes({"a": body}, {"a": CORNERS})
+    assert found.gross
+    assert "its mass is spread by inf m" in found.what
 
 
 def test_meshes_of_another_folder(tmp_path):

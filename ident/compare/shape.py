@@ -43,8 +43,10 @@ def against_shapes(links: Mapping[str, Array], shapes: Mapping[str, Array]) -> t
 
 def _beyond(link: str, parameters: Array, points: Array) -> list[Misfit]:
     J = pseudo_inertia(parameters)
-    mass, centre = parameters[0], parameters[1:4] / parameters[0]
-    variance = np.diag(J[:3, :3]) / mass - centre**2
+    mass = float(parameters[0])
+    with np.errstate(over="ignore", invalid="ignore"):  # of next to no mass
+        centre = parameters[1:4] / mass
+        variance = np.diag(J[:3, :3]) / mass - centre**2
     low, high = points.min(axis=0), points.max(axis=0)
     diagonal = float(np.linalg.norm(high - low))
     margin = MARGIN * diagonal + LEAST_MARGIN
@@ -52,9 +54,8 @@ def _beyond(link: str, parameters: Array, points: Array) -> list[Misfit]:
     out = np.maximum(low - margin - centre, centre - high - margin)
     if out.max() > 0:
         what = f"its centre of mass {_point(centre)} m is outside its shape, {_point(low)} to {_point(high)} m"
-        found.append(
-            Misfit(link, f"{what}: ask for the unit, and from which origin it is measured", out.max() > diagonal)
-        )
+        gross = bool(out.max() > diagonal)
+        found.append(Misfit(link, f"{what}: ask for the unit, and from which origin it is measured", gross))
     widest = (high - low + 2 * margin) / 2
     spread = np.sqrt(np.maximum(variance, 0.0))
     if (spread > widest).any():

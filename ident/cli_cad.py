@@ -265,14 +265,15 @@ def _examined(
     """Read the experiment and the table, and let the doctor look at them."""
     from ident import pipeline
     from ident.compare.doctor import doctor, other_convention, settled
-    from ident.config import read_experiment
+    from ident.config import build_model, read_experiment
     from ident.errors import CadError
-    from ident.regression import compress
+    from ident.regression import base_parameters, compress
 
     if tolerance is not None and not 0 < tolerance < 1:
         raise CadError(f"is {tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
     experiment = read_experiment(path)
-    loaded = pipeline.load(replace(experiment, cad=None))  # the table may be one that cannot exist
+    plain = replace(experiment, cad=None, terms=replace(experiment.terms, load_friction=False))
+    loaded = pipeline.load(plain)  # the table may be one that cannot exist
     given = cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         table = _cad(given, products, frames, experiment.robot)
@@ -282,6 +283,10 @@ def _examined(
         from ident.cad.table import Cad
 
         table = Cad(loaded.robot.links, loaded.robot.inertials, experiment.robot.name)
+    parameters = table.for_robot(loaded.robot) if given is not None else table.parameters
+    if experiment.terms.load_friction:
+        model = build_model(experiment, loaded.robot, parameters)
+        loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
     warned: list[Warned] = []
     motions: list[Motion] = []
     if fit is not None:
@@ -293,7 +298,7 @@ def _examined(
     diagnosis = doctor(
         loaded.model,
         regression,
-        table.for_robot(loaded.robot) if given is not None else table.parameters,
+        parameters,
         joint_values=table.joint_values,
         about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
         settled=settled(given) if given is not None and given.is_dir() else (),

@@ -139,7 +139,7 @@ def load(experiment: Experiment) -> Loaded:
     if experiment.truth is not None:
         truth = read_truth(experiment.truth, robot)
         inputs[experiment.truth.name] = sha256(experiment.truth)
-    model = build_model(experiment, robot, None if cad is None else prior.inertials)
+    model = build_model(experiment, robot, None if cad is None else np.where(np.isnan(cad), prior.inertials, cad))
     _known_links(experiment, model)
     base = base_parameters(model)
     return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs)

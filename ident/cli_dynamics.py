@@ -76,7 +76,8 @@ def dynamics(
     elif simulate is not None:
         unused = {"--qdd": qdd}
     elif out is not None or plot is not None:
-        raise InputError("there is nothing to write", key="--out", fix="Add --simulate SECONDS or --surface 'A B'")
+        key = "--plot" if out is None else "--out"
+        raise InputError("there is nothing to write", key=key, fix="Add --simulate SECONDS or --surface 'A B'")
     for key, value in unused.items():
         if value is not None:
             what = (

@@ -17,6 +17,7 @@ from ident.cli import app
 from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
 from ident.estimate.storage import save_estimate
 from ident.model import torque
+from ident.report.cad_figures import link_figure
 from ident.report.dynamics_figures import gravity_surface
 from ident.robot import read_robot
 
@@ -238,7 +239,7 @@ def test_beyond_the_limits_on_request() -> None:
         (["dynamics", ROBOT, "--cad", CAD, "--q", "1 2 3 4 x"], "'1 2 3 4 x' is no list of numbers"),
         (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint"], "has no joint 'joint'"),
         (["dynamics", ROBOT, "--cad", CAD, "--surface", "joint2"], "'joint2' is not two joints"),
-        (["dynamics", ROBOT, "--cad", CAD, "--plot", "x.png"], "there is nothing to write"),
+        (["dynamics", ROBOT, "--cad", CAD, "--plot", "x.png"], "--plot: there is nothing to write"),
         (
             ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "-o", "x.xlsx"],
             "x.xlsx: ends in '.xlsx'. Choose one of",
@@ -321,3 +322,24 @@ def test_code_that_compiles_and_agrees(tmp_path: Path) -> None:
     ours = inverse_dynamics(robot, theta, q, qd, qdd)
     assert np.allclose(module.inverse_dynamics(q, qd, qdd), ours, rtol=0, atol=1e-12 * np.abs(ours).max())
     assert r"\begin{document}" in (tmp_path / "arm5.tex").read_text()
+
+
+def test_dollars_in_names_are_no_mathematics(tmp_path):
+    text = (
+        'name = "two"\nconvention = "dh"\nlength = "m"\nangle = "rad"\n'
+        "[[joint]]\nname = '$\\foo$'\nlink = 'a'\na = 0.3\nalpha = 1.5707963267948966\n"
+        "[[joint]]\nname = '$\\bar'\nlink = '$\\link$'\na = 0.3\n"
+    )
+    (tmp_path / "robot.toml").write_text(text)
+    (tmp_path / "cad.csv").write_text(
+        '# mass = "kg"\n# length = "m"\n# inertia = "kg m^2"\n# tensor_at = "center_of_mass"\n# products = "tensor"\n'
+        "link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\n"
+        "a,2,0,0,0,0.01,0,0,0.01,0,0.01\n$\\link$,2,0,0,0,0.01,0,0,0.01,0,0.01\n"
+    )
+    given = ("dynamics", str(tmp_path / "robot.toml"), "--cad", str(tmp_path / "cad.csv"), "--plot")
+    for name, asked in (("surface.png", ("--surface", "$\\foo$ $\\bar")), ("moves.png", ("--simulate", "0.01"))):
+        said = CliRunner().invoke(app, [*given, str(tmp_path / name), *asked])
+        assert said.exit_code == 0, said.output + said.stderr
+        assert (tmp_path / name).stat().st_size > 1000
+    figure = link_figure("$\\link$", {"CAD": np.array([2.0, 0, 0, 0, 0.01, 0, 0, 0.01, 0, 0.01])})
+    figure.canvas.draw()

@@ -164,7 +164,7 @@ class Program:
             if solution is None:
                 raise EstimationError(
                     f"the constrained fit was not solved at weight {weight:g} by {' or '.join(SOLVERS)}. Check"
-                    " that the bounds on masses and centres can be met, and that the CAD values are of the right size."
+                    " that all bounds can be met together, and that the CAD values are of the right size."
                 )
             yield solution
             coordinates = self._start.at(interior(solution.theta[: 10 * self._n], coordinates.prior))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.arrays import Array
-from ident.report.figures import BLUE, GREEN, INK, LINE, MUTED, RED
+from ident.report.figures import BLUE, GREEN, INK, LINE, MUTED, RED, plain
 from ident.spatial.inertia import pseudo_inertia
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = 
     FigureCanvasAgg(figure)
     for axes, plane in zip(figure.subplots(1, 3), _PLANES, strict=True):
         _view(axes, plane, bodies, outline)
-    figure.suptitle(link, x=0.01, ha="left", fontsize=10, fontweight="bold", color=INK)
+    figure.suptitle(plain(link, 60), x=0.01, ha="left", fontsize=10, fontweight="bold", color=INK)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False, labelcolor=INK,

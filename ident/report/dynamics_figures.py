@@ -9,6 +9,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.dynamics import gravity_load
 from ident.errors import ModelError, nearest
+from ident.report.figures import plain
 from ident.robot.robot import Joint, Robot
 from ident.simulation.simulation import Simulation
 
@@ -66,10 +67,10 @@ def gravity_figure(robot: Robot, parameters: Array, joints: tuple[str, str], q: 
         lines = axes.contour(x, y, torque.T, levels=levels, colors="#1b1b1c", linewidths=0.4)
         axes.clabel(lines, fontsize=6)
         unit = "N m" if joint.kind == "revolute" else "N"
-        axes.set_title(f"Gravity load of {joint.name}: at most {most:.3g} {unit}", fontsize=10)
-        axes.set_xlabel(f"{joints[0]} [{x_unit}]")
-        axes.set_ylabel(f"{joints[1]} [{y_unit}]")
-        figure.colorbar(drawn, ax=axes, label=f"torque that holds {joint.name} [{unit}]")
+        axes.set_title(f"Gravity load of {plain(joint.name)}: at most {most:.3g} {unit}", fontsize=10)
+        axes.set_xlabel(f"{plain(joints[0])} [{x_unit}]")
+        axes.set_ylabel(f"{plain(joints[1])} [{y_unit}]")
+        figure.colorbar(drawn, ax=axes, label=f"torque that holds {plain(joint.name)} [{unit}]")
     return figure
 
 
@@ -97,7 +98,7 @@ def simulation_figure(simulation: Simulation) -> Figure:
             style = "--" if (slide and other is not place) or j >= len(_COLOURS) else "-"
             where = other if slide else place
             colour = _COLOURS[j % len(_COLOURS)]
-            lines += where.plot(simulation.t, shown, style, color=colour, label=name, linewidth=1.2)
+            lines += where.plot(simulation.t, shown, style, color=colour, label=plain(name), linewidth=1.2)
         unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
         place.set_title(f"{title}{unit}", fontsize=10)
         if title == "Position":  # below the axes: each joint's line is free there, whatever it does
@@ -117,7 +118,7 @@ def simulation_figure(simulation: Simulation) -> Figure:
     note = f"{robot.name}: {simulation.method}. {law[:1].upper()}{law[1:]}"
     if simulation.stopped:
         note += f". Stopped: {simulation.stopped}"
-    figure.suptitle(note, fontsize=8, wrap=True)
+    figure.suptitle(plain(note, len(note)), fontsize=8, wrap=True)
     return figure
 
 

@@ -219,17 +219,17 @@ def _kind(file: Path) -> str:
 
 
 def _manifest_of(file: Path) -> Path | None:
-    """Return the dataset.toml beside a file, or above it, that names it."""
+    """Return the data set that names a file: dataset.toml beside or above it, or LOG.toml from `ident logs convert`."""
     from ident.errors import IdentError
     from ident.logs import read_manifest
 
-    for folder in (file.resolve().parent, *file.resolve().parent.parents[:3]):
-        path = folder / "dataset.toml"
+    folders = (file.resolve().parent, *file.resolve().parent.parents[:3])
+    for path in (file.resolve().with_suffix(".toml"), *(folder / "dataset.toml" for folder in folders)):
         if path.is_file():
             with contextlib.suppress(IdentError):
                 manifest = read_manifest(path)
                 if any(
-                    (folder / manifest.folder / f).resolve() == file.resolve()
+                    (path.parent / manifest.folder / f).resolve() == file.resolve()
                     for r in manifest.recordings
                     for f in r.files
                 ):

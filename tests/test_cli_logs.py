@@ -6,6 +6,7 @@ from bags import KINDS, motion, write_bag
 from logs_data import TWO
 from typer.testing import CliRunner
 
+from ident.cli import app
 from ident.cli_logs import logs
 from ident.errors import LogError
 from ident.logs import read_log, read_manifest
@@ -49,6 +50,9 @@ def test_converted_tables_read_as_the_bag_does(tmp_path, kind, ending):
     assert np.array_equal(log.qd, qd)
     assert np.array_equal(log.tau, tau)
     assert np.array_equal(log.t, np.arange(len(q)) * 2_000_000 * 1e-9)
+    (tmp_path / "two.toml").write_text(ROBOT)
+    said = CliRunner().invoke(app, ["check", str(tmp_path / f"table{ending}"), "--robot", str(tmp_path / "two.toml")])
+    assert f"{len(q)} rows" in said.stdout, said.output
 
 
 def test_info_prints_what_there_is(tmp_path):

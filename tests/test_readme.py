@@ -33,9 +33,8 @@ def folder(tmp_path, monkeypatch):
         s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
         q, qd, qdd = s @ a + c @ b, (c * w) @ a - (s * w) @ b, -(s * w**2) @ a - (c * w**2) @ b
         tau = torque(model, theta, q, qd, qdd)
-        logged = q - np.array([0.0, -np.pi / 2])  # the robot file adds the offset to what is logged
         current = (tau + rng.normal(size=tau.shape)) / np.array([11.2, 8.4])
-        columns = {"t": t, "q1": np.rad2deg(logged[:, 0]), "q2": np.rad2deg(logged[:, 1])}
+        columns = {"t": t, "q1": np.rad2deg(q[:, 0]), "q2": np.rad2deg(q[:, 1])}  # the model adds the offsets
         pd.DataFrame(columns | {"i1": current[:, 0], "i2": current[:, 1]}).to_csv(tmp_path / name, index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -50,6 +49,8 @@ def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
         assert not ended.value.code, capsys.readouterr().err
     written = {p.name for p in (folder / "results").rglob("*") if p.is_file()}
     assert {"estimate.json", "parameters.json", "robot.urdf", "report.html"} <= written
+    said = capsys.readouterr().out
+    assert "0 contradict cad.csv" in said  # the log was made of that table
 
 
 def test_the_python_of_the_readme_runs(folder, capsys):

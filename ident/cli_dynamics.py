@@ -175,6 +175,9 @@ def _joint_dynamics(robot: Path, arm: Robot) -> dict[str, float]:
     values: dict[str, float] = {}
     for joint in arm.joint_names:
         damping, friction = given.get(joint) or (0.0, 0.0)
+        if min(damping, friction) < 0:
+            said = f"damping {damping:g} and friction {friction:g}: less than 0 drives the joint"
+            tell_aside(f"warning: {robot.name}: joint '{joint}' has {said}")
         values |= {f"{joint}.{kind}": x for kind, x in (("viscous", damping), ("coulomb", friction)) if x}
     return values
 

@@ -227,10 +227,10 @@ def test_refined_numbers_are_as_short_as_the_tables_and_can_exist(tmp_path):
 
 
 def test_a_body_that_no_digits_keep_inside_grows_by_less_than_a_billionth(tmp_path):
-    point = np.array(
-        [0.338595761944, 0.0, -0.00470267207806, 0.00216611805854, 7.917167055920001e-05, 0.0, 0.0]
-        + [1.3857431104900008e-05, 3.0084673397e-05, 6.531423945430001e-05]
-    )
+    point = np.array([
+        0.338595761944, 0.0, -0.00470267207806, 0.00216611805854,
+        7.917167055920001e-05, 0.0, 0.0, 1.3857431104900008e-05, 3.0084673397e-05, 6.531423945430001e-05,
+    ])  # fmt: skip
     assert consistency(point).consistent
     (tmp_path / "cad.csv").write_text(
         '# mass = "kg"\n# length = "mm"\n# inertia = "kg m^2"\n# tensor_at = "center_of_mass"\n'

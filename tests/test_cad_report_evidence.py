@@ -349,6 +349,21 @@ def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_materia
         parse_report(text.format("100.00", "Steel").replace("Length", "Width"))
 
 
+@pytest.mark.parametrize(
+    ("material", "density"),
+    [
+        ("Alumina 99.5 %", 3900), ("Nylon 66, 50 % glass", 1570), ("Polycarbonate, 40 % glass", 1520),
+        ("Delrin, 30 % glass", 1600), ("Beryllium copper", 8250), ("Iron nickel alloy (Invar)", 8100),
+    ],
+)  # fmt: skip
+def test_kinds_of_a_material_have_its_density(material, density):
+    mass = density * 1e-3
+    text = fusion(Body(mass, np.zeros(3), np.eye(3) * mass * 0.01 / 6, 1e-3, 0.06), form="equals").text
+    report = parse_report(text.replace("Bounding Box", f"Physical Material\t{material}\nBounding Box"))
+    assert report.material == material
+    assert "material" not in {f.about for f in examine(report)}
+
+
 def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken():
     body = random_body(np.random.default_rng(6))
     written = solidworks(body, mass="g", length="mm", over=("mass",))

@@ -182,6 +182,15 @@ def test_damping_and_friction_of_a_urdf_are_in_the_torque(tmp_path: Path) -> Non
             assert float(row[-1]) == pytest.approx(rigid + friction, rel=1e-3)
 
 
+def test_damping_that_drives_is_told(tmp_path: Path) -> None:
+    (tmp_path / "crane.urdf").write_text(
+        URDF.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics damping="-3" friction="2"/>')
+    )
+    code, text = ident("dynamics", str(tmp_path / "crane.urdf"))
+    assert code == 0
+    assert "joint 'lift' has damping -3 and friction 2: less than 0 drives the joint" in text
+
+
 def test_springs_of_the_table_pull_in_a_simulation(tmp_path: Path) -> None:
     out = tmp_path / "x.csv"
     code, _ = ident(

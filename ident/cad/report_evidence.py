@@ -33,12 +33,13 @@ Verdict = Literal["decided", "agrees", "problem", "undecided", "note"]
 #: Outside of these, a printed mass, volume or unit is doubted: from foams to tungsten [kg/m^3].
 DENSITIES = (100.0, 20000.0)
 
-#: Densities of materials by their names [kg/m^3], wide enough for all their kinds (engineering handbooks).
+#: Densities of materials by their names [kg/m^3], wide enough for all their kinds, plastics with glass among them
+#: (engineering handbooks).
 MATERIALS: Mapping[str, tuple[float, float]] = {
-    r"steel": (7400, 8200), r"iron": (6800, 7900), r"alumin": (2500, 2950), r"brass": (8200, 8800),
-    r"bronze": (7300, 9000), r"copper": (8700, 9000), r"titan": (4300, 4700), r"magnesium": (1650, 1900),
-    r"\babs\b": (1000, 1250), r"\bpla\b": (1150, 1350), r"nylon|polyamide": (1000, 1450),
-    r"polycarbonate": (1150, 1450), r"acetal|\bpom\b|delrin": (1350, 1600), r"rubber": (850, 1700),
+    r"steel": (7400, 8200), r"\biron\b": (6800, 8200), r"alumini?um": (2500, 2950), r"brass": (8200, 8800),
+    r"bronze": (7300, 9000), r"copper": (8200, 9000), r"titan": (4300, 4700), r"magnesium": (1650, 1900),
+    r"\babs\b": (1000, 1400), r"\bpla\b": (1150, 1350), r"nylon|polyamide": (1000, 1800),
+    r"polycarbonate": (1150, 1600), r"acetal|\bpom\b|delrin": (1350, 1800), r"rubber": (850, 1700),
 }  # fmt: skip
 
 #: What arithmetic may add to the rounding, the CAD program's and the one here: of the largest entry of its tensors.

@@ -276,14 +276,9 @@ def _show_verdict(
         say("These motions do not show the load's mass: move the joints that lift it.", "yellow")
     elif not found.seen:
         say("No load is seen: the mass does not differ from zero, so there is no centre to speak of.", "yellow")
-    say(
-        "This body can exist (its pseudo-inertia is positive semidefinite, exactly)."
-        + (
-            " The free fit could not, so it lies at the edge; error bars are those of the free fit."
-            if found.edge
-            else ""
-        )
-    )
+    else:
+        edge = " The free fit could not, so it lies at the edge; error bars are those of the free fit." * found.edge
+        say(f"This body can exist (its pseudo-inertia is positive semidefinite, exactly).{edge}")
     for e, what in zip(errors, ("fitted", "held-out"), strict=False):
         say(
             f"Torque error on {what} {', '.join(e.recordings)}: {percent(e.with_load_total)} with the load,"

@@ -392,6 +392,14 @@ def test_compare_gives_sliding_joints_their_units(made, estimate, tmp_path):
     assert re.search(r"shoulder\.viscous +N m s/rad ", said.stdout)
 
 
+def test_export_says_which_option_gives_the_robot(estimate):
+    said = call("export", "c", estimate, "--unvalidated")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "--robot" in said.stderr
+    said = call("export", "c", estimate.parent)
+    assert "Give the estimate.json in it" in said.stderr
+
+
 def test_check_sends_a_folder_of_reports_to_the_command_that_reads_them():
     said = call("check", ROOT / "datasets/arm5/reports")
     assert said.exit_code == 2

@@ -137,7 +137,8 @@ def load_estimate(path: str | Path) -> Estimate:
     except UnicodeDecodeError:
         raise _not_an_estimate(path, "is not text in UTF-8") from None
     except OSError as cause:
-        raise InputError(f"cannot be read: {cause.strerror}", file=path, fix="Check the path") from None
+        fix = "Give the estimate.json in it" if path.is_dir() else "Check the path"
+        raise InputError(f"cannot be read: {cause.strerror}", file=path, fix=fix) from None
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         json.dumps(document, ensure_ascii=False).encode()  # half a character, as "\\ud800", could not be written again

@@ -69,7 +69,8 @@ def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
     if not unvalidated:
         raise EstimationError(
             f"the fit of '{estimate.robot}' {found}, so nothing was exported. "
-            "Validate it on a recording that was not fitted, or ask for unvalidated numbers explicitly: --unvalidated.",
+            "Validate it on a recording that was not fitted (ident validate), or ask for unvalidated numbers "
+            "explicitly: --unvalidated.",
             estimate=estimate,
         )
     return f"WARNING: exported on request although the fit {found}."

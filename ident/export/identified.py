@@ -70,7 +70,9 @@ class Identified:
     def geometry(self, target: str) -> Robot:
         """Return the robot; raises ModelError for a target that cannot do without."""
         if self.robot is None:
-            raise ModelError(f"{target} needs the geometry of the robot", fix="Give the robot that was identified")
+            raise ModelError(
+                f"{target} needs the geometry of the robot", fix="Give the robot that was identified: --robot"
+            )
         return self.robot
 
     def per_joint(self, kind: str) -> Mapping[str, float]:

@@ -69,7 +69,8 @@ def _content(estimate: Estimate, theta: Array, robot: Robot | None, given: Sourc
         return write_urdf(given.data, robot, inertials, _dynamics(estimate, theta))
     if robot is None:
         raise ModelError(
-            "a URDF needs the geometry of the robot", fix="Give the URDF that the robot was read from, or the robot"
+            "a URDF needs the geometry of the robot",
+            fix="Give the URDF that the robot was read from, or the robot: --robot",
         )
     source, moved = new_urdf(robot)
     same = parse_urdf(source, gravity=robot.gravity)  # depth first, which a robot of another origin need not be

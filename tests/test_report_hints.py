@@ -15,7 +15,7 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.report.conditioning import sentence as direction_sentence
 from ident.report.conditioning import weakest_directions
-from ident.report.report import prediction_theta
+from ident.report.report import _hinted, prediction_theta
 from ident.report.residual_figure import alike_for, autocorrelation, binned, one_after_another, residual_figure
 from ident.report.residual_hints import Hint, hints_of_all, residual_hints, sentence
 
@@ -290,3 +290,12 @@ def test_the_weakest_direction_is_the_pair_that_hardly_differs():
     assert 1.0 / found[0].times == pytest.approx(np.linalg.svd(W, compute_uv=False)[-1], rel=1e-6)
     assert len(places) >= 1
     assert all(name in direction_sentence(found[0]) for name, _ in found[0].parts)
+
+
+def test_a_report_lists_the_six_best_hints_and_counts_the_rest():
+    hints = tuple(Hint(f"j{k}", "offset", "offset", 1.0, 0.5 - 0.05 * k) for k in range(8))
+    said = _hinted(hints, ["a"], frozenset())
+    assert [text.partition(":")[0] for text in said[:6]] == [f"j{k}" for k in range(6)]
+    assert said[6:] == ["2 weaker hints are left out."]
+    assert len(_hinted(hints[:6], ["a"], frozenset())) == 6
+    assert _hinted(hints[:7], ["a"], frozenset())[-1] == "1 weaker hint is left out."

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FORMATS = (".html", ".htm", ".pdf")
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
 _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
+_MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
 
 
@@ -379,7 +380,9 @@ def _hinted(hints: tuple[residual_hints.Hint, ...] | None, names: list[str], sli
             "Nothing systematic was found: no delay, friction, spring, coupling or gain that was tried improves the"
             " prediction of stretches that it was not fitted to."
         ]
-    return [residual_hints.sentence(hint, slides) for hint in hints]
+    said = [residual_hints.sentence(hint, slides) for hint in hints[:_MOST_HINTS]]
+    weaker = len(hints) - len(said)
+    return [*said, f"{weaker} weaker hint{'s are' if weaker > 1 else ' is'} left out."] if weaker > 0 else said
 
 
 def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) -> Iterator[str]:

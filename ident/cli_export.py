@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -22,9 +23,16 @@ def _list(wanted: bool) -> None:
 
 @guarded
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="What to write; --list explains each")],
-    estimate: Annotated[Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write, instead of ROBOT + ending")] = None,
+    form: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="What to write, one or several such as urdf,c; --list explains each")
+    ],
+    estimate: Annotated[
+        Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote, or its folder")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write, instead of ROBOT + ending; of several formats the folder"),
+    ] = None,
     robot: Annotated[
         Path | None, typer.Option("--robot", help="Robot that was identified (.urdf, .toml); a URDF is edited for urdf")
     ] = None,
@@ -40,24 +48,38 @@ def export(
     ] = False,
 ) -> None:
     """Write the identified parameters for a controller, simulator or toolbox."""
+    from ident.errors import InputError
     from ident.estimate.storage import load_estimate
     from ident.export.formats import export_to, file_name, format_named
+    from ident.files import write_whole
     from ident.pipeline import urdf_source
     from ident.robot import read_robot
 
-    known = format_named(form)
+    known = [format_named(name) for name in dict.fromkeys(form.split(","))]
+    several = len(known) > 1
+    if several and edit is not None:
+        raise InputError("is for one format", key="--edit", fix="Export that one by itself")
+    if several and out is not None and out.is_file():
+        raise InputError("is a file, and several formats are written", key="--out", fix="Name a folder")
     result = load_estimate(estimate)
-    if edit is None and robot is not None and form == "urdf":
-        edit = urdf_source(robot)
-    done = export_to(
-        form,
-        result,
-        out or Path(file_name(known, result.robot)),
-        robot=None if robot is None else read_robot(robot),
-        source=edit,
-        when=datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date,
-        unvalidated=unvalidated,
-    )
-    for note in done.notes:
-        tell_aside(f"note: {note}")
-    say(f"wrote {done.path}")
+    arm = None if robot is None else read_robot(robot)
+    folder = (out or Path()) if several else Path()
+    with TemporaryDirectory() as work:  # all of them, or none
+        made = []
+        for one in known:
+            source = urdf_source(robot) if edit is None and robot is not None and one.name == "urdf" else edit
+            done = export_to(
+                one.name,
+                result,
+                Path(work) / one.name,
+                robot=arm,
+                source=source,
+                when=datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date,
+                unvalidated=unvalidated,
+            )
+            place = folder / file_name(one, result.robot) if several or out is None else out
+            made.append((place, done.path.read_bytes(), done.notes))
+    for place, content, notes in made:
+        for note in notes:
+            tell_aside(f"note: {note}" if not several else f"note: {place.name}: {note}")
+        say(f"wrote {write_whole(place, content)}")

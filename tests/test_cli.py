@@ -396,8 +396,8 @@ def test_export_says_which_option_gives_the_robot(estimate):
     said = call("export", "c", estimate, "--unvalidated")
     assert (said.exit_code, said.stdout) == (2, "")
     assert "--robot" in said.stderr
-    said = call("export", "c", estimate.parent)
-    assert "Give the estimate.json in it" in said.stderr
+    said = call("export", "c", ROOT)
+    assert "Give a folder with an estimate.json" in said.stderr
 
 
 def test_check_sends_a_folder_of_reports_to_the_command_that_reads_them():
@@ -506,6 +506,29 @@ def test_export(made, estimate, tmp_path):
     before = tree(tmp_path)
     assert call("export", "xlsx", estimate).exit_code == 2
     assert call("export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "new.urdf").exit_code == 2
+    assert tree(tmp_path) == before
+
+
+def test_several_formats_from_a_folder_of_results(made, estimate, tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "estimate.json").write_bytes(estimate.read_bytes())
+    robot = ("--robot", made / "robot.toml", "--unvalidated")
+    said = call("export", "urdf,c,csv,csv-base,urdf", tmp_path / "results", *robot, "-o", tmp_path / "new")
+    assert said.exit_code == 0, said.output
+    assert set(tree(tmp_path / "new")) == {"two.urdf", "two.h", "two.csv", "two_csv_base.csv"}
+    for name, file in (("urdf", "two.urdf"), ("c", "two.h"), ("csv", "two.csv")):
+        assert call("export", name, estimate, *robot, "-o", tmp_path / "one").exit_code == 0
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "new" / file).read_bytes()
+    monkeypatch.chdir(tmp_path)
+    before = tree(tmp_path)
+    for args, code in (
+        (("csv,c", estimate, "--unvalidated"), 2),  # no robot: nothing is written, not even the first
+        (("csv,xlsx", estimate, *robot), 2),
+        (("csv,c", estimate, *robot, "-o", tmp_path / "one"), 2),
+        (("urdf,c", estimate, *robot, "--edit", tmp_path / "new" / "two.urdf"), 2),
+        (("csv", tmp_path / "new"), 2),
+    ):
+        assert call("export", *args).exit_code == code
     assert tree(tmp_path) == before
 
 

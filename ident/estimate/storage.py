@@ -126,18 +126,20 @@ def save_estimate(estimate: Estimate, path: str | Path) -> Path:
 
 
 def load_estimate(path: str | Path) -> Estimate:
-    """Read an estimate written by `save_estimate`.
+    """Read an estimate written by `save_estimate`, or the estimate.json of a folder of results.
 
     Raises InputError, naming file and key, when it is not such a file or its parts contradict each other, and
     InfeasibleError when it claims that its links can exist and one cannot.
     """
     path = Path(path)
+    if (path / "estimate.json").is_file():
+        path = path / "estimate.json"
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise _not_an_estimate(path, "is not text in UTF-8") from None
     except OSError as cause:
-        fix = "Give the estimate.json in it" if path.is_dir() else "Check the path"
+        fix = "Give a folder with an estimate.json" if path.is_dir() else "Check the path"
         raise InputError(f"cannot be read: {cause.strerror}", file=path, fix=fix) from None
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)

@@ -45,7 +45,9 @@ app = typer.Typer(
 ExperimentPath = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="Folder of an experiment, or its .toml file")
 ]
-EstimatePath = Annotated[Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote")]
+EstimatePath = Annotated[
+    Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote, or its folder")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -131,7 +133,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
     from ident import pipeline
     from ident.errors import ConfigError
-    from ident.estimate.storage import load_estimate, save_estimate
+    from ident.estimate.storage import estimate_file, load_estimate, save_estimate
     from ident.export import with_validation
     from ident.export.gate import VERDICT
     from ident.report import text
@@ -146,7 +148,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     show(text.validation_rows(validation))
     judged = with_validation(found, validation)
     if VERDICT in judged.provenance:
-        save_estimate(judged, estimate)
+        save_estimate(judged, estimate_file(estimate))
         say(f"recorded in {estimate}: validation {judged.provenance[VERDICT]}")
 
 

@@ -418,6 +418,10 @@ def test_validate(made, estimate, two):
     said = call("validate", estimate, made)
     assert said.exit_code == 0, said.output
     assert re.search(r"steps +yes +shoulder +\d+ ", said.stdout)
+    (two / "results").mkdir()
+    (two / "results" / "estimate.json").write_bytes(estimate.read_bytes())
+    assert call("validate", two / "results", made).exit_code == 0
+    assert load_estimate(two / "results").provenance["validation"].startswith("passed")
     change(two / "experiment.toml", '["circle"]', '["steps"]')
     change(two / "experiment.toml", 'validate = ["steps"]', 'validate = ["circle"]')
     said = call("validate", estimate, two)

@@ -125,15 +125,19 @@ def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     return write_whole(path, _text(document))
 
 
+def estimate_file(path: str | Path) -> Path:
+    """Return the file itself, or the estimate.json of a folder of results."""
+    inside = Path(path) / "estimate.json"
+    return inside if inside.is_file() else Path(path)
+
+
 def load_estimate(path: str | Path) -> Estimate:
     """Read an estimate written by `save_estimate`, or the estimate.json of a folder of results.
 
     Raises InputError, naming file and key, when it is not such a file or its parts contradict each other, and
     InfeasibleError when it claims that its links can exist and one cannot.
     """
-    path = Path(path)
-    if (path / "estimate.json").is_file():
-        path = path / "estimate.json"
+    path = estimate_file(path)
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:

@@ -40,7 +40,7 @@ WORTH = 0.98
 #: Recordings with more bytes than this are streamed in parts.
 STREAM = 200_000_000
 #: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = ("coarse position", "repeated position", "irregular sampling", "export")
+NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export")
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
@@ -209,6 +209,13 @@ def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str 
         for file in loaded.manifest.recording(name).files:
             inputs[file] = file_sha256(locate(loaded.manifest, file))
     told = len(warned)
+    cut = experiment.processing.torque_hz
+    if cut is not None and not experiment.processing.decimation:
+        message = (
+            f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners of"
+            " friction on one side only; decimation filters both alike"
+        )
+        warned.append(Warned("processing", "torque filter", message))
 
     def watched() -> Iterator[Motion]:
         seen = set[str]()

@@ -513,6 +513,16 @@ def test_export(made, estimate, tmp_path):
     assert tree(tmp_path) == before
 
 
+def test_a_torque_that_is_filtered_alone_is_noted(two):
+    said = call("fit", two, "-o", two / "e.json")
+    assert "torque_hz" not in said.stderr
+    change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\ntorque_hz = 15")
+    said = call("fit", two, "-o", two / "e.json")
+    assert "note: processing: the torque is low-passed (torque_hz = 15) and the model's side is not" in said.stderr
+    change(two / "experiment.toml", "torque_hz = 15", "torque_hz = 15\ndecimation = [5]")
+    assert "torque_hz" not in call("fit", two, "-o", two / "e.json").stderr
+
+
 def test_several_formats_from_a_folder_of_results(made, estimate, tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "estimate.json").write_bytes(estimate.read_bytes())

@@ -212,8 +212,8 @@ def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str 
     cut = experiment.processing.torque_hz
     if cut is not None and not experiment.processing.decimation:
         message = (
-            f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners of"
-            " friction on one side only; decimation filters both alike"
+            f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners"
+            " of friction on one side only; decimation filters both alike"
         )
         warned.append(Warned("processing", "torque filter", message))
 

@@ -55,7 +55,8 @@ def export(
     from ident.pipeline import urdf_source
     from ident.robot import read_robot
 
-    known = [format_named(name) for name in dict.fromkeys(form.split(","))]
+    names = [name.strip().lower() for name in form.split(",")]
+    known = [format_named(name) for name in dict.fromkeys(names) if name or len(names) == 1]
     several = len(known) > 1
     if several and edit is not None:
         raise InputError("is for one format", key="--edit", fix="Export that one by itself")

@@ -255,6 +255,7 @@ _Names = Annotated[tuple[Annotated[str, Key(min_length=1)], ...], Key(descriptio
 _Pair = Annotated[tuple[float, float], Key(description=_PAIR)]
 _Box = Annotated[tuple[_Pair, _Pair, _Pair], Key(description="three pairs [least, most] in m")]
 _Boxes = Annotated[dict[str, _Box], Key(description="a table of links, each with three pairs [least, most] in m")]
+_Value = Annotated[float, Key(description="a number in SI units")]
 _Three = Annotated[tuple[float, float, float], Key(description="three numbers, x, y, z in m")]
 _Alike = Annotated[tuple[str, ...], Key(min_length=2, description="a list of two or more links")]
 _GROUPS = "a list of lists, each of two or more links that are alike"
@@ -335,7 +336,7 @@ class _Bounds(_Table):
     box: _Boxes = {}
     ellipsoid: dict[str, _Ellipsoid] = {}
     equal: Annotated[tuple[_Alike, ...], Key(description=_GROUPS)] = ()
-    pinned: Annotated[dict[str, float], Key(description="a table of parameters, each with its value in SI units")] = {}
+    pinned: Annotated[dict[str, _Value], Key(description="a table of parameters, each with its value in SI units")] = {}
 
 
 class _Fit(_Table):

@@ -527,7 +527,7 @@ def test_several_formats_from_a_folder_of_results(made, estimate, tmp_path, monk
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "estimate.json").write_bytes(estimate.read_bytes())
     robot = ("--robot", made / "robot.toml", "--unvalidated")
-    said = call("export", "urdf,c,csv,csv-base,urdf", tmp_path / "results", *robot, "-o", tmp_path / "new")
+    said = call("export", "URDF, c,csv,csv-base,urdf,", tmp_path / "results", *robot, "-o", tmp_path / "new")
     assert said.exit_code == 0, said.output
     assert set(tree(tmp_path / "new")) == {"two.urdf", "two.h", "two.csv", "two_csv_base.csv"}
     for name, file in (("urdf", "two.urdf"), ("c", "two.h"), ("csv", "two.csv")):

@@ -433,6 +433,8 @@ def test_bounds_that_cannot_be_met_are_an_error_that_says_so() -> None:
         (Bounds(mass={"lnik2": (0, 1)}), "bounds name link 'lnik2', which the robot has not; did you mean 'link2'?"),
         (Bounds(mass={"link2": (2, 1)}), "the bounds on the mass of link2 are empty: 2 to 1"),
         (Bounds(total_mass=(2, 1)), "the bounds on the total mass are empty: 2 to 1"),
+        (Bounds(pinned={"link2.m": -1.0}), "'link2.m' is pinned at -1 kg, wanted at least 0 kg"),
+        (Bounds(mass={"link2": (2, 3)}, pinned={"link2.m": 1.0}), "'link2.m' is pinned at 1 kg, wanted 2 to 3 kg"),
         (
             Bounds(com={"link1": ((0, 1), (1, 0), (0, 1))}),
             "the bounds on the centre of link1, axis y are empty: 1 to 0",

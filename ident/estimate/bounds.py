@@ -86,6 +86,12 @@ class Bounds:
         for name, value in self.pinned.items():
             if not np.isfinite(value):
                 raise ModelError(f"'{name}' is pinned at {value}, wanted a finite number")
+            link, _, part = name.rpartition(".")
+            if part == "m" and link in robot.links:
+                least, most = self.mass.get(link, (0.0, np.inf))
+                if not max(least, 0.0) <= value <= most:
+                    wanted = f"at least {max(least, 0.0):g}" if np.isinf(most) else f"{max(least, 0.0):g} to {most:g}"
+                    raise ModelError(f"'{name}' is pinned at {value:g} kg, wanted {wanted} kg")
 
     def on(self, model: Model) -> Rows:
         """Return the bounds as rows in theta. Raises ModelError as `check` does, and for an unknown pinned name."""

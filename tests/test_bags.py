@@ -292,7 +292,7 @@ def test_a_folder_that_links_outside_is_refused(tmp_path):
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), ros=st.sampled_from([1, 2]), little=st.booleans())
 def test_any_message_decodes_as_rosbags_decodes_it(data, ros, little):
     """Names of any length and alphabet, arrays there or not, both byte orders, several layouts in one batch."""
@@ -369,7 +369,7 @@ def test_cut_off_files_are_log_errors(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused(tmp_path_factory, kind, data):
     """Whatever bytes are changed or cut, the answer is a log or a LogError, never a traceback from a library."""
@@ -396,7 +396,7 @@ def test_damaged_files_are_read_or_refused(tmp_path_factory, kind, data):
     assert all("\n" not in sentence for sentence in sentences)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_damaged_metadata_is_read_or_refused(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp() / "damaged_metadata"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
@@ -66,7 +66,6 @@ def about_centers(cad: Cad) -> list[np.ndarray]:
     return found
 
 
-@settings(deadline=None)
 @given(
     st.floats(-0.2, 2.0),
     st.lists(st.floats(-1, 1), min_size=3, max_size=3),
@@ -108,7 +107,6 @@ def test_more_than_rounding_is_refused():
 
 
 @pytest.mark.parametrize("convention", [TABLE, replace(TABLE, tensor_at="link_origin")])
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_rounding_alone_never_makes_a_body_impossible(convention, seed):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, check_cad, read_cad, require_consistent, write_cad
@@ -74,7 +74,6 @@ def declared(convention: Convention, sign: str = "# ") -> str:
     return "".join(f'{sign}{k} = "{getattr(convention, k)}"\n' for k in SI.__dataclass_fields__)
 
 
-@settings(deadline=None)
 @given(seeds, conventions)
 def test_any_convention_gives_the_same_ten_numbers(tmp_path_factory, seed, convention):
     path = tmp_path_factory.mktemp("cad") / "cad.csv"
@@ -92,7 +91,6 @@ def test_any_convention_gives_the_same_ten_numbers(tmp_path_factory, seed, conve
     assert check_cad(cad)[0].status == "possible"
 
 
-@settings(deadline=None)
 @given(seeds, conventions, conventions)
 def test_written_in_another_convention_and_read_back(tmp_path_factory, seed, first, second):
     folder = tmp_path_factory.mktemp("cad")
@@ -192,7 +190,6 @@ def outcome(path: Path) -> Cad | str:
         return str(error)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused_in_a_sentence(tmp_path_factory, text):
     folder = tmp_path_factory.mktemp("cad")
@@ -202,7 +199,6 @@ def test_any_text_is_read_or_refused_in_a_sentence(tmp_path_factory, text):
         assert read.startswith(name) if isinstance(read, str) else np.isfinite(read.parameters).all()
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["1", "-2.5", "1e-3", "1e59", "-1e-999", "", "nan", "1_0", "0x1", "١"]),

@@ -333,7 +333,7 @@ def message(path: Path) -> str | None:
     return None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
     table, key = place
@@ -347,7 +347,7 @@ def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
     assert said is None or ("\n" not in said and len(said) < 600)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60), at=st.integers(0, len(GOOD)))
 def test_any_bytes_in_the_file_are_read_or_named(tmp_path, content, at):
     path = beside(tmp_path, "")

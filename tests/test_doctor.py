@@ -43,7 +43,7 @@ from ident.spatial.pose import Pose
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_every_mistake_is_undone_exactly(seed, about_origin):
     rng = np.random.default_rng(seed)
     robot, _ = arm(rng, 4)

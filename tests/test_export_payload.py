@@ -36,7 +36,7 @@ def last_numbers(text: str) -> list[float]:
     return [float(x) for x in re.findall(NUMBER, re.sub(named, "", " ".join(body)))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32), st.sampled_from(["general", "equal pair", "all equal", "diagonal", "right angles"]))
 def test_principal_axes(seed, case):
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def test_nearest_axes_and_ties():
     assert not np.array_equal(principal_axes(small)[1], np.eye(3))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_quaternions(seed):
     rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def exact_possible(inertia) -> bool:
     return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32))
 def test_what_is_written_can_exist_after_rounding(seed):
     rng = np.random.default_rng(seed)

@@ -92,7 +92,7 @@ def test_missing_array_names_the_nearest(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "mat", "parquet"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_damaged_binary_files_give_log_errors(tmp_path_factory, suffix, data):
     """Whatever bytes are changed or cut, the answer is a log or a LogError, never a traceback from a library."""
@@ -118,7 +118,7 @@ def test_damaged_binary_files_give_log_errors(tmp_path_factory, suffix, data):
         in_folder(folder, path.name, manifest)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_damaged_text_gives_log_errors(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp()

@@ -51,7 +51,7 @@ def rows_of(kind):
     return st.lists(row, min_size=1, max_size=7)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80, derandomize=True)
 @given(rows=st.one_of(rows_of(DHJoint), rows_of(MDHJoint)), data=st.data())
 def test_frames_are_products_of_the_conventions_matrices(rows, data):
     base = Pose(rpy(*data.draw(st.tuples(ANGLE, ANGLE, ANGLE))), np.array(data.draw(st.tuples(LENGTH, LENGTH, LENGTH))))

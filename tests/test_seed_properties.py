@@ -32,7 +32,7 @@ properties = _load()
 NOT_ERRORS = {"D positive definite", "the same of another C", "passive"}
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_every_property_holds_on_random_trees(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_every_property_holds_on_random_trees(seed: int, n: int) -> None:
     assert {k: v for k, v in found.items() if k not in NOT_ERRORS and not v < 1e-10} == {}
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_every_property_holds_on_random_dh_tables_and_trees(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

@@ -42,7 +42,6 @@ def random_body(rng: np.random.Generator) -> np.ndarray:
 # poses
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_poses_compose_like_their_matrices(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -53,7 +52,6 @@ def test_poses_compose_like_their_matrices(seed: int) -> None:
     np.testing.assert_array_equal(Pose.identity().matrix, np.eye(4))
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_rotations_agree_with_scipy(seed: int) -> None:
     from scipy.spatial.transform import Rotation
@@ -94,7 +92,6 @@ def test_one_point_mass_by_hand() -> None:
     np.testing.assert_array_equal(pseudo_inertia(body), 2 * np.outer(x, x))
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_pseudo_inertia_integrates_x_xt_over_the_mass(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -107,7 +104,6 @@ def test_pseudo_inertia_integrates_x_xt_over_the_mass(seed: int) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=10, max_size=10))
 def test_pseudo_inertia_and_back(numbers: list[float]) -> None:
     body = np.array(numbers)
@@ -118,7 +114,6 @@ def test_pseudo_inertia_and_back(numbers: list[float]) -> None:
     assert pseudo_inertia(stacked).shape == (2, 2, 4, 4)
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_centre_of_mass_form_and_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -134,7 +129,6 @@ def test_a_massless_body_has_its_centre_at_the_origin() -> None:
     assert (mass, com.tolist(), inertia.tolist()) == (0.0, [0, 0, 0], np.zeros((3, 3)).tolist())
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_another_frame_is_steiner_and_a_turn(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -146,7 +140,6 @@ def test_another_frame_is_steiner_and_a_turn(seed: int) -> None:
     np.testing.assert_allclose(transformed(transformed(body, pose), pose.inverse()), body, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_a_transformed_body_has_the_same_energy(seed: int) -> None:
     """Kinetic energy is tr(T' J T'^T) / 2 for the rate of change T' of the body's frame."""
@@ -163,7 +156,6 @@ def test_a_transformed_body_has_the_same_energy(seed: int) -> None:
 # what can exist
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_clouds_of_mass_can_exist_and_lose_it_by_any_condition(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -181,7 +173,6 @@ def test_clouds_of_mass_can_exist_and_lose_it_by_any_condition(seed: int) -> Non
     assert flipped.failures()[0].startswith("I_c > 0 fails: smallest principal moment about the centre of mass = -")
 
 
-@settings(deadline=None)
 @given(seeds, st.floats(1e-6, 0.5))
 def test_defect_3_the_triangle_inequality_is_enforced_with_positive_moments(seed: int, excess: float) -> None:
     rng = np.random.default_rng(seed)
@@ -221,7 +212,6 @@ def test_massless_bodies_are_judged_exactly() -> None:
     assert consistency([0, 0, 0, 0, 1, 0, 0, 1, 0, 2.0]).consistent
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(1, 5), st.integers(0, 5))
 def test_definiteness_agrees_with_all_principal_minors(seed: int, n: int, rank: int) -> None:
     """A symmetric matrix is positive semidefinite exactly when no principal minor is negative; integers are exact."""
@@ -235,7 +225,6 @@ def test_definiteness_agrees_with_all_principal_minors(seed: int, n: int, rank: 
     assert exact == [[Fraction(int(x)) for x in row] for row in a]  # the argument is left alone
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=10, max_size=10))
 def test_exact_pseudo_inertia_is_the_same_matrix(numbers: list[float]) -> None:
     exact = np.array([[float(x) for x in row] for row in pseudo_inertia_exact(numbers)])
@@ -245,7 +234,7 @@ def test_exact_pseudo_inertia_is_the_same_matrix(numbers: list[float]) -> None:
 # the divergence
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seeds)
 def test_divergence_is_zero_only_for_equal_bodies_and_knows_no_frame_or_unit(seed: int) -> None:
     rng = np.random.default_rng(seed)

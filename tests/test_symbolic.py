@@ -328,7 +328,7 @@ def formula(tree, symbols, sin, cos):
     return a + b if op == "+" else a - b if op == "-" else a * b
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TREES, SMALL, SMALL, SMALL)
 def test_programs_and_their_derivatives(tree, q1: float, q2: float, a: float) -> None:
     tape = Tape()
@@ -348,7 +348,7 @@ def test_programs_and_their_derivatives(tree, q1: float, q2: float, a: float) ->
     np.testing.assert_allclose(found, [*wanted, wanted[1] - 2.0 * wanted[3]], rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TREES, SMALL, SMALL, SMALL)
 def test_fourier_sums_are_exact(tree, q1: float, q2: float, a: float) -> None:
     ring = Ring((True, True), ("q1", "q2", "a"))

@@ -36,6 +36,7 @@ from ident.dynamics.sweeps import (
     turn_back,
     zero_packs,
 )
+from ident.jit import cached_njit
 
 CHUNK = 64
 
@@ -134,7 +135,7 @@ def _pull_back_block(
         scatter(out, s, 2 * n + i, qdd_bar)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def regressor_pull_back_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, cotangent: Any, out: Any) -> None:
     """Write d F / d(q, qd, qdd) of every sample into out (N, 3 n), for F = sum(cotangent * regressor rows).
 

@@ -34,6 +34,7 @@ from ident.dynamics.sweeps import (
     turn_back,
     zero_packs,
 )
+from ident.jit import cached_njit
 
 # Packs per link: w 3, c 6, A 6, B 9, C 6, pn 3, pf 3, U 6, 1 / D, torque left over, al 3, a 3.
 SIZE = 50
@@ -220,7 +221,7 @@ def articulated_body(
         store3(x, k + _ACC + 3, add(a, times(acceleration, row(tree.linear, i))))
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def forward_dynamics_rows(
     tree: Any, parameters: Any, drive: Any, q: Any, qd: Any, tau: Any, wrenches: Any, out: Any
 ) -> None:

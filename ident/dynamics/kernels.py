@@ -36,6 +36,7 @@ from ident.dynamics.sweeps import (
     symmetric,
     turn,
 )
+from ident.jit import cached_njit
 
 CHUNK = 256
 
@@ -80,7 +81,7 @@ def _regressor_block(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, s: int, 
             j = tree.parent[j]
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, out: Any) -> None:
     """Write the rigid-body regressor of every sample into the rows of out (N, n_columns).
 
@@ -143,7 +144,7 @@ def _inverse_dynamics_block(
             store3(t, 3 * parent, add(load3(t, 3 * parent), add(turn(r, moment), cross(p, carried))))
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def inverse_dynamics_rows(tree: Any, parameters: Any, q: Any, qd: Any, qdd: Any, wrenches: Any, out: Any) -> None:
     """Write the joint torques of every sample into out (N, n), from parameters (n, 10).
 

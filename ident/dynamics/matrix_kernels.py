@@ -18,13 +18,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from ident.jit import cached_njit
 
 _FAST = {"contract"}
 _CHUNK = 64
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def place_links(tree: Any, q: Any, pose: Any, twist: Any) -> None:
     """Write the links' frames seen from the base into pose (n, 3, 4) and the joints' twists into twist (n, 6).
 
@@ -72,12 +74,12 @@ def place_links(tree: Any, q: Any, pose: Any, twist: Any) -> None:
         twist[i, 5] += cz
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _cross(ax: float, ay: float, az: float, bx: float, by: float, bz: float) -> Any:
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _velocities(tree: Any, twist: Any, qd: Any, velocity: Any, drift: Any) -> None:
     """Write the links' twists V and the rates of the joints' twists, S_i' = V_i S_i - S_i V_i, each (n, 6)."""
     for i in range(qd.size):
@@ -92,7 +94,7 @@ def _velocities(tree: Any, twist: Any, qd: Any, velocity: Any, drift: Any) -> No
         drift[i, 3], drift[i, 4], drift[i, 5] = ax + bx, ay + by, az + bz
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _moments(bodies: Any, pose: Any, moment: Any) -> None:
     """Write M = T J T^T of every link into moment (n, 4, 4); bodies (n, 4, 4) are the J."""
     half = np.empty((3, 4))
@@ -109,7 +111,7 @@ def _moments(bodies: Any, pose: Any, moment: Any) -> None:
         m[3, 3] = j[3, 3]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _times(twist: Any, m: Any, out: Any) -> None:
     """Write S M into out (4, 4) for the twist S = [[u]x, v; 0, 0]."""
     ux, uy, uz, vx, vy, vz = twist
@@ -118,7 +120,7 @@ def _times(twist: Any, m: Any, out: Any) -> None:
         out[0, b], out[1, b], out[2, b], out[3, b] = cx + vx * m[3, b], cy + vy * m[3, b], cz + vz * m[3, b], 0.0
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _wrench(m: Any, twist: Any) -> Any:
     """Return (n, f) with tr(S M S_k^T) = u_k.n + v_k.f: for M = [[A, h], [g^T, m]]
 
@@ -138,12 +140,12 @@ def _wrench(m: Any, twist: Any) -> Any:
     )
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _dot(twist: Any, w: Any) -> Any:
     return twist[0] * w[0] + twist[1] * w[1] + twist[2] * w[2] + twist[3] * w[3] + twist[4] * w[4] + twist[5] * w[5]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _gather(tree: Any, moment: Any) -> None:
     """Add the matrices (n, 4, 4) of all links that a joint carries to that of its own link."""
     for i in range(len(moment) - 1, -1, -1):
@@ -154,7 +156,7 @@ def _gather(tree: Any, moment: Any) -> None:
                     moment[p, a, b] += moment[i, a, b]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def mass_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
     """Write D of every sample into out (N, n, n), zero before."""
     samples, n = q.shape
@@ -172,7 +174,7 @@ def mass_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
                     k = tree.parent[k]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
     """Write C of every sample into out (N, n, n), zero before."""
     samples, n = q.shape
@@ -199,7 +201,7 @@ def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
                     k = tree.parent[k]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
     """Write c_ijk of every sample into out (N, n, n, n), zero before."""
     samples, n = q.shape
@@ -225,7 +227,7 @@ def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
                     j = tree.parent[j]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def energy_rows(tree: Any, bodies: Any, q: Any, qd: Any, kinetic: Any, potential: Any) -> None:
     """Write the energies of every sample into kinetic (N,) and potential (N,)."""
     samples, n = q.shape
@@ -244,7 +246,7 @@ def energy_rows(tree: Any, bodies: Any, q: Any, qd: Any, kinetic: Any, potential
             kinetic[s], potential[s] = moving, lifted
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def frame_rows(tree: Any, q: Any, link: int, local: Any, rotation: Any, position: Any) -> None:
     """Write into rotation (N, 3, 3) and position (N, 3) a frame fixed to a link, local (3, 4) seen from it."""
     samples, n = q.shape
@@ -259,7 +261,7 @@ def frame_rows(tree: Any, q: Any, link: int, local: Any, rotation: Any, position
                 position[s, a] = r[a, 0] * local[0, 3] + r[a, 1] * local[1, 3] + r[a, 2] * local[2, 3] + r[a, 3]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def jacobian_rows(tree: Any, q: Any, link: int, point: Any, out: Any) -> None:
     """Write the Jacobian of a point (3,) of a link, in its axes, into out (N, 6, n), zero before."""
     samples, n = q.shape
@@ -274,7 +276,7 @@ def jacobian_rows(tree: Any, q: Any, link: int, point: Any, out: Any) -> None:
                 j = tree.parent[j]
 
 
-@njit(parallel=True, cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def jacobian_rate_rows(tree: Any, q: Any, qd: Any, link: int, point: Any, out: Any) -> None:
     """Write the time derivative of the Jacobian of a point (3,) of a link into out (N, 6, n), zero before."""
     samples, n = q.shape
@@ -297,7 +299,7 @@ def jacobian_rate_rows(tree: Any, q: Any, qd: Any, link: int, point: Any, out: A
                 j = tree.parent[j]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _point(r: Any, x: Any) -> Any:
     """Return where the point x (3,) of a frame r (3, 4) is."""
     return (
@@ -307,7 +309,7 @@ def _point(r: Any, x: Any) -> Any:
     )
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@cached_njit(fastmath=_FAST, error_model="numpy")
 def _column(twist: Any, x: float, y: float, z: float, out: Any) -> None:
     """Write v + u x r and u into out (6,): the velocity of the point r = (x, y, z) under a twist (u, v)."""
     ux, uy, uz, vx, vy, vz = twist

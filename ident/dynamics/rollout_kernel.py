@@ -9,6 +9,7 @@ from numba import njit, prange
 
 from ident.dynamics.articulated_body import SIZE, articulated_body
 from ident.dynamics.packs import LANES, gather, load, pack_of, scatter, store
+from ident.jit import cached_njit
 
 
 @njit(error_model="numpy")
@@ -43,7 +44,7 @@ def _acceleration(
     articulated_body(tree, parameters, drive, x, speed, torque, wrench, (rotation, position, links), out)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def rollout_rows(
     tree: Any,
     parameters: Any,

@@ -18,22 +18,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ident.dynamics.matrix_kernels import place_links
 from ident.dynamics.sweeps import cross, dot, minus, row
+from ident.jit import cached_njit
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside
 CHUNK = 16
 _TOUCH = 1e-9  # m; below it the direction between closest points is lost to rounding
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _along(a: Any, u: Any, s: float) -> Any:
     return (a[0] + s * u[0], a[1] + s * u[1], a[2] + s * u[2])
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _zero(low: float, high: float, at_low: float, at_high: float) -> Any:
     """Return where a straight rising line through the two values is zero, or the nearer end."""
     if at_low >= 0.0:
@@ -43,7 +44,7 @@ def _zero(low: float, high: float, at_low: float, at_high: float) -> Any:
     return low + (high - low) * at_low / (at_low - at_high)
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _foot(c: Any, v: Any, x: Any) -> Any:
     """Return the point of the segment from c to c + v nearest to x."""
     vv = dot(v, v)
@@ -53,14 +54,14 @@ def _foot(c: Any, v: Any, x: Any) -> Any:
     return _along(c, v, min(max(t, 0.0), 1.0))
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _slope(a: Any, u: Any, c: Any, v: Any, s: float) -> Any:
     """Return half the slope of the squared distance from a + s u to the segment from c to c + v."""
     x = _along(a, u, s)
     return dot(u, minus(x, _foot(c, v, x)))
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _between_segments(a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return the contact of two segments from a to b and from c to d."""
     u, v = minus(b, a), minus(d, c)
@@ -87,19 +88,19 @@ def _between_segments(a: Any, b: Any, c: Any, d: Any) -> Any:
     return distance, (0.0, 0.0, 1.0), x, y
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _clip(x: float, half: float) -> Any:
     return min(max(x, -half), half)
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _box_slope(a: Any, u: Any, h: Any, s: float) -> Any:
     """Return half the slope of the squared distance from a + s u to the box of half edges h around the origin."""
     x = _along(a, u, s)
     return dot(u, (x[0] - _clip(x[0], h[0]), x[1] - _clip(x[1], h[1]), x[2] - _clip(x[2], h[2])))
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _to_box(a: Any, b: Any, h: Any) -> Any:
     """Return clearance, normal and parameter of the closest point of a segment to a box, in the box's frame."""
     u = minus(b, a)
@@ -143,7 +144,7 @@ def _to_box(a: Any, b: Any, h: Any) -> Any:
     return -depth, n, s
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _turned(r: Any, x: Any) -> Any:
     return (
         r[0, 0] * x[0] + r[0, 1] * x[1] + r[0, 2] * x[2],
@@ -152,7 +153,7 @@ def _turned(r: Any, x: Any) -> Any:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _turned_back(r: Any, x: Any) -> Any:
     return (
         r[0, 0] * x[0] + r[1, 0] * x[1] + r[2, 0] * x[2],
@@ -161,7 +162,7 @@ def _turned_back(r: Any, x: Any) -> Any:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _ends(geometry: Any, pose: Any, start: Any, end: Any) -> None:
     """Write where the bodies' segments start and end, in the base frame, into start and end (k, 3)."""
     for k in range(geometry.link.size):
@@ -176,7 +177,7 @@ def _ends(geometry: Any, pose: Any, start: Any, end: Any) -> None:
                 end[k, a] = t[0] * y[0] + t[1] * y[1] + t[2] * y[2] + t[3]
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def _contact(geometry: Any, start: Any, end: Any, m: int) -> Any:
     """Return the contact of pair m; its clearance is between surfaces."""
     kind, j, k = geometry.kind[m], geometry.first[m], geometry.second[m]
@@ -202,7 +203,7 @@ def _contact(geometry: Any, start: Any, end: Any, m: int) -> Any:
     return h[i] - abs(p[i]), (side * r[0, i], side * r[1, i], side * r[2, i]), a, a
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def clearance_rows(tree: Any, geometry: Any, q: Any, out: Any) -> None:
     """Write the clearances of every posture q (N, n) into the rows of out (N, m)."""
     samples, n = q.shape
@@ -217,7 +218,7 @@ def clearance_rows(tree: Any, geometry: Any, q: Any, out: Any) -> None:
                 out[s, m] = _contact(geometry, start, end, m)[0]
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def pull_back_rows(tree: Any, geometry: Any, q: Any, weights: Any, out: Any) -> None:
     """Write sum_m weights[s, m] dc_m/dq of every posture q (N, n) into the rows of out (N, n)."""
     samples, n = q.shape

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ident.jit import cached_njit
 
 
-@njit(cache=True, error_model="numpy")
+@cached_njit(error_model="numpy")
 def dahl_states(q: Any, way: float, out: Any) -> None:
     """Write z of every joint and sample into out (n, N), from positions q (n, N) in the order of time.
 

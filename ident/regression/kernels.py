@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from ident.jit import cached_njit
 
 _ROWS = 64  # rows that are reflected at a time: one joint's block of them stays in the first-level cache
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
+@cached_njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
 def _reflect(r: Any, block: Any, k: int, rows: int) -> None:
     """Turn R on top of `block` (k columns, each contiguous over rows) into a new R, by Householder reflections.
 
@@ -40,7 +42,7 @@ def _reflect(r: Any, block: Any, k: int, rows: int) -> None:
         r[c, c] = beta
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@cached_njit(parallel=True, error_model="numpy")
 def update_factors(piece: Any, keep: Any, start: Any, factors: Any) -> None:
     """Add the rows of `piece` (N, width) to factors (lanes, n, k_max, k_max), lanes side by side on the cores.
 

@@ -40,7 +40,7 @@ WORTH = 0.98
 #: Recordings with more bytes than this are streamed in parts.
 STREAM = 200_000_000
 #: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export")
+NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.

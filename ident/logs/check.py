@@ -57,7 +57,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     """Report what is odd about a log; nothing is repaired.
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
-    them. Kinds of findings: "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
+    them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
     "repeated position", "coarse position", "position limit", "velocity limit", "effort limit", "unit", "sign".
     Raises LogError when the robot has another number of joints.
     """
@@ -68,6 +68,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     dt = np.diff(log.t)
     quantum = tuple(position_quantum(log.q[:, j]) for j in range(log.n))
     findings = (
+        *(Finding("reading", (), note) for note in log.notes),
         *_sampling(log, dt),
         *_repeats(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),

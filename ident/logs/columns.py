@@ -6,7 +6,9 @@ import contextlib
 import csv
 import io
 import itertools
+import shutil
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits
 TEXT = (".csv", ".txt", ".dat", ".tsv")
 EVERYTHING = sys.maxsize
+MOST = 2**31  # bytes that the wanted arrays of an NPZ or MAT file may need; these formats cannot be read in parts
 
 
 DAMAGED = "It is damaged, or of another kind than its ending says: save it again"
@@ -39,12 +42,14 @@ def read_chunks(
     rows: tuple[int, int] | None = None,
     chunk: int = EVERYTHING,
     topic: str = "",
+    notes: list[str] | None = None,
 ) -> Iterator[dict[str, Chunk]]:
     """Yield the wanted columns of a file, `chunk` rows at a time (the last one may be shorter).
 
     `wanted`: for each signal its (array, column) references; the array only for NPZ, MAT and bags, column None for all
-    columns of that array. `rows`: first and last row, 1-based. `topic`: of a bag, "" for its only one of joint states.
-    `name` is what messages call the file.
+    columns of that array; a field of a MATLAB structure is the array "rec.q". `rows`: first and last row, 1-based.
+    `topic`: of a bag, "" for its only one of joint states. `name` is what messages call the file. What the user
+    should know of how the file was read is added to `notes`.
     Raises LogError for a file of another kind, damaged or holding objects; a column that is not there; text where
     numbers are wanted; a line with another number of columns; fewer rows than `rows` asks for.
     """
@@ -56,25 +61,28 @@ def read_chunks(
         raise LogError("is empty, not one byte long", file=name, fix="Record it again, or name another file")
     if topic and not bag.is_bag(path):
         raise LogError(f"is no bag and has no topic '{topic}'", file=name, fix="Remove topic")
-    if bag.is_bag(path):
-        parts = _rebatched(bag.read_columns(path, name, flat, topic), window)
-    elif suffix in TEXT:
-        parts = _text(path, name, flat, text, window)
-    elif suffix == ".parquet":
-        parts = _parquet(path, name, flat, window)
-    elif suffix in (".npz", ".mat"):
-        arrays = _npz(path, name, flat) if suffix == ".npz" else _mat(path, name, flat)
-        picked = [_pick(arrays, name, references) for references in wanted.values()]
-        widths = [len(p) for p in picked]
-        parts = _slices(_same_length([c for p in picked for c in p], name), window)
-    else:
-        fix = "Use .csv, .txt, .npz, .mat or .parquet, or a bag (.bag, .db3, .mcap)"
-        raise LogError(f"'{suffix}' files cannot be read", file=name, fix=fix)
-    ends = list(itertools.accumulate(widths))
-    got = 0
-    for part in parts:
-        got += len(part[0])
-        yield {key: part[end - width : end] for key, end, width in zip(wanted, ends, widths, strict=True)}
+    with contextlib.ExitStack() as stack:
+        if bag.is_bag(path):
+            parts = _rebatched(bag.read_columns(path, name, flat, topic), window)
+        elif suffix in TEXT:
+            parts = _text(path, name, flat, text, window)
+        elif suffix == ".parquet":
+            parts = _parquet(path, name, flat, window)
+        elif suffix in (".npz", ".mat"):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+            arrays = (_npz if suffix == ".npz" else _mat)(path, name, flat, folder)
+            arrays = _samples_as_rows(arrays, name, [] if notes is None else notes)
+            picked = [_pick(arrays, name, references) for references in wanted.values()]
+            widths = [len(p) for p in picked]
+            parts = _slices(_same_length([c for p in picked for c in p], name), window)
+        else:
+            fix = "Use .csv, .txt, .npz, .mat or .parquet, or a bag (.bag, .db3, .mcap)"
+            raise LogError(f"'{suffix}' files cannot be read", file=name, fix=fix)
+        ends = list(itertools.accumulate(widths))
+        got = 0
+        for part in parts:
+            got += len(part[0])
+            yield {key: part[end - width : end] for key, end, width in zip(wanted, ends, widths, strict=True)}
     if rows and got < rows[1] - rows[0] + 1:
         raise LogError(
             f"ends before row {rows[1]}, the last of rows = [{rows[0]}, {rows[1]}]",
@@ -240,74 +248,105 @@ def _decode(row: bytes, name: str, line: int) -> str:
 # Arrays ---------------------------------------------------------------------------------------------------------------
 
 
-def _npz(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.ndarray]:
+def _npz(path: Path, name: str, columns: Sequence[Reference], folder: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise LogError("is not an NPZ archive", file=name)
-            return {a: archive[a] for a in _arrays(name, columns, archive.files)}
+        with zipfile.ZipFile(path) as archive:
+            members = {m.filename.removesuffix(".npy"): m for m in archive.infolist()}
+            names = _arrays(name, columns, list(members))
+            if sum(members[a].file_size for a in names) > MOST:
+                raise _too_large(name)
+            for k, a in enumerate(names):
+                with archive.open(members[a]) as packed, (folder / f"{k}.npy").open("wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked, 1 << 20)
+        return _mapped(folder, names)
     except ValueError as cause:
-        if "pickle" in str(cause):
+        if "pickle" in str(cause) or "Python objects" in str(cause):
             raise LogError(
                 "holds Python objects, which are never loaded", file=name, fix="Save plain arrays of numbers"
             ) from None
-        raise LogError(f"cannot be read as NPZ ({cause})", file=name) from None
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, MemoryError, NotImplementedError) as cause:
+        raise LogError(f"cannot be read as NPZ ({cause})", file=name, fix=DAMAGED) from None
+    except (
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        MemoryError,
+        RuntimeError,
+    ) as cause:  # encrypted: Runtime
         raise LogError(f"cannot be read as NPZ ({type(cause).__name__})", file=name, fix=DAMAGED) from None
 
 
-def _mat(path: Path, name: str, columns: Sequence[Reference]) -> dict[str, np.ndarray]:
-    import tempfile
-
-    there = _scipy_mat(path, name, None, [])
-    names = _arrays(name, columns, there)
-    with tempfile.TemporaryDirectory() as folder:
-        arrays = Path(folder) / "arrays.npz"
-        _scipy_mat(path, name, arrays, names)
-        with np.load(arrays, allow_pickle=False) as found:
-            return {a: found[f"array{k}"] for k, a in enumerate(names)}
+def _mapped(folder: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of 0.npy, 1.npy ... by name, left on the disk, so that memory stays flat."""
+    return {a: np.load(folder / f"{k}.npy", mmap_mode="r", allow_pickle=False) for k, a in enumerate(names)}
 
 
-# scipy's reader is compiled code that damaged files can bring down with the whole process: it has one of its own.
+def _too_large(name: str) -> LogError:
+    return LogError(
+        f"its arrays need more than {MOST / 2**30:.0f} GB of memory",
+        file=name,
+        fix="Save them as Parquet, which is read in parts, or in several files",
+    )
+
+
+# scipy's reader is compiled code that damaged files can bring down with the whole process: it has one of its own, with
+# a bound on its memory where the system has such bounds. It saves the arrays, or prints the names that there are.
 _READER = """
 import sys, json, warnings
 warnings.simplefilter("ignore")
 import numpy, scipy.io
-path, out, *names = sys.argv[1:]
 try:
-    if not out:
-        print(json.dumps([n for n, _, _ in scipy.io.whosmat(path)]))
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
+except (ImportError, ValueError, OSError):
+    pass
+path, folder, *names = sys.argv[2:]
+def arrays(found, before=""):
+    for name, value in found.items():
+        if name is None or name.startswith("__") or not hasattr(value, "dtype"):
+            continue
+        if value.dtype.names and value.size == 1 and value.dtype[0] == object:
+            yield from arrays({f: value[f].item() for f in value.dtype.names}, before + name + ".")
+        else:
+            yield before + name, value
+try:
+    found = dict(arrays(scipy.io.loadmat(path, variable_names=[n.split(".")[0] for n in names])))
+    if set(names) - set(found):
+        print(json.dumps([n for n, _ in arrays(scipy.io.loadmat(path))]))
     else:
-        found = scipy.io.loadmat(path, variable_names=names)
-        arrays = {f"array{k}": numpy.asarray(found[n]) for k, n in enumerate(names)}
-        if any(a.dtype.hasobject for a in arrays.values()):
+        found = [numpy.asarray(found[n]) for n in names]
+        if any(a.dtype.hasobject for a in found):
             sys.exit("Objects")
-        numpy.savez(out, **arrays)
+        for k, a in enumerate(found):
+            numpy.save(f"{folder}/{k}.npy", a)
 except Exception as cause:
     sys.exit(type(cause).__name__)
 """
 
 
-def _scipy_mat(path: Path, name: str, out: Path | None, names: list[str]) -> list[str]:
-    """Let scipy list the arrays of a MAT file, or save some of them to `out`, in a process of its own."""
+def _mat(path: Path, name: str, columns: Sequence[Reference], folder: Path) -> dict[str, np.ndarray]:
     import json
     import subprocess
-    import sys
 
-    command = [sys.executable, "-I", "-c", _READER, str(path), str(out or ""), *names]
+    names = _wanted_arrays(name, columns)
+    command = [sys.executable, "-I", "-c", _READER, str(MOST), str(path), str(folder), *names]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     why = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
     if done.returncode == 0:
-        return list(json.loads(done.stdout)) if out is None else names
+        if done.stdout:
+            _arrays(name, columns, json.loads(done.stdout))
+        return _mapped(folder, names)
     if why == "NotImplementedError":
         raise LogError("is a MAT file of version 7.3", file=name, fix="Save it with save(..., '-v7')")
     if why == "Objects":
         raise LogError("holds structures or cells where numbers are wanted", file=name, fix="Save plain arrays")
+    if why.endswith("MemoryError"):
+        raise _too_large(name)
     raise LogError(f"cannot be read as MAT ({why})", file=name, fix=DAMAGED)
 
 
 def _arrays(name: str, columns: Sequence[Reference], there: Sequence[str]) -> list[str]:
-    wanted = list(dict.fromkeys(_array_of(name, array, column) for array, column in columns))
+    wanted = _wanted_arrays(name, columns)
     for array in wanted:
         if array not in there:
             raise LogError(
@@ -318,12 +357,32 @@ def _arrays(name: str, columns: Sequence[Reference], there: Sequence[str]) -> li
     return wanted
 
 
+def _wanted_arrays(name: str, columns: Sequence[Reference]) -> list[str]:
+    return list(dict.fromkeys(_array_of(name, array, column) for array, column in columns))
+
+
 def _array_of(name: str, array: str | None, column: Column | None) -> str:
     if array is not None:
         return array
     if isinstance(column, str):
         return column
     raise LogError(f"column {column} of which array?", file=name, fix="Give array = '...' beside the column numbers")
+
+
+def _samples_as_rows(arrays: dict[str, np.ndarray], name: str, notes: list[str]) -> dict[str, np.ndarray]:
+    """Return the arrays as (samples, columns). As many samples as the longest vector has, or else the longest side."""
+    for key, table in arrays.items():
+        if table.ndim not in (1, 2):
+            raise LogError(f"array '{key}' has shape {table.shape}, wanted rows and columns", file=name)
+    vectors = [a.size for a in arrays.values() if a.size == max(a.shape)]
+    samples = max(vectors or [max(a.shape) for a in arrays.values()])
+    upright = {}
+    for key, table in arrays.items():
+        lies = table.ndim == 2 and table.shape[1] == samples != table.shape[0]
+        if lies and table.shape[0] > 1:
+            notes.append(f"array '{key}' has its {samples} samples along the columns and was transposed")
+        upright[key] = table[:, None] if table.ndim == 1 else table.T if lies else table
+    return upright
 
 
 def _pick(arrays: dict[str, np.ndarray], name: str, columns: Sequence[Reference]) -> Chunk:
@@ -333,10 +392,6 @@ def _pick(arrays: dict[str, np.ndarray], name: str, columns: Sequence[Reference]
         table = arrays[key]
         if table.dtype.kind not in "fiub":
             raise LogError(f"array '{key}' holds {table.dtype}, wanted real numbers", file=name)
-        if table.ndim not in (1, 2):
-            raise LogError(f"array '{key}' has shape {table.shape}, wanted rows and columns", file=name)
-        if table.ndim == 1 or (table.shape[0] == 1 and table.shape[1] > 1 and (array is None or column == 1)):
-            table = table.reshape(-1, 1)  # one row of many numbers can only be one signal
         if array is not None and isinstance(column, str):
             raise LogError(
                 f"columns of array '{key}' have no names", file=name, fix="Use column numbers, which count from 1"

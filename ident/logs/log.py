@@ -36,9 +36,9 @@ class Log:
     t (N,) [s] from the recording's first row on; q, qd (N, n) [rad, rad/s] ([m, m/s] for prismatic joints), qd None
     where it was not measured; tau (N, n) [N m] ([N]) on the joint side. `first_row` is the row of the file (1-based,
     header not counted) of the first sample and `first_line` its line in a text file; `clock` [s] the file's own time
-    at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a streamed
-    recording. Raises LogError, with the rows, for numbers that are not finite, for time that does not increase, and
-    for shapes that do not fit.
+    at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a
+    streamed recording. `notes`: how the files were read, where that is not obvious. Raises LogError, with the rows,
+    for numbers that are not finite, for time that does not increase, and for shapes that do not fit.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Log:
     clock: float = 0.0
     sources: tuple[Source, ...] = ()
     margin: tuple[int, int] = (0, 0)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         q = np.asarray(self.q)
@@ -165,7 +166,8 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
     row = record.rows[0] if record.rows else 1
     clock: int | float | None = None
     done, last = 0, -np.inf
-    for raw in _chunks(manifest, record, rows, robot.joint_names):
+    notes: list[str] = []
+    for raw in _chunks(manifest, record, rows, robot.joint_names, notes):
         size = len(next(iter(raw.values()))[0])
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
@@ -187,6 +189,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             first_line=None if line is None else line + row - 1 + done,
             clock=float(start),
             sources=sources,
+            notes=tuple(notes),
         )
         if log.t[0] <= last:
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
@@ -194,7 +197,9 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
         yield log
 
 
-def _chunks(manifest: Manifest, record: Recording, rows: int, joints: tuple[str, ...]) -> Iterator[dict[str, Chunk]]:
+def _chunks(
+    manifest: Manifest, record: Recording, rows: int, joints: tuple[str, ...], notes: list[str]
+) -> Iterator[dict[str, Chunk]]:
     """Yield {signal: its columns}; each file is read once, files side by side. Bags have the joints' own names."""
     readers = []
     for file in record.files:
@@ -206,7 +211,8 @@ def _chunks(manifest: Manifest, record: Recording, rows: int, joints: tuple[str,
             if s.file == file and s.rate_hz is None
         }
         topic = record.topic if file == record.file else ""
-        readers.append(read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=topic))
+        read = read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=topic, notes=notes)
+        readers.append(read)
     for parts in itertools.zip_longest(*readers):
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:

@@ -1,9 +1,10 @@
-"""Multiplications, additions and time of Lagrange's equations and of Newton-Euler for n = 2 ... 12 joints.
+"""Multiplications, additions and time of Lagrange, Newton-Euler, Kane and Gauss for n = 2 ... 12 joints.
 
     python experiments/seed_two_link/cost.py        prints the table of README.md and draws cost.png (half a minute)
 
 Operations are counted by numbers that count: every multiplication and addition of the same Python functions, zeros and
-ones included, sines and cosines and the entries of T_j not. The time is that of those functions with floats.
+ones included, sines and cosines and the entries of T_j not; a division counts as a multiplication. The time is that of
+those functions with floats.
 """
 
 from __future__ import annotations
@@ -26,13 +27,23 @@ from ident.robot import MDHJoint, Robot, from_mdh  # noqa: E402
 from ident.spatial.inertia import pseudo_inertia, to_com  # noqa: E402
 
 JOINTS = range(2, 13)
-METHODS: dict[str, tuple[Callable[..., list[Any]], int]] = {
+METHODS: dict[str, tuple[Callable[..., list[Any]], int]] = {  # torques of a motion, and the order in n
     "Lagrange as written": (algorithms.lagrange, 4),
     "Lagrange, inner sums first": (algorithms.lagrange_summed, 3),
     "Lagrange, Waters": (algorithms.lagrange_waters, 2),
     "Lagrange, recursive": (algorithms.lagrange_recursive, 1),
     "Newton-Euler": (algorithms.newton_euler, 1),
+    "Kane, joint by link": (algorithms.kane, 2),
+    "Kane, gathered": (algorithms.kane_gathered, 1),
 }
+FORWARD: dict[str, tuple[Callable[..., list[Any]], int]] = {  # motion under torques
+    "Newton-Euler, n + 1 times": (algorithms.newton_euler_solved, 3),
+    "Gauss, free links": (lambda *state: algorithms.gauss_free(*state)[0], 3),
+    "Gauss, joints": (algorithms.gauss, 3),
+    "Gauss, link by link": (algorithms.gauss_recursive, 1),
+}
+ALL = METHODS | FORWARD
+COLOURS = {"Lagrange": "#d55e00", "Newton-Euler": "#0072b2", "Kane": "#00855f", "Gauss": "#8a4fa0"}
 
 
 class Counted:
@@ -59,6 +70,13 @@ class Counted:
     def __rsub__(self, other: Any) -> Counted:
         Counted.additions += 1
         return Counted(_value(other) - self.value)
+
+    def __truediv__(self, other: Any) -> Counted:
+        Counted.multiplications += 1
+        return Counted(self.value / _value(other))
+
+    def __rtruediv__(self, other: Any) -> Counted:
+        return Counted(_value(other)) / self
 
     def __neg__(self) -> Counted:
         return Counted(-self.value)
@@ -113,10 +131,10 @@ def arm(n: int, q: Array) -> Arm:
     )
 
 
-def torque(method: str, n: int) -> Array:
-    """Return the torques (n,) [N m] of the n-joint arm at its state."""
-    q, qd, qdd = state(n)
-    return np.array(METHODS[method][0](arm(n, q), qd, qdd))
+def solved(method: str, n: int) -> Array:
+    """Return the torques (n,) [N m] of the n-joint arm at its state, or the accelerations under `state`'s last (n,)."""
+    q, qd, given = state(n)
+    return np.array(ALL[method][0](arm(n, q), qd, given))
 
 
 def operations(method: str, n: int) -> tuple[int, int]:
@@ -125,7 +143,7 @@ def operations(method: str, n: int) -> tuple[int, int]:
     a = arm(n, q)
     counted = Arm(*(counting(x) for x in (a.T, a.m, a.r, a.J, a.I, a.gravity)))
     Counted.multiplications = Counted.additions = 0
-    METHODS[method][0](counted, counting(qd), counting(qdd))
+    ALL[method][0](counted, counting(qd), counting(qdd))
     return Counted.multiplications, Counted.additions
 
 
@@ -137,14 +155,13 @@ def degree(counts: list[int]) -> int:
     return d
 
 
-def seconds(method: str, n: int, budget: float = 0.15) -> float:
-    """Return the least time of one call [s]."""
+def seconds(method: str, n: int, budget: float = 0.08) -> float:
+    """Return the least processor time of one call [s]."""
     q, qd, qdd = state(n)
-    a, best, end = arm(n, q), np.inf, time.perf_counter() + budget
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        METHODS[method][0](a, qd, qdd)
-        best = min(best, time.perf_counter() - start)
+    a, best, end = arm(n, q), np.inf, time.process_time() + budget
+    while (start := time.process_time()) < end:
+        ALL[method][0](a, qd, qdd)
+        best = min(best, time.process_time() - start)
     return best
 
 
@@ -155,32 +172,51 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     n = np.array(JOINTS)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.4))
-    colours = ("#d55e00", "#b08a00", "#8a8b8e", "#0072b2", "#00855f")
+    figure, axes = plt.subplots(2, 2, figsize=(12.5, 9), sharex=True, sharey="col")
+    times = dict.fromkeys(ALL, np.full(len(n), np.inf))
+    for _ in range(5):  # not one after the other: a machine is slow for a while
+        times |= {m: np.minimum(times[m], [1e3 * seconds(m, k) for k in JOINTS]) for m in ALL}
     print(f"{'':28s} mult, n=6   add, n=6   mult, n=12    degree   time, n=6   n=12  [ms]")
-    for (method, (_, claimed)), colour in zip(METHODS.items(), colours, strict=True):
-        counts = np.array([operations(method, k) for k in JOINTS])
-        times = 1e3 * np.array([seconds(method, k) for k in JOINTS])
-        degrees = [degree(list(c)) for c in counts.T]
-        print(
-            f"{method:28s} {counts[4, 0]:9d} {counts[4, 1]:10d} {counts[10, 0]:12d}   {degrees[0]}, {degrees[1]}"
-            f"   {times[4]:8.2f} {times[10]:8.2f}"
-        )
-        total = counts.sum(axis=1)
-        label = f"{method}: O(n{'' if claimed == 1 else f'$^{claimed}$'})"
-        axes[0].loglog(n, total, "o-", color=colour, label=label)
-        axes[0].loglog(n, total[-1] * (n / 12.0) ** claimed, ":", color=colour, linewidth=1)
-        axes[1].loglog(n, times, "o-", color=colour)
-    axes[0].set(ylabel="multiplications and additions", title="Operations of one call (dotted: the order alone)")
-    axes[1].set(ylabel="time of one call [ms]", title="The same functions timed (Python, numpy)")
-    for ax in axes:
+    for row, methods in zip(axes, (METHODS, FORWARD), strict=True):
+        ends: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        for number, (method, (_, claimed)) in enumerate(methods.items()):
+            counts = np.array([operations(method, k) for k in JOINTS])
+            degrees = [degree(list(c)) for c in counts.T]
+            print(
+                f"{method:28s} {counts[4, 0]:9d} {counts[4, 1]:10d} {counts[10, 0]:12d}   {degrees[0]}, {degrees[1]}"
+                f"   {times[method][4]:8.2f} {times[method][10]:8.2f}"
+            )
+            label = f"{method}: O(n{'' if claimed == 1 else f'$^{claimed}$'})"
+            for ax, y, end in zip(row, (counts.sum(axis=1), times[method]), ends, strict=True):
+                ax.loglog(n, y, "osv^D"[number % 5] + "-", color=colour(method), markersize=5)
+                end[label] = float(y[-1])
+        for ax, end in zip(row, ends, strict=True):
+            beside(ax, end)
+    for row, what in zip(axes, ("Torques of a motion", "Motion under torques"), strict=True):
+        row[0].set(ylabel="multiplications and additions", title=f"{what}: operations of one call")
+        row[1].set(ylabel="time of one call [ms]", title=f"{what}: time (Python, numpy)")
+    for ax in axes.flat:
         ax.set_xlabel("joints n")
         ax.set_xticks([2, 3, 4, 6, 8, 10, 12], ["2", "3", "4", "6", "8", "10", "12"])
+        ax.xaxis.set_tick_params(labelbottom=True)
         ax.minorticks_off()
+        ax.grid(color="#e6e6e6", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(HERE / "cost.png", dpi=90)
+
+
+def colour(method: str) -> str:
+    return next(c for name, c in COLOURS.items() if method.startswith(name))
+
+
+def beside(ax: Any, ends: dict[str, float]) -> None:
+    """Write each line's name beside its last point; names that would overlap move apart."""
+    lowest = -np.inf
+    low, high = np.log(ax.get_ylim())
+    for label, y in sorted(ends.items(), key=lambda item: item[1]):
+        lowest = max(np.log(y), lowest + 0.045 * (high - low))
+        ax.text(12.6, np.exp(lowest), label, color=colour(label), va="center", fontsize=9)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ from ident.model.model import Model
 Cone = Literal["zero", "nonnegative", "second-order", "semidefinite"]
 Status = Literal["optimal", "inaccurate", "unbounded", "infeasible", "failed"]
 
+#: What |x|^2 adds to a squared residual per sample where only the least is wanted: without it, the least may be where
+#: links have grown for ever; a link as large as the prior's costs nothing that could be seen.
+RIDGE = 1e-11
 #: How far apart a minimum and its dual bound may stop, relative to their size where that is above 1.
 GAP = 1e-7
 #: How much the dual's residual may move its value, relative to it, before the solver is tried another way (one in
@@ -123,17 +126,18 @@ class ConeProgram:
         return clarabel.DefaultSolver(csc_matrix((size, size)), np.zeros(size), self._A, b, cones, settings)
 
 
-def feasible(model: Model, bounds: Bounds, coordinates: Coordinates) -> list[Block]:
+def feasible(model: Model, bounds: Bounds, coordinates: Coordinates, margin: float = 0.0) -> list[Block]:
     """Return the cones that v = (x, s) keeps, x / s being coordinates of links that can exist and keep the bounds.
 
     With s = 1 they are those of x itself; with another normalisation, ratios of linear functions become linear
-    (Charnes, Cooper 1962).
+    (Charnes, Cooper 1962). margin: how far inside, in units of the coordinates, links and inequalities stay.
     """
     n, p = model.robot.n, len(model.names)
     blocks = []
     for i in range(n):
         A = np.zeros((10, p + 1))
         A[:, 10 * i : 10 * i + 10] = _TRIANGLE
+        A[[0, 2, 5, 9], p] = -margin
         blocks.append(Block(A, np.zeros(10), "semidefinite"))
     signs = np.eye(p + 1)[10 * n : p][model.nonnegative]
     signs = np.concatenate([signs, np.eye(p + 1)[p:]])
@@ -141,6 +145,7 @@ def feasible(model: Model, bounds: Bounds, coordinates: Coordinates) -> list[Blo
     found = bounds.on(model)
     rows = np.column_stack([-found.rows @ coordinates.T, found.sides])
     rows /= np.linalg.norm(rows[:, :p], axis=1)[:, None]
+    rows[found.equal :, p] -= margin
     blocks.append(Block(rows[: found.equal], np.zeros(found.equal), "zero"))
     blocks.append(Block(rows[found.equal :], np.zeros(len(rows) - found.equal), "nonnegative"))
     return blocks
@@ -160,17 +165,21 @@ def fixed(row: Array, value: float) -> Block:
     return Block(row[None], np.array([-value]), "zero")
 
 
-def least_norm(rows: Array, centre: Array, blocks: list[Block]) -> tuple[Array, float]:
+def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0.0) -> tuple[Array, float]:
     """Return x with least |rows @ x - centre| and that norm; blocks are for v = (x, s).
 
+    ridge: what |x|^2 adds to the square; without, the least may be where some links have grown for ever.
     Raises EstimationError where the blocks have no point in common, or the solver fails.
     """
     p = rows.shape[1]
+    whole, aim = rows, centre
+    if ridge > 0.0:
+        whole, aim = np.concatenate([rows, np.sqrt(ridge) * np.eye(p)]), np.append(centre, np.zeros(p))
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
     first = np.eye(p + 2)[p + 1]
-    for size in (1.0, float(np.linalg.norm(centre)) or 1.0):  # the second: the norm in units of its value at x = 0
-        stacked = np.column_stack([rows / size, -centre / size, np.zeros(len(rows))])
-        cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(rows) + 1), "second-order")
+    for size in (1.0, float(np.linalg.norm(aim)) or 1.0):  # the second: the norm in units of its value at x = 0
+        stacked = np.column_stack([whole / size, -aim / size, np.zeros(len(whole))])
+        cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
         found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
         if found.status in ("optimal", "inaccurate"):
             break

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import feasible, least_norm
+from ident.estimate.cones import RIDGE, feasible, least_norm
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures
 from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates, Program, Solution
-from ident.estimate.written import written
+from ident.estimate.written import written_within
 from ident.model.model import Model
 from ident.regression.regression import Regression
 from ident.spatial.inertia import pseudo_inertia
@@ -80,7 +80,7 @@ def closest_to_prior(
     W, centre = factor[:-1, :-1], solve(regression, sigma)
     coordinates = Coordinates.of(model, prior, factor, regression.base)
     blocks = feasible(model, bounds or Bounds(), coordinates)
-    _, distance = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks)
+    _, distance = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks, RIDGE * count)
     least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
     found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
     for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):
@@ -173,8 +173,8 @@ def finish(
 ) -> Estimate:
     """Return the Estimate at theta, checked in exact arithmetic on the very numbers that will be written."""
     theta, solver = solution.theta, solution.solver
-    active = active_constraints(model, prior, bounds or Bounds(), theta)
-    numbers = written(model, theta, prior.inertials)
+    numbers = written_within(model, theta, prior, bounds or Bounds())
+    active = active_constraints(model, prior, bounds or Bounds(), numbers)
     phi = regression.base.K @ numbers
     unconstrained = solve(regression, sigma)
     estimate = Estimate(

@@ -63,6 +63,15 @@ class Coordinates:
         scale = np.where(column > 0, 0.1 * target / np.where(column > 0, column, 1.0), 1.0)
         return _centred(np.where(scale > 0, scale, 1.0), prior, prior.inertials)
 
+    @staticmethod
+    def around(theta: Array, prior: Prior) -> Coordinates:
+        """Return coordinates in which every link and joint term of theta (p,) is of order one, however light it is."""
+        links = 10 * len(prior.inertials)
+        values, root = _spectrum(theta[:links], prior)
+        values = np.maximum(values, np.maximum(1e-4 * np.abs(values).max(axis=1, keepdims=True), 1e-15))
+        terms = np.abs(theta[links:])
+        return _centred(np.where(terms > 0, terms, 1.0), prior, _bodies(values, root))
+
     def at(self, bodies: Array) -> Coordinates:
         """Return the same coordinates centred at other bodies (n, 10), which must be positive definite."""
         return _centred(self.scale, self.prior, bodies)
@@ -222,8 +231,7 @@ def interior(links: Array, prior: Prior) -> Array:
     """Return the bodies (n, 10), those at the edge moved inside so far that they can be a centre."""
     values, root = _spectrum(links, prior)
     # a solver's error goes with the largest eigenvalue
-    values = np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0))
-    return from_pseudo_inertia((root * values[:, None, :]) @ root.mT)
+    return _bodies(np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0)), root)
 
 
 def edge(links: Array, prior: Prior) -> float:
@@ -237,6 +245,10 @@ def _spectrum(links: Array, prior: Prior) -> tuple[Array, Array]:
     inverse = np.linalg.inv(half)
     values, vectors = np.linalg.eigh(inverse @ pseudo_inertia(links.reshape(-1, 10)) @ inverse.mT)
     return values, half @ vectors
+
+
+def _bodies(values: Array, root: Array) -> Array:
+    return from_pseudo_inertia((root * values[:, None, :]) @ root.mT)
 
 
 def _status(problem: Any, solver: str) -> str:

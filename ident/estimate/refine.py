@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import ball, feasible, least_norm
+from ident.estimate.cones import RIDGE, ball, feasible, least_norm
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
 from ident.estimate.data_share import data_share, data_share_first
@@ -109,7 +109,7 @@ def refine_constant(
     setting = _Setting(model, regression, prior, bounds or Bounds(), noise(regression, sigma))
 
     def closest(at: _Centred) -> Array:
-        _, distance = least_norm(at.rows, at.centre, at.blocks)
+        _, distance = least_norm(at.rows, at.centre, at.blocks, RIDGE * samples(regression))
         radius = np.sqrt(distance**2 + VANISHING * (setting.region.residual + distance**2))
         return least_norm(*at.metric_rows(metric), [*at.blocks, ball(at.rows, at.centre, float(radius))])[0]
 

@@ -1,0 +1,118 @@
+"""Random bounded fits: every bound holds for the bodies as written, however light they come out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from noisy_problems import infeasible, problem
+from refine_cases import small_arm
+
+from ident.errors import InfeasibleError
+from ident.estimate import Bounds, ConstantPullback, Ellipsoid, Estimate, Prior, constrained, refine_constant
+from ident.estimate.written import written_within
+from ident.model import Model
+from ident.regression import Regression
+from ident.spatial.inertia import pseudo_inertia
+
+#: What the check's own arithmetic may add [m, kg, or without unit].
+ROUNDING = 1e-12
+
+
+def drawn(seed: int) -> tuple[Model, Regression, Prior, Bounds]:
+    """Return a problem with bounds of every kind around its prior's bodies, narrow ones and wide ones."""
+    rng = np.random.default_rng(seed)
+    if seed % 3:
+        model, regression, prior = problem(seed)
+    else:
+        case = small_arm(seed)
+        model, regression, prior = case.model, case.regression, case.prior
+    mass, com, shape, box = {}, {}, {}, {}
+    for link, body in zip(model.robot.links, prior.inertials, strict=True):
+        m, c = body[0], body[1:4] / body[0]
+        s = np.sqrt(np.maximum(np.diag(pseudo_inertia(body))[:3] / m - c**2, 1e-12))
+        kind = rng.integers(0, 6)
+        if kind == 1:
+            mass[link] = tuple(np.sort(m * 10.0 ** rng.uniform(-2, 0.3, 2)).tolist())
+        if kind in (2, 5):
+            com[link] = tuple(zip(c - rng.uniform(0.01, 1, 3) * s, c + rng.uniform(0.01, 1, 3) * s, strict=True))
+        if kind == 3:
+            shape[link] = Ellipsoid(c + 0.3 * rng.normal(size=3) * s, np.diag(s * rng.uniform(1.9, 4, 3)))
+        if kind == 4:
+            box[link] = tuple(zip(c - rng.uniform(1.2, 4, 3) * s, c + rng.uniform(1.2, 4, 3) * s, strict=True))
+        if kind == 5:
+            mass[link] = (0.0, float(m * 10.0 ** rng.uniform(-2, 0.3)))
+    most = float(prior.inertials[:, 0].sum() * rng.uniform(0.3, 1.2))
+    total = (0.0, most) if rng.random() < 0.4 else None
+    return model, regression, prior, Bounds(mass=mass, com=com, ellipsoid=shape, box=box, total_mass=total)
+
+
+def fitted(seed: int) -> tuple[Model, Bounds, Estimate]:
+    model, regression, prior, bounds = drawn(seed)
+    rng = np.random.default_rng(1000 + seed)
+    if rng.random() < 0.25:
+        return model, bounds, refine_constant(model, regression, prior, ConstantPullback(), bounds=bounds).estimate
+    weight = 0.0 if rng.random() < 0.7 else float(10.0 ** rng.uniform(-6, 0))
+    return model, bounds, constrained(model, regression, prior, weight=weight, bounds=bounds)
+
+
+def outside(model: Model, bounds: Bounds, bodies: np.ndarray) -> float:
+    """Return how far the worst number lies outside: masses [kg], centres [m], means of polynomials over the mass."""
+    worst = 0.0
+    for link, body in zip(model.robot.links, bodies, strict=True):
+        m, M = body[0], pseudo_inertia(body) / (body[0] or 1.0)
+        low, high = bounds.mass.get(link, (0.0, np.inf))
+        worst = max(worst, low - m, m - high)
+        if m == 0.0:
+            continue
+        for box in (bounds.com.get(link), bounds.box.get(link)):
+            for axis, (low, high) in enumerate(box or ()):
+                worst = max(worst, low - M[axis, 3], M[axis, 3] - high)
+        for axis, (low, high) in enumerate(bounds.box.get(link, ())):
+            worst = max(worst, M[axis, axis] - (low + high) * M[axis, 3] + low * high)
+        if link in bounds.ellipsoid:
+            inverse = np.linalg.inv(bounds.ellipsoid[link].axes)
+            turned = np.column_stack([inverse, -inverse @ bounds.ellipsoid[link].centre])
+            worst = max(worst, np.trace(turned @ M @ turned.T) - 1.0)
+    if bounds.total_mass is not None:
+        worst = max(worst, bodies[:, 0].sum() - bounds.total_mass[1])
+    return float(worst)
+
+
+def test_bodies_as_written_keep_their_bounds_whatever_their_mass():
+    light, found = 0, {}
+    for seed in range(30):
+        model, bounds, estimate = fitted(seed)
+        assert infeasible(model, estimate.theta) == []
+        light += bool((estimate.inertials[:, 0] < 1e-6).any())
+        if (far := outside(model, bounds, estimate.inertials)) > ROUNDING:
+            found[seed] = far
+    assert light > 2
+    assert found == {}
+
+
+def test_a_speck_outside_of_its_box_is_moved_inside_and_nothing_else_moves():
+    case = small_arm(1)
+    first, second, third = case.model.robot.links[:3]
+    bodies = case.prior.inertials.copy()
+    c = bodies[1, 1:4] / bodies[1, 0]
+    bodies[1] *= 1e-12
+    bounds = Bounds(com={second: tuple((x + 0.1, x + 0.2) for x in c)}, pinned={f"{first}.m": bodies[0, 0]})
+    theta = np.append(bodies.ravel(), case.theta[case.model.n_rigid :])
+    moved = written_within(case.model, theta, case.prior, bounds)
+    assert outside(case.model, bounds, moved[: case.model.n_rigid].reshape(-1, 10)) == 0.0
+    elsewhere = np.r_[0:10, 20 : len(theta)]
+    np.testing.assert_allclose(moved[elsewhere], theta[elsewhere], rtol=1e-6, atol=1e-9)
+    none = Bounds(mass={third: (2.0 * bodies[2, 0], np.inf)}, total_mass=(0.0, bodies[2, 0]))
+    with pytest.raises(InfeasibleError, match=f"breaks its bounds .*{third}: mass at its bound"):
+        written_within(case.model, theta, case.prior, none)
+
+
+def test_bounds_without_room_are_kept_as_near_as_their_digits():
+    case = small_arm(1)
+    m = case.prior.inertials[:, 0]
+    bounds = Bounds(
+        mass={link: (0.5 * x, 9.0) for link, x in zip(case.model.robot.links, m, strict=True)},
+        total_mass=(0.0, 0.5 * m.sum()),
+    )
+    estimate = constrained(case.model, case.regression, case.prior, weight=0.0, bounds=bounds)
+    np.testing.assert_allclose(estimate.inertials[:, 0], 0.5 * m, rtol=1e-6)

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
+from ident.cad.back_to_cad import printed
 from ident.errors import CadError
-from ident.spatial.inertia import consistency, from_com
+from ident.estimate.cones import Block, ConeProgram
+from ident.spatial.inertia import consistency, from_com, pseudo_inertia
 
 ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
 TABLE = Convention("kg", "mm", "kg mm^2", "center_of_mass", "tensor")
@@ -120,6 +122,71 @@ def test_rounding_alone_never_makes_a_body_impossible(convention, seed):
     mass = f"{m:.5f}"
     cad = table(" ".join([mass, *(f"{x:.{digits}f}" for x in (*c, *tensor))]), convention)
     assert check_cad(cad)[0].status in ("possible", "rounded")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1.000 0.000 0.000 0.000  2e4 0.00 0.00 4000.00 0.00 5000.00",  # 9000 at most, rounded from 15000 at least
+        "1.000 0.000 0.000 0.000  2e4 0.00 1e12 4000.00 0.00 5000.00",
+        "1.000 0.000 0.000 0.000  8e3 0.00 1e12 4000.00 0.00 5000.00",
+        "1.000 0.000 0.000 0.000  8e3 0.00 6e4 4000.00 0.00 5000.00",
+        "1.000 0.000 0.000 0.000  4000.00 9e3 0.00 4000.00 9e3 5000.00",
+    ],
+)
+@pytest.mark.parametrize("at", ["center_of_mass", "link_origin"])
+def test_one_coarse_number_does_not_excuse_the_others(row, at):
+    assert check_cad(table(row, replace(TABLE, tensor_at=at)))[0].status == "impossible"  # type: ignore[arg-type]
+
+
+def test_a_coarse_number_is_excused_by_its_own_rounding():
+    cad = table("1.000 0.000 0.000 0.000  1e4 0.00 0.00 4000.00 0.00 5000.00")
+    assert check_cad(cad)[0].status == "rounded"
+    assert 5e-3 <= cad.parameters[0, 4] <= 9e-3  # what is read can exist
+
+
+@pytest.mark.parametrize("at", ["center_of_mass", "link_origin"])
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_true_bodies_are_not_impossible_however_each_number_is_rounded(at, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(int(rng.integers(1, 5)), 3)) * 10.0 ** rng.uniform(-1, 3, 3)  # one to four points
+    masses, c = rng.uniform(0.1, 1, len(points)), rng.normal(size=3) * 10.0 ** rng.uniform(-1, 3)
+    m = masses.sum()
+    about = points - masses @ points / m + (c if at == "link_origin" else 0.0)
+    moments = np.trace(s := (about.T * masses) @ about) * np.eye(3) - s
+    numbers = (m, *c, *moments[np.triu_indices(3)])
+    cad = table(" ".join(f"{x:.{rng.integers(0, 13)}e}" for x in numbers), replace(TABLE, tensor_at=at))  # type: ignore[arg-type]
+    assert check_cad(cad)[0].status in ("possible", "rounded")
+    found = np.array([float(x) for x in cad.table.rounding()[0]])  # type: ignore[union-attr]
+    given = np.array([float(n.value) for n in cad.table.rows[0].numbers])  # type: ignore[union-attr]
+    assert (
+        np.abs(printed(cad.parameters[0], cad.table.convention) - given) <= found + 1e-9 * np.abs(given).max()
+    ).all()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_rounding_explains_is_what_a_conic_solver_finds_possible(seed):
+    rng = np.random.default_rng(seed)
+    w = rng.uniform(0.2, 1, 3) * [1, 1, rng.choice([-0.03, -0.3, 0.001, 0.1])]  # of integral r r^T dm: near the edge
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    sigma = turn @ np.diag(w) @ turn.T
+    numbers = 1000 * (np.trace(sigma) * np.eye(3) - sigma)[np.triu_indices(3)]
+    cad = table("1 0 0 0 " + " ".join(f"{x:.{rng.integers(0, 3)}e}" for x in numbers))
+    halves = [float(x) for x in cad.table.rounding()[0][4:]]  # type: ignore[union-attr]
+    p = np.array([float(n.value) for n in cad.table.rows[0].numbers[4:]])  # type: ignore[union-attr]
+    # the largest d with integral r r^T dm >= d E in the box
+    x = [np.append(np.zeros(4), e) for e in np.diag(halves)]
+    M = np.array([pseudo_inertia(b) for b in (*x, np.append(np.zeros(4), p))])
+    lower = [(i, j) for j in range(4) for i in range(j + 1)]
+    A = np.array([[(1 if i == j else np.sqrt(2)) * m[i, j] for m in M] for i, j in lower])
+    E = np.array([-1.0 if i == j < 3 else 0.0 for i, j in lower])
+    blocks = [Block(np.column_stack([A[:, :6], E]), A[:, 6], "semidefinite")]
+    sides = np.column_stack([np.eye(6), np.zeros(6)])
+    blocks += [Block(s * sides, np.ones(6), "nonnegative") for s in (1.0, -1.0)]
+    depth = -ConeProgram(blocks).minimise(-np.eye(7)[6]).upper
+    assert abs(depth) > 1e-3  # else the seed decides nothing
+    assert (check_cad(cad)[0].status != "impossible") == (depth > 0)
 
 
 def test_scientific_numbers_are_rounded_at_their_own_digit():

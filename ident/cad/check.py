@@ -22,11 +22,11 @@ GYRATION = (1e-4, 2.0)
 class LinkVerdict:
     """What one link's ten numbers say about whether it can exist.
 
-    status: "possible"; "rounded" when a condition fails by less than the rounding of the printed digits, as a thin
-    plate's may; "impossible". `failures`: one phrase per condition that fails, with the amount in the table's units and
-    in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2]; triangle_gap = smallest + middle
-    - largest [kg m^2], both None without a mass. file and line: where the link stands. doubts: what is possible but
-    odd, such as a radius of gyration that is no link's and tells of a wrong unit.
+    status: "possible"; "rounded" when a condition fails, as a thin plate's may, but holds for numbers that are printed
+    so, each rounded at its own last digit; "impossible". `failures`: one phrase per condition that fails, with the
+    amount in the table's units and in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2];
+    triangle_gap = smallest + middle - largest [kg m^2], both None without a mass. file and line: where the link stands.
+    doubts: what is possible but odd, such as a radius of gyration that is no link's and tells of a wrong unit.
     """
 
     link: str
@@ -54,10 +54,7 @@ def check_cad(cad: Cad) -> tuple[LinkVerdict, ...]:
     A body of positive density exists exactly when m > 0 and tr(I_c)/2 E - I_c is positive semidefinite (Wensing, Kim,
     Slotine, RA-L 2018), which contains both other conditions.
     """
-    rounding = _rounding(cad)
-    return tuple(
-        _verdict(cad, i, exact, allowed) for i, (exact, allowed) in enumerate(zip(cad.exact(), rounding, strict=True))
-    )
+    return tuple(_verdict(cad, i, exact) for i, exact in enumerate(cad.exact()))
 
 
 def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
@@ -73,7 +70,7 @@ def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
     return verdicts
 
 
-def _verdict(cad: Cad, i: int, exact: Exact, allowed: float) -> LinkVerdict:
+def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     link, file, line = cad.links[i], cad.source or None, cad.line(i)
     unit = cad.table.convention if cad.table else SI
     mass = exact[0]
@@ -95,8 +92,12 @@ def _verdict(cad: Cad, i: int, exact: Exact, allowed: float) -> LinkVerdict:
         f"triangle inequality fails: the smaller principal moments {_plain(a, unit)} + {_plain(b, unit)} are "
         f"{_in_units(-gap, unit, 'inertia')} less than the largest {_plain(c, unit)}"
     )
-    lacking = -float(np.linalg.eigvalsh(_floats(sigma))[0])
-    status: Literal["rounded", "impossible"] = "rounded" if lacking <= allowed else "impossible"
+    if cad.table is not None:
+        explained = cad.table.within_rounding(i) is not None
+    else:  # numbers without digits are rounded to double precision
+        precision = 16 * np.finfo(float).eps * float(np.abs(cad.parameters[i, 4:]).max())
+        explained = -float(np.linalg.eigvalsh(_floats(sigma))[0]) <= precision
+    status: Literal["rounded", "impossible"] = "rounded" if explained else "impossible"
     return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
 
 
@@ -107,27 +108,6 @@ def _doubts(mass: float, largest: float) -> tuple[str, ...]:
         return ()
     limits = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
     return (f"the radius of gyration is {radius:.3g} m, and {limits}: ask for the unit of the moments of inertia",)
-
-
-def _rounding(cad: Cad) -> list[float]:
-    """Return for each link how far rounding alone can push the smallest eigenvalue of sigma below 0 [kg m^2].
-
-    With every entry of the tensor off by at most r, tr/2 E - I is off by at most 3.5 r (largest row sum); a tensor
-    about the link's origin adds the rounding of m c c^T. Numbers without a table count as rounded to double precision.
-    """
-    if cad.table is None:
-        return [16 * np.finfo(float).eps * float(np.abs(p[4:]).max(initial=0.0)) for p in cad.parameters]
-    mass, length, inertia = (float(f) for f in cad.table.convention.factors)
-    found = []
-    for row, rounding in zip(cad.table.rows, cad.table.rounding(), strict=True):
-        allowed = 3.5 * float(max(rounding[4:])) * inertia
-        if cad.table.convention.tensor_at == "link_origin":
-            m, dm = abs(float(row.numbers[0].value)) * mass, float(rounding[0]) * mass
-            c = float(np.linalg.norm([float(n.value) for n in row.numbers[1:4]])) * length
-            dc = float(np.linalg.norm([float(r) for r in rounding[1:4]])) * length
-            allowed += (m + dm) * (c + dc) ** 2 - m * c**2
-        found.append(allowed)
-    return found
 
 
 def _advice(cad: Cad, bad: int) -> str:

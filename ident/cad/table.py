@@ -12,17 +12,15 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.cad.convention import Convention
+from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
-from ident.spatial.inertia import transformed
+from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, transformed
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
 
 #: The ten columns of a table, beside the link's name.
 COLUMNS = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-
-#: Ten exact numbers in the order of INERTIAL [kg, kg m, kg m^2].
-Exact = tuple[Fraction, ...]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _QUANTITY = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # mass, length or inertia, of each column
@@ -73,18 +71,25 @@ class Table:
 
     def exact(self) -> tuple[Exact, ...]:
         """Return the ten parameters of each link in SI, exact: m, h = m c, tensor about the link's origin."""
-        mass, length, inertia = self.convention.factors
-        sign = 1 if self.convention.products == "tensor" else -1
         about_center = self.convention.tensor_at == "center_of_mass"
         found = []
         for row in self.rows:
-            v = [n.value for n in row.numbers]
-            m, (x, y, z) = v[0] * mass, (c * length for c in v[1:4])
-            xx, xy, xz, yy, yz, zz = (i * inertia for i in v[4:])
-            tensor = (xx, sign * xy, sign * xz, yy, sign * yz, zz)
+            m, x, y, z, *tensor = self._si([n.value for n in row.numbers])
             shift = steiner(m, x, y, z) if about_center else (Fraction(0),) * 6
             found.append((m, m * x, m * y, m * z, *(a + b for a, b in zip(tensor, shift, strict=True))))
         return tuple(found)
+
+    def within_rounding(self, i: int) -> Array | None:
+        """Return a body (10,) that the numbers of link i may be rounded from, None where there is none [SI]."""
+        printed, halves = self._si([n.value for n in self.rows[i].numbers]), self._si(self.rounding()[i])
+        return within_rounding(printed, tuple(map(abs, halves)), self.convention.tensor_at == "center_of_mass")
+
+    def _si(self, numbers: Sequence[Fraction]) -> Exact:
+        """Return m, c and the tensor (10,) of numbers in the table's units and sign, at its point, in SI."""
+        mass, length, inertia = self.convention.factors
+        sign = 1 if self.convention.products == "tensor" else -1
+        factors = (mass, *[length] * 3, *(inertia * s for s in (1, sign, sign, 1, sign, 1)))
+        return tuple(f * x for f, x in zip(factors, numbers, strict=True))
 
     def finest(self, column: int) -> int:
         """Return the power of ten of the last digit of the quantity in a column, where it is printed finest."""
@@ -200,8 +205,15 @@ class Cad:
 
 
 def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mapping[str, float] | None = None) -> Cad:
-    """Return what a table says, converted to SI; nothing is checked for whether it can exist."""
+    """Return what a table says, converted to SI.
+
+    A body that cannot exist as printed, but within the rounding of its digits, is one that can; others stay as printed.
+    """
     parameters = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
+    for i, exact in enumerate(table.exact()):
+        if not is_positive_semidefinite(pseudo_inertia_exact(exact)):
+            body = table.within_rounding(i)
+            parameters[i] = parameters[i] if body is None else body
     return Cad(tuple(r.link for r in table.rows), parameters, source, sha256, joint_values or {}, table)
 
 

@@ -9,6 +9,7 @@ positive mass density anywhere in space exists exactly when J is positive semide
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -139,9 +140,9 @@ def consistency(parameters: ArrayLike) -> Consistency:
     return Consistency(mass, (a, b, c), a + b - c, is_positive_semidefinite(pseudo_inertia_exact(p)))
 
 
-def pseudo_inertia_exact(parameters: ArrayLike) -> list[list[Fraction]]:
+def pseudo_inertia_exact(parameters: Iterable[float | Fraction]) -> list[list[Fraction]]:
     """Return the pseudo-inertia of one body (10,) in exact rational arithmetic."""
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(float(x)) for x in np.asarray(parameters, dtype=np.float64))
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = map(Fraction, parameters)
     half = (xx + yy + zz) / 2
     return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
 

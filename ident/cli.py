@@ -283,7 +283,8 @@ def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
     for v, body in zip(verdicts, cad.parameters, strict=True):
         com = ", ".join(number(float(h / body[0]), 3) for h in body[1:4]) if body[0] > 0 else "n/a"
         moments = "n/a" if v.moments is None else ", ".join(number(x, 3) for x in v.moments)
-        rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures])))
+        nearest = [f"the nearest that can exist: {v.nearest}"] if v.nearest else []
+        rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures, *nearest])))
     columns = ("link", "mass [kg]", "centre [m]", "principal moments [kg m^2]", "can it exist")
     show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in verdicts]))
     try:

@@ -378,7 +378,8 @@ def _changes(
     found: _Found, table: Cad, refined: Refined, verdicts: Mapping[str, NumberVerdict] | None = None
 ) -> tuple[Change, ...]:
     """Return all numbers side by side, with what is known of why each changed."""
-    from ident.cad.back_to_cad import PLAIN, changes
+    from ident.cad.back_to_cad import changes
+    from ident.cad.convention import PLAIN
 
     convention = found.cad.table.convention if found.cad.table else PLAIN
     moved = " (about the link's origin)" if convention.tensor_at == "center_of_mass" else ""
@@ -610,7 +611,7 @@ def _changed(fault: Fault) -> list[tuple[str, float, float]]:
 
 def _in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
     """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
-    from ident.cad.back_to_cad import PLAIN
+    from ident.cad.convention import PLAIN
 
     convention, part = cad.table.convention if cad.table else PLAIN, name.rpartition(".")[2]
     k = ("m", "c", "I").index(part[0])
@@ -788,7 +789,8 @@ def _show_report(report: MassReport) -> None:
 
 def _show_cad(cad: Cad) -> None:
     """Print the links in SI: mass, centre, and tensor about the centre with tensor signs."""
-    from ident.cad.back_to_cad import PLAIN, printed
+    from ident.cad.convention import PLAIN
+    from ident.cad.table import printed
     from ident.report.text import number, table
 
     rows = []

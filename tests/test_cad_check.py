@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
-from ident.cad.back_to_cad import printed
+from ident.cad.table import printed
 from ident.errors import CadError
 from ident.estimate.cones import Block, ConeProgram
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from ident import pipeline
 from ident.cad import Cad, Convention, read_cad, write_cad
+from ident.cli import app as whole
 from ident.cli_cad import app
 from ident.compare.doctor import other_convention
 from ident.config import read_experiment
@@ -116,6 +117,22 @@ def test_doctor_accepts_a_right_table(made):
     assert result.exit_code == 0, result.output
     assert "no mistake of the list is shown" in result.output
     assert "cannot be decided: link1" in result.output
+
+
+def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_run(made, tmp_path):
+    there = tmp_path / "three"
+    shutil.copytree(made[0], there)
+    lines = (there / "cad.csv").read_text(encoding="utf-8").splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("link,"))
+    for numbers, code in (("4000,0,0,4000,0,8001", 0), ("4000,0,0,4000,0,8002", BAD_INPUT)):
+        rows = ["link1,4,10,0,0," + numbers, *(f"link{i},2,10,20,30,4000,1,2,4000,3,4100" for i in (2, 3))]
+        (there / "cad.csv").write_text("\n".join([*lines[: head + 1], *rows]) + "\n", encoding="utf-8")
+        assert CliRunner().invoke(whole, ["check", str(there / "cad.csv")]).exit_code == (PROBLEMS if code else 0)
+        result = CliRunner().invoke(whole, ["run", str(there), "--out", str(tmp_path / "results")])
+        assert (result.exit_code == BAD_INPUT) == bool(code), result.output
+    assert "cad.csv: 1 of 3 links cannot exist" in result.output
+    assert "'link1'" in result.output
+    assert "the nearest that can exist: Ixx = 4001.0" in result.output
 
 
 def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -59,9 +60,19 @@ def test_cad_that_cannot_exist_is_refused_with_the_reason(change, reason):
     bodies = case().inertials.copy()
     bodies[1, list(change)] = list(change.values())
     with pytest.raises(
-        ModelError, match=rf"link 2 of the prior \(cad\.csv\) cannot exist: .*{reason}.*Correct the CAD"
+        ModelError, match=rf"cad\.csv: link '{case().robot.links[1]}' cannot exist: .*{reason}.*Correct these numbers"
     ):
         cad_prior(case().robot, bodies, "cad.csv")
+
+
+def test_cad_that_is_not_far_from_possible_is_told_the_nearest_numbers():
+    robot, bodies = case().robot, case().inertials.copy()
+    bodies[1] = from_com(2.0, [0.1, 0.0, 0.0], np.diag([0.01, 0.02, 0.031]))
+    with pytest.raises(ModelError, match=r"about the centre of mass: Ixx = 0.0105\d*, .* Izz = 0.0310\d* kg m\^2") as e:
+        cad_prior(robot, bodies, "cad.csv")
+    ixx, iyy, izz = (float(re.search(rf"{n} = ([\d.]+)", str(e.value))[1]) for n in ("Ixx", "Iyy", "Izz"))
+    bodies[1] = from_com(2.0, [0.1, 0.0, 0.0], np.diag([ixx, iyy, izz]))
+    assert consistency(bodies[1]).consistent
 
 
 def test_missing_rows_are_filled_and_said_to_be():

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
-from ident.cad.convention import SI, Convention
+from ident.cad.convention import PLAIN, Convention
 from ident.cad.mass_report import MassReport, Number, Products
 from ident.cad.read_report import decoded, read_report
 from ident.cad.read_reports import find_reports
 from ident.cad.report_evidence import products_of
 from ident.cad.report_layout import LINE_END, NUMBER
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
 from ident.files import write_whole
@@ -29,9 +29,6 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, tensor, to_com, transformed
 from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import principal_axes
-
-#: How tables are written that have no convention of their own, such as a URDF's inertials.
-PLAIN = replace(SI, tensor_at="center_of_mass")
 
 
 @dataclass(frozen=True)
@@ -131,20 +128,6 @@ def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tup
         for part, unit, (a, b) in zip(COLUMNS, units, both, strict=True):
             found.append(Change(link, part, unit, float(a), float(b), (why or {}).get(f"{link}.{part}", "")))
     return tuple(found)
-
-
-def printed(parameters: Array, convention: Convention) -> Array:
-    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention.
-
-    What the conversion leaves of a zero, beyond the digits of the largest, is a zero.
-    """
-    mass, length, inertia = (float(f) for f in convention.factors)
-    m, c, central = to_com(parameters)
-    full = central if convention.tensor_at == "center_of_mass" else tensor(parameters)
-    sign = 1.0 if convention.products == "tensor" else -1.0
-    six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
-    c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
-    return np.concatenate([[m / mass], c / length, six / inertia])
 
 
 def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -9,13 +10,16 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array
-from ident.cad.convention import SI, Convention
-from ident.cad.table import Cad, Exact, Table, steiner
+from ident.cad.convention import PLAIN, Convention
+from ident.cad.rounding import Exact
+from ident.cad.table import COLUMNS, Cad, Table, printed, steiner
 from ident.errors import CadError
-from ident.spatial.inertia import is_positive_semidefinite
+from ident.spatial.inertia import is_positive_semidefinite, nearest_possible
 
 #: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
 GYRATION = (1e-4, 2.0)
+#: How far off a tensor may be, against its largest entry, for the nearest possible one to be offered.
+NEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class LinkVerdict:
     amount in the table's units and in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2];
     triangle_gap = smallest + middle - largest [kg m^2], both None without a mass. file and line: where the link stands.
     doubts: what is possible but odd, such as a radius of gyration that is no link's and tells of a wrong unit.
+    nearest: of a link that is not far from possible, the entries of the nearest tensor that can exist, in words.
     """
 
     link: str
@@ -38,6 +43,7 @@ class LinkVerdict:
     file: str | None = None
     line: int | None = None
     doubts: tuple[str, ...] = ()
+    nearest: str = ""
 
     def __str__(self) -> str:
         """Return one sentence."""
@@ -45,7 +51,8 @@ class LinkVerdict:
             return f"link '{self.link}' can exist"
         what = "cannot exist" if self.status == "impossible" else "can exist only within the rounding of its digits"
         where = f" (line {self.line})" if self.line is not None else ""
-        return f"link '{self.link}'{where} {what}: {'; '.join(self.failures)}"
+        nearest = f"; the nearest that can exist: {self.nearest}" if self.nearest else ""
+        return f"link '{self.link}'{where} {what}: {'; '.join(self.failures)}{nearest}"
 
 
 def check_cad(cad: Cad) -> tuple[LinkVerdict, ...]:
@@ -72,7 +79,7 @@ def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
 
 def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     link, file, line = cad.links[i], cad.source or None, cad.line(i)
-    unit = cad.table.convention if cad.table else SI
+    unit = cad.table.convention if cad.table else PLAIN
     mass = exact[0]
     if mass <= 0:
         phrase = "m > 0 fails: m = " + _in_units(mass, unit, "mass")
@@ -96,9 +103,25 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
         explained = cad.table.within_rounding(i) is not None
     else:  # numbers without digits are rounded to double precision
         precision = 16 * np.finfo(float).eps * float(np.abs(cad.parameters[i, 4:]).max())
-        explained = -float(np.linalg.eigvalsh(_floats(sigma))[0]) <= precision
+        explained = bool(-np.linalg.eigvalsh(_floats(sigma))[0] <= precision)
     status: Literal["rounded", "impossible"] = "rounded" if explained else "impossible"
-    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
+    doubts, nearest = _doubts(float(mass), c), "" if explained else nearest_tensor(cad.parameters[i], unit)
+    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, doubts, nearest)
+
+
+def nearest_tensor(parameters: Array, convention: Convention) -> str:
+    """Return the entries of the nearest tensor that can exist with this mass and centre (10,), in a convention's words.
+
+    Nothing where that is more than NEAR of the largest away: then the numbers are wrong, not inexact.
+    """
+    central = replace(convention, tensor_at="center_of_mass")
+    body = nearest_possible(parameters)
+    given, near = (printed(p, central)[4:] for p in (parameters, body))
+    if not 0 <= np.abs(near - given).max() < NEAR * near.max():
+        return ""
+    decimals = max(0, 7 - math.ceil(math.log10(near.max())))
+    entries = zip(COLUMNS[4:], printed(body, convention)[4:], strict=True)
+    return f"{', '.join(f'{name} = {x:z.{decimals}f}' for name, x in entries)} {convention.inertia}"
 
 
 def _doubts(mass: float, largest: float) -> tuple[str, ...]:

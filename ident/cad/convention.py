@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -90,3 +90,6 @@ def convention_from(given: Mapping[str, Any], file: str | None = None, prefix: s
 
 #: Units and signs of this package; a table has the centre of mass in place of the first moments.
 SI = Convention(mass="kg", length="m", inertia="kg m^2", tensor_at="link_origin", products="tensor")
+
+#: How tables are written that have no convention of their own, such as a URDF's inertials.
+PLAIN = replace(SI, tensor_at="center_of_mass")

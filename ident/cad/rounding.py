@@ -87,8 +87,8 @@ def _tightened(box: list[_Interval], mass: Fraction) -> bool:
             box[k] = _Interval(least, min(box[k][1], box[a][1] + box[b][1]))
     for k, (*_, across) in _PRODUCTS.items():
         box[k] = _Interval(max(box[k][0], -box[across][1] / 2), min(box[k][1], box[across][1] / 2))
-    for k, across in ((1, (7, 9)), (2, (4, 9)), (3, (4, 7))):
-        most = Fraction(float(max(min(box[i][1] for i in across), 0) / mass) ** 0.5 * (1 + 1e-12))
+    for k, (a, b) in {1: (7, 9), 2: (4, 9), 3: (4, 7)}.items():
+        most = Fraction(float(max(min(box[a][1], box[b][1]), Fraction(0)) / mass) ** 0.5 * (1 + 1e-12))
         box[k] = _Interval(max(box[k][0], -most), min(box[k][1], most))
     return all(least <= most for least, most in box)
 

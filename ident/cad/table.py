@@ -14,7 +14,7 @@ from ident.arrays import Array, frozen
 from ident.cad.convention import Convention
 from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
-from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, transformed
+from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
@@ -115,6 +115,20 @@ class Table:
             )
             for row in self.rows
         )
+
+
+def printed(parameters: Array, convention: Convention) -> Array:
+    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention.
+
+    What the conversion leaves of a zero, beyond the digits of the largest, is a zero.
+    """
+    mass, length, inertia = (float(f) for f in convention.factors)
+    m, c, central = to_com(parameters)
+    full = central if convention.tensor_at == "center_of_mass" else tensor(parameters)
+    sign = 1.0 if convention.products == "tensor" else -1.0
+    six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
+    c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
+    return np.concatenate([[m / mass], c / length, six / inertia])
 
 
 def steiner(m: Fraction, x: Fraction, y: Fraction, z: Fraction) -> Exact:

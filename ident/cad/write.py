@@ -9,7 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from ident.cad.convention import Convention
-from ident.cad.table import COLUMNS, Cad, Exact, steiner
+from ident.cad.rounding import Exact
+from ident.cad.table import COLUMNS, Cad, steiner
 from ident.errors import CadError
 from ident.files import write_whole
 

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
+from ident.cad.check import nearest_tensor
+from ident.cad.convention import PLAIN
 from ident.errors import ModelError
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia
@@ -45,7 +47,8 @@ def cad_prior(
 ) -> Prior:
     """Return the prior at CAD values (n, 10). Bodies flat or thin enough to be singular get 1e-6 of a neutral body.
 
-    Links whose row is NaN (the description gives no inertial) get the neutral body.
+    Links whose row is NaN (the description gives no inertial) get the neutral body. Raises ModelError that names each
+    link that cannot exist, and the nearest tensor that can.
     """
     values = np.array(inertials, dtype=np.float64)
     neutral = neutral_inertials(robot)
@@ -57,6 +60,14 @@ def cad_prior(
             relative = np.linalg.eigvalsh(_whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
             if abs(relative[0]) < 1e-9 * max(relative[-1], 1.0):  # flat, or a point, up to rounding
                 values[i] = values[i] + 1e-6 * neutral[i]
+    found = [consistency(body) for body in values]
+    bad = [
+        f"link '{robot.links[i]}' cannot exist: {'; '.join(f.failures())}{_nearest(values[i])}"
+        for i, f in enumerate(found)
+        if not f.consistent
+    ]
+    if bad:
+        raise ModelError(f"{source}: {'. '.join(bad)}", fix="Correct these numbers, or fit without them")
     if missing:
         source += f"; neutral bodies for {', '.join(missing)}"
     return Prior(values, source, dict(joint_values or {}))
@@ -89,6 +100,11 @@ def neutral_inertials(robot: Robot) -> Array:
         inertia = across * np.eye(3) + (mass * radius**2 / 2 - across) * np.outer(along, along)
         bodies.append(from_com(mass, end / 2, inertia))
     return np.array(bodies)
+
+
+def _nearest(body: Array) -> str:
+    nearest = nearest_tensor(body, PLAIN) if body[0] > 0 else ""
+    return f"; the nearest that can exist about the centre of mass: {nearest}" if nearest else ""
 
 
 def _whitened(j: Array, reference: Array) -> Array:

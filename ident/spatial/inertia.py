@@ -82,6 +82,17 @@ def to_com(parameters: ArrayLike) -> tuple[float, Array, Array]:
         return mass, c, tensor(p) - mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
+def nearest_possible(parameters: ArrayLike) -> Array:
+    """Return the body (10,) of the same positive mass and centre whose tensor can exist and is nearest to the given.
+
+    The eigenvalues of integral r r^T dm about the centre are raised to 1e-5 of the largest, so that few digits do.
+    """
+    mass, c, inertia = to_com(parameters)
+    w, V = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    sigma = (V * np.maximum(w, 1e-5 * max(w[2], 0.0))) @ V.T
+    return from_com(mass, c, np.trace(sigma) * np.eye(3) - sigma)
+
+
 def transformed(parameters: ArrayLike, pose: Pose) -> Array:
     """Return the parameters (10,) in frame A of a body given in frame B; `pose` is B seen from A."""
     t = pose.matrix
@@ -142,7 +153,7 @@ def consistency(parameters: ArrayLike) -> Consistency:
 
 def pseudo_inertia_exact(parameters: Iterable[float | Fraction]) -> list[list[Fraction]]:
     """Return the pseudo-inertia of one body (10,) in exact rational arithmetic."""
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = map(Fraction, parameters)
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(x) for x in parameters)
     half = (xx + yy + zz) / 2
     return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
 

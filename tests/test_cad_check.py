@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent

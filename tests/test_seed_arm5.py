@@ -175,6 +175,27 @@ def test_the_simulated_second_ends_as_in_the_readme():
     np.testing.assert_allclose(slow, [0.0001, 0.4748, -1.2006, 0.9223, -0.0001], atol=1e-4)
 
 
+def test_ode45_takes_the_steps_that_matlab_prints_for_its_examples():
+    van_der_pol = arm5.ode45(lambda _, y: np.array([y[1], (1 - y[0] ** 2) * y[1] - y[0]]), 20.0, np.array([2.0, 0]))
+    rigid = arm5.ode45(
+        lambda _, y: np.array([y[1] * y[2], -y[0] * y[2], -0.51 * y[0] * y[1]]), 12.0, np.array([0, 1.0, 1])
+    )
+    assert [(len(t) - 1, rejected) for t, _, rejected in (van_der_pol, rigid)] == [(59, 10), (19, 2)]
+    assert van_der_pol[0][-1] == 20.0
+
+
+def test_how_many_points_the_page_had_and_what_its_torques_give():
+    """65 points are 16 steps; the printed torques take 12 in the page's units and 34 in consistent ones."""
+    found = [(*arm5.toolbox_run(slow, times),) for _, slow, times in arm5.RUNS]
+    assert [4 * len(t) - 3 for t, _, _ in found] == [49, 49, 65, 137, 137]
+    assert [rejected for _, rejected, _ in found] == [0, 0, 0, 2, 1]
+    assert [error < limit for (*_, error), limit in zip(found, (1e-8, 1e-8, 0.01, 0.03, 0.03), strict=True)] == [
+        True
+    ] * 5
+    assert found[2][2] > 1e-3  # the tolerance does show in the numbers
+    assert found[3][0][16] == pytest.approx(0.38, abs=0.005)
+
+
 def test_the_load_at_the_page_pose_is_that_of_9_81_not_9_8():
     robot, parameters = arm5.arm()
     less = 1e3 * gravity_load(robot.with_gravity([0, 0, 9.8]), parameters, arm5.POSE[None])[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,13 @@ ARM5 = HERE.parents[1] / "datasets" / "arm5"
 NMM = 1e3  # N m -> N mm
 POSE = np.radians([30.0, 30, -30, 30, 30])  # the page's pose for the two signs of gravity
 TORQUE = np.array([0.0, 30, 6, 0, 0]) / NMM  # the page's torques [N m]; it gives six numbers for five joints
+RUNS = (  # name, what torques and gravity are divided by, what the page's torques are multiplied by
+    ("the page's units and torques", 1000.0, 1.0),
+    ("the page's units, zero torque", 1000.0, 0.0),
+    ("the page's units, torques of 30 and 6 N m", 1000.0, 1000.0),
+    ("SI, the page's torques", 1.0, 1.0),
+    ("SI, zero torque", 1.0, 0.0),
+)
 READINGS = {"tensor entries": -1.0, "+integral of x y dm": 1.0}  # sign from the table to the integral of x y dm
 
 FAULTS = {
@@ -158,23 +166,76 @@ def matrices() -> tuple[Array, Array]:
     return 1e6 * mass_matrix(robot, parameters, q)[0], 1e6 * coriolis_matrix(robot, parameters, q, qd)[0]
 
 
-def simulate(duration: float = 1.0, slow: float = 1.0) -> tuple[Array, Array]:
-    """Return t (m,) [s] and q (m, 5) [rad] under the page's torques, from rest at q = 0, without friction.
+def rates(slow: float = 1.0, times: float = 1.0) -> Callable[[float, Array], Array]:
+    """Return the rate of the state (q, qd) under `times` the page's torques, without friction.
 
     `slow` divides the torques and gravity: 1000 for the page's units, which divide N mm by kg mm^2.
     """
-    from scipy.integrate import solve_ivp
-
     robot, parameters = arm()
-    robot = robot.with_gravity(robot.gravity / slow)
+    robot, torque = robot.with_gravity(robot.gravity / slow), times * TORQUE[None] / slow
 
     def rate(_: float, x: Array) -> Array:
-        q, qd = x[:5], x[5:]
-        return np.concatenate([qd, forward_dynamics(robot, parameters, q[None], qd[None], TORQUE[None] / slow)[0]])
+        return np.concatenate([x[5:], forward_dynamics(robot, parameters, x[None, :5], x[None, 5:], torque)[0]])
 
+    return rate
+
+
+def simulate(duration: float = 1.0, slow: float = 1.0) -> tuple[Array, Array]:
+    """Return t (m,) [s] and q (m, 5) [rad] under the page's torques, from rest at q = 0, without friction."""
     t = np.linspace(0, duration, 201)
-    run = solve_ivp(rate, (0.0, duration), np.zeros(10), t_eval=t, rtol=1e-9, atol=1e-10)
-    return t, run.y[:5].T
+    return t, solved_closely(rates(slow), t)[:, :5]
+
+
+def solved_closely(rate: Callable[[float, Array], Array], t: Array) -> Array:
+    """Return the state (m, 10) at the times t (m,), from rest at 0."""
+    from scipy.integrate import solve_ivp
+
+    return np.asarray(solve_ivp(rate, (0.0, t[-1]), np.zeros(10), t_eval=t, rtol=1e-9, atol=1e-10).y.T)
+
+
+def ode45(rate: Callable[[float, Array], Array], duration: float, x: Array) -> tuple[Array, Array, int]:
+    """Return times (m,), states (m, n) of the accepted steps and the number of rejected ones, as MATLAB's ode45 does.
+
+    Dormand and Prince's pair with the step control of Shampine and Reichelt (SIAM J. Sci. Comput. 18 (1997)) at the
+    defaults, which `fdyn` uses: RelTol 1e-3, AbsTol 1e-6, no step above a tenth of the time. MATLAB returns four points
+    for each step, and the first.
+    """
+    from scipy.integrate import RK45
+
+    relative, floor = 1e-3, 1e-6 / 1e-3
+    t, f, times, states, rejected = 0.0, rate(0.0, x), [0.0], [x], 0
+    h = 0.1 * duration
+    fastest = np.abs(f / np.maximum(np.abs(x), floor)).max() / (0.8 * relative**0.2)
+    h = min(h, 1 / fastest) if fastest else h
+    while t < duration:
+        h, clean = min(h, 0.1 * duration), True
+        while True:
+            last = (1.1 * h >= duration - t and clean) or t + h >= duration
+            h = duration - t if last else h
+            k = [f]
+            for a, c in zip(RK45.A[1:], RK45.C[1:], strict=True):
+                k.append(rate(t + c * h, x + h * (a[: len(k)] @ np.array(k))))
+            new = x + h * (RK45.B @ np.array(k))
+            k.append(rate(t + h, new))
+            error = h * np.abs(RK45.E @ np.array(k) / np.maximum(np.maximum(np.abs(x), np.abs(new)), floor)).max()
+            if error <= relative:
+                break
+            rejected += 1
+            h *= max(0.1, 0.8 * (relative / error) ** 0.2) if clean else 0.5
+            clean = False
+        t, x, f = duration if last else t + h, new, k[-1]
+        times.append(t)
+        states.append(x)
+        if clean:
+            h *= min(5.0, 0.8 * (relative / error) ** 0.2) if error else 5.0
+    return np.array(times), np.array(states), rejected
+
+
+def toolbox_run(slow: float, times: float) -> tuple[Array, int, float]:
+    """Return the times (m,) [s] of ode45's steps over one second, the rejected ones, and the largest error [deg]."""
+    rate = rates(slow, times)
+    t, x, rejected = ode45(rate, 1.0, np.zeros(10))
+    return t, rejected, float(np.degrees(np.abs(x - solved_closely(rate, t))[:, :5].max()))
 
 
 def draw() -> None:
@@ -256,6 +317,12 @@ def show() -> None:
         )
     for name, products in origin_products().items():
         print(f"products are {name}: x y of link 4 about its origin [kg mm^2], new and older table:", products)
+    for name, slow, times in RUNS:
+        t, rejected, error = toolbox_run(slow, times)
+        print(
+            f"ode45, {name}: {len(t) - 1} steps, {rejected} rejected, {4 * len(t) - 3} points, error {error:.1e} deg; "
+            f"point 65 at {t[16] if len(t) > 16 else np.nan:.3f} s"
+        )
     for slow in (1.0, 1000.0):
         print(f"after 1 s, torques / {slow:g}: q [deg]", np.degrees(simulate(slow=slow)[1][-1]))
 

@@ -118,3 +118,76 @@ def test_another_robot_is_refused():
 def test_spans():
     assert spans([3, 7, 8, 9]) == "3, 7-9"
     assert spans(range(1, 41, 2)) == "1, 3, 5, 7, 9, 11 and 14 more"
+
+
+def noisy(t=T):
+    return made_up(t).tau + 0.02 * np.random.default_rng(3).normal(size=(len(t), 2))
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    (0.0, "torque of 'joint2' is 0 in all 2000 rows (rows 11-2010): was it recorded? Give a joint without motor the"
+     " gain 0"),
+    (1.5, "torque of 'joint2' is 1.5 in all 2000 rows (rows 11-2010): is it the right column?"),
+])  # fmt: skip
+def test_constant_torque(value, message):
+    tau = noisy()
+    tau[:, 1] = value
+    log = made_up(T, tau=tau, first_row=11)
+    assert finding(log, "constant torque", TWO).message == message
+    assert finding(log, "constant torque", TWO).rows == (11, 2010)
+    assert "constant torque" not in kinds(replace(log, passive=("joint2",)), TWO)
+
+
+def test_a_torque_that_is_no_number_is_refused_with_joint_and_rows():
+    tau = noisy()
+    tau[:, 1] = np.nan
+    with pytest.raises(LogError, match=r"torque of joint2: no finite number at 2000 rows: 11-2010\."):
+        made_up(T, tau=tau, first_row=11)
+
+
+def test_a_copied_torque():
+    tau = noisy()
+    tau[:, 1] = -3 * tau[:, 0]
+    found = finding(made_up(T, tau=tau), "copied torque", TWO)
+    assert found.message == (
+        "torque of 'joint2' is -3 times that of 'joint1' in all 2000 rows (rows 1-2000): is a column named twice?"
+    )
+
+
+@pytest.mark.parametrize("kind", ["zero", "offset", "noise", "decay"])
+def test_start_transient(kind):
+    tau, rows = noisy(), 30
+    tau[:rows, 1] = {
+        "zero": 0.0,
+        "offset": tau[:rows, 1] + 4,
+        "noise": tau[:rows, 1] + np.random.default_rng(5).normal(size=rows),
+        "decay": tau[:rows, 1] + 6 * np.exp(-np.arange(rows) / 6),
+    }[kind]
+    found = finding(made_up(T, tau=tau, first_row=5), "start transient", TWO)
+    last = found.rows[-1]
+    assert found.message == (
+        f"torque of 'joint2' in the first {last - 4} rows (5-{last}) is unlike the rest: cut them off with"
+        " rows = [first, last]"
+    )
+    assert (15 if kind == "decay" else 31) <= last <= 34
+    assert "start transient" not in kinds(made_up(T + 1e-9, tau=tau), TWO)  # a later part of a long recording
+
+
+def test_position_that_begins_as_zeros():
+    log = made_up(T)
+    q = log.q + 1.0
+    q[:20] = 0
+    assert [f.message.split(" in the")[0] for f in check_log(made_up(T, q=q, qd=None), TWO).findings
+            if f.kind == "start transient"] == ["position of 'joint1'", "position of 'joint2'"]  # fmt: skip
+
+
+def test_no_false_start():
+    """Sound logs: smooth, noisy, quantised, starting at rest, and with friction that jumps."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        tau = np.cos(rng.uniform(0.5, 3, 2) * T[:, None] + rng.uniform(0, 6, 2))
+        tau += 0.3 * np.sign(np.sin(rng.uniform(0.5, 3) * T))[:, None] + 0.05 * rng.normal(size=tau.shape)
+        if seed % 2:
+            tau = np.round(tau, 1)
+        found = {f.kind for f in check_log(made_up(T, tau=tau), TWO).findings}
+        assert not found & {"constant torque", "copied torque", "start transient"}

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite, log10
+from math import ceil, isfinite, log10
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.log import Log, spans
+from ident.logs.tables import plural
 from ident.robot import Robot
 
 GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
+HEAD = 0.02  # a start transient is over within this share of the rows
+JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
+LEAP = 5.0  # the same for the position from row to row
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
-    "repeated position", "coarse position", "position limit", "velocity limit", "effort limit", "unit", "sign".
+    "repeated position", "constant torque", "copied torque", "start transient", "coarse position", "position limit",
+    "velocity limit", "effort limit", "unit", "sign".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -71,6 +76,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *(Finding("reading", (), note) for note in log.notes),
         *_sampling(log, dt),
         *_repeats(log),
+        *_torques(log),
+        *_transient(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
         *_units(log, robot),
@@ -183,6 +190,69 @@ def _repeats(log: Log) -> Iterator[Finding]:
             f"{log.where(position)}: all positions are the same as in the row before, the torque is not; the robot"
             " rests, or its encoders are read less often than they are logged",
         )
+
+
+def _torques(log: Log) -> Iterator[Finding]:
+    """Torques that cannot be measurements of a motor: zero or constant throughout, or another joint's."""
+    rows = log.rows((0, len(log.t) - 1))
+    span = f"rows {rows[0]}-{rows[1]}"
+    constant = np.ptp(log.tau, axis=0) == 0
+    for j in np.flatnonzero(constant).tolist():
+        name, value = log.joints[j], log.tau[0, j]
+        if name in log.passive:
+            continue
+        fix = "was it recorded? Give a joint without motor the gain 0" if value == 0 else "is it the right column?"
+        yield Finding(
+            "constant torque", rows, f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span}): {fix}"
+        )
+    scaled = log.tau / np.maximum(np.linalg.norm(log.tau, axis=0), np.finfo(float).tiny)
+    alike = np.abs(scaled.T @ scaled) > 1 - 1e-9
+    for j in range(1, log.n):
+        twins = [i for i in range(j) if alike[i, j] and not constant[i] and not constant[j]]
+        for i in twins[:1]:
+            factor = float(log.tau[:, i] @ log.tau[:, j] / (log.tau[:, i] @ log.tau[:, i]))
+            yield Finding(
+                "copied torque",
+                rows,
+                f"torque of '{log.joints[j]}' is {factor:.6g} times that of '{log.joints[i]}' in all {len(log.t)} rows"
+                f" ({span}): is a column named twice?",
+            )
+
+
+def _transient(log: Log) -> Iterator[Finding]:
+    """Torques beyond, or changes larger than, what the rest of the log has, in its first rows."""
+    head = ceil(HEAD * len(log.t))
+    if head < 4 or log.t[0] > 0:  # too short to tell, or a later part of a streamed recording
+        return
+    for j, name in enumerate(log.joints):
+        tau = log.tau[:, j]
+        low, high = tau[head:].min(), tau[head:].max()
+        odd = {"torque": np.abs(tau[:head] - (low + high) / 2) > high - low, "position": np.zeros(head, dtype=bool)}
+        still = int(np.argmax(tau != 0))  # rows of zeros
+        odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
+        for lag in sorted({1, head // 8, head // 2} - {0}):
+            odd["torque"] |= _jumps(tau, lag, head, JUMP)
+        odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
+        for what, found in odd.items():
+            if found.any():
+                last = int(np.flatnonzero(found)[-1])
+                yield Finding(
+                    "start transient",
+                    log.rows(range(last + 1)),
+                    f"{what} of '{name}' in the first {plural(last + 1, 'row')} ({spans(log.rows(range(last + 1)))}) is"
+                    " unlike the rest: cut them off with rows = [first, last]",
+                )
+
+
+def _zeros(x: Array) -> int:
+    """Return the length of the longest run of zeros."""
+    other = np.flatnonzero(np.concatenate([[1.0], x, [1.0]]))
+    return int(np.diff(other).max()) - 1
+
+
+def _jumps(x: Array, lag: int, head: int, ratio: float) -> np.ndarray:
+    change = np.abs(x[lag:] - x[:-lag])
+    return np.asarray(change[:head] > ratio * change[head:].max())
 
 
 def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:

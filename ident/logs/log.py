@@ -37,8 +37,9 @@ class Log:
     where it was not measured; tau (N, n) [N m] ([N]) on the joint side. `first_row` is the row of the file (1-based,
     header not counted) of the first sample and `first_line` its line in a text file; `clock` [s] the file's own time
     at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a
-    streamed recording. `notes`: how the files were read, where that is not obvious. Raises LogError, with the rows,
-    for numbers that are not finite, for time that does not increase, and for shapes that do not fit.
+    streamed recording. `notes`: how the files were read, where that is not obvious. `passive`: joints without motor,
+    whose torque has gain 0. Raises LogError, with the rows, for numbers that are not finite, for time that does not
+    increase, and for shapes that do not fit.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Log:
     sources: tuple[Source, ...] = ()
     margin: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
+    passive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         q = np.asarray(self.q)
@@ -167,6 +169,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
     clock: int | float | None = None
     done, last = 0, -np.inf
     notes: list[str] = []
+    gains = np.broadcast_to(record.torque.gain, robot.n) if np.size(record.torque.gain) in (1, robot.n) else ()
     for raw in _chunks(manifest, record, rows, robot.joint_names, notes):
         size = len(next(iter(raw.values()))[0])
         if record.time.rate_hz is not None:
@@ -190,6 +193,7 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             clock=float(start),
             sources=sources,
             notes=tuple(notes),
+            passive=tuple(j for j, g in zip(robot.joint_names, gains, strict=True) if g == 0),
         )
         if log.t[0] <= last:
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")

@@ -1,7 +1,6 @@
 """The command line: a thin copy of `ident.pipeline`. Results go to stdout, all else to stderr.
 
-Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the estimation failed, 4 `check` found problems,
-130 interrupted. Nothing heavy is imported before a command runs.
+Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,18 +22,33 @@ from ident.cli_logs import logs as logs_app
 from ident.cli_moves import postures, sweep
 from ident.cli_payload import payload
 from ident.cli_report import report
-from ident.console import PROBLEMS, command_line, ended, guarded, progress, say, show, warn
+from ident.console import (
+    BAD_INPUT,
+    EXIT_CODES,
+    FAILED,
+    PROBLEMS,
+    command_line,
+    ended,
+    guarded,
+    progress,
+    say,
+    show,
+    tell_aside,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from ident.compare import Comparison
+    from ident.compare import Comparison, Validation
     from ident.config import Experiment
-    from ident.pipeline import Result, Warned
+    from ident.estimate import Estimate
+    from ident.pipeline import Failed, Result, Warned
     from ident.report.text import Table
     from ident.robot import Robot
 
 app = typer.Typer(
     name="ident",
     help="Dynamic parameters of robots: identified from logs, compared with CAD, validated, exported.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -67,7 +81,7 @@ def _main(
     """Take the options that stand before the command."""
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def run(
     experiment: ExperimentPath,
@@ -80,9 +94,10 @@ def run(
         result = pipeline.run(_experiment(experiment), out, tell, command_line())
     warn(result.warnings)
     _show_run(result)
+    _end(result.estimate, result.validation, result.failed)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def fit(
     experiment: ExperimentPath,
@@ -102,6 +117,7 @@ def fit(
     show(text.summary_rows(estimate))
     show(text.residual_rows(estimate, loaded.slides))
     say(f"wrote {out}")
+    _end(estimate)
 
 
 @app.command()
@@ -127,7 +143,7 @@ def compare(
     _show_comparison(comparison, everything, frozenset(j.name for j in arm.joints if j.kind == "prismatic"))
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
@@ -150,9 +166,10 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     if VERDICT in judged.provenance:
         save_estimate(judged, estimate_file(estimate))
         say(f"recorded in {estimate}: validation {judged.provenance[VERDICT]}")
+    _end(found, validation)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def check(
     file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
@@ -170,7 +187,7 @@ app.command()(codegen)
 app.command()(excite)
 app.command()(postures)
 app.command()(sweep)
-app.command()(export)
+app.command(epilog=EXIT_CODES)(export)
 app.command()(payload)
 app.command()(report)
 app.add_typer(cad_app, name="cad")
@@ -403,6 +420,27 @@ def _show_run(result: Result) -> None:
         for c in off:
             say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
     say(f"wrote {', '.join(sorted(p.name for p in result.folder.iterdir()))} to {_near(result.folder)}")
+
+
+def _end(estimate: Estimate, validation: Validation | None = None, failed: Sequence[Failed] = ()) -> None:
+    """Say last what could not be made of a fit, and whether it is to be used; the exit code says the same."""
+    from ident.pipeline import VALIDATION
+    from ident.report.text import verdict
+
+    causes: dict[str, list[str]] = {}
+    for f in failed:
+        causes.setdefault(str(f.cause), []).append(f.name)
+    for cause, names in causes.items():
+        tell_aside(f"{'error' if VALIDATION in names else 'not written'}: {', '.join(names)}: {cause}")
+    judged = verdict(estimate, validation)
+    if judged.tone == "bad":
+        tell_aside(f"{judged.headline}: {judged.reason}")
+    if any(f.name == VALIDATION for f in failed):
+        raise typer.Exit(BAD_INPUT)
+    if any(not f.refused for f in failed):
+        raise typer.Exit(FAILED)
+    if judged.tone == "bad":
+        raise typer.Exit(PROBLEMS)
 
 
 def _side_by_side(result: Result) -> Table:

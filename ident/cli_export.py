@@ -42,6 +42,10 @@ def export(
     unvalidated: Annotated[
         bool, typer.Option("--unvalidated", help="Export although no validation passed, and say so in the file")
     ] = False,
+    fixed_massless: Annotated[
+        bool,
+        typer.Option("--fixed-massless", help="urdf: links outweighed by what is fixed to them take all of its mass"),
+    ] = False,
     date: Annotated[str | None, typer.Option("--date", help="Date in the file's head, instead of today's")] = None,
     listed: Annotated[
         bool, typer.Option("--list", callback=_list, is_eager=True, help="Explain every format and stop")
@@ -58,6 +62,8 @@ def export(
     names = [name.strip().lower() for name in form.split(",")]
     known = [format_named(name) for name in dict.fromkeys(names) if name or len(names) == 1]
     several = len(known) > 1
+    if fixed_massless and all(one.name != "urdf" for one in known):
+        raise InputError("is for urdf, which is not asked for", key="--fixed-massless", fix="Leave it out")
     if several and edit is not None:
         raise InputError("is for one format", key="--edit", fix="Export that one by itself")
     if several and out is not None and out.is_file():
@@ -77,6 +83,7 @@ def export(
                 source=source,
                 when=datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date,
                 unvalidated=unvalidated,
+                fixed_massless=fixed_massless and one.name == "urdf",
             )
             place = folder / file_name(one, result.robot) if several or out is None else out
             made.append((place, done.path.read_bytes(), done.notes))

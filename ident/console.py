@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 #: What options that take a posture or a speed of every joint want.
 JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
+#: What scripts may go by; `--help` ends with it.
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the fit failed or a file could not be made of it,"
+    " 4 problems found: by a check, or the numbers are not to be used (validation failed, bodies that are not"
+    " plausible, an export of what was not validated); 130 interrupted."
+)
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -33,10 +39,12 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
-        from ident.errors import EstimationError, IdentError
+        from ident.errors import EstimationError, IdentError, UnusableError
 
         try:
             command(*args, **kwargs)
+        except UnusableError as cause:
+            raise ended(f"error: {cause}", PROBLEMS) from None
         except EstimationError as cause:
             raise ended(f"error: {cause}", FAILED) from None
         except IdentError as cause:

@@ -83,6 +83,10 @@ class EstimationError(IdentError):
         super().__init__(message)
 
 
+class UnusableError(EstimationError):
+    """A fit succeeded, and its numbers are not to be used as they are: validation failed, or there was none."""
+
+
 class InfeasibleError(EstimationError):
     """The numbers that would be written out are not physically consistent."""
 

@@ -18,7 +18,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.config import Experiment, build_model
-from ident.errors import ConfigError, InputError, nearest
+from ident.errors import ConfigError, IdentError, InputError, UnusableError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
 from ident.logs.fetch import file_sha256, file_size
@@ -41,6 +41,8 @@ WORTH = 0.98
 STREAM = 200_000_000
 #: Kinds of `Warned` that say what is so without anything being wrong.
 NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
+#: The step of a run that may fail after the fit and is no file.
+VALIDATION = "validation"
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
@@ -92,9 +94,22 @@ class Warned:
         return f"{self.about}: {self.message}"
 
 
+@dataclass(frozen=True)
+class Failed:
+    """What could not be made of a finished fit, a file or its validation, and why."""
+
+    name: str
+    cause: IdentError
+
+    @property
+    def refused(self) -> bool:
+        """Whether it could be made, and the gate of the exports forbids it."""
+        return isinstance(self.cause, UnusableError)
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What `run` found, and the folder that it wrote."""
+    """What `run` found, what could not be made of it, and the folder that it wrote."""
 
     loaded: Loaded
     estimate: Estimate
@@ -103,6 +118,7 @@ class Result:
     validation: Validation | None
     truth: TruthComparison | None
     warnings: tuple[Warned, ...]
+    failed: tuple[Failed, ...]
     folder: Path
 
 
@@ -312,25 +328,26 @@ def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:
     return None if loaded.truth is None else compare_truth(estimate, loaded.truth)
 
 
-def export_results(loaded: Loaded, estimate: Estimate, folder: Path) -> list[Warned]:
-    """Write estimate.json, parameters.json and robot.urdf to `folder`; return what their user has to know.
+def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:
+    """Write parameters.json and robot.urdf to `folder`, as `ident export` does; return what their user has to know.
 
-    Least squares has no links to write: then only the estimate is written. Raises InfeasibleError when a link of the
-    written numbers cannot exist.
+    Least squares has no links to write. What cannot or must not be written is added to `failed`.
     """
-    from ident.estimate.storage import save_estimate
-    from ident.export import export_json, export_urdf
+    from ident.export import export_to
 
-    save_estimate(estimate, folder / "estimate.json")
     if estimate.theta is None:
         message = f"'{estimate.estimator}' determines base parameters only: no parameters.json and no robot.urdf"
         return [Warned("export", "export", message)]
-    urdf = urdf_source(loaded.experiment.robot)
-    written = (
-        export_json(estimate, folder / "parameters.json", robot=loaded.robot),
-        export_urdf(estimate, folder / "robot.urdf", source_urdf=urdf, robot=loaded.robot),
-    )
-    return [Warned(e.path.name, "export", note) for e in written for note in e.notes]
+    told = list[Warned]()
+    for form, name in (("json", "parameters.json"), ("urdf", "robot.urdf")):
+        source = urdf_source(loaded.experiment.robot) if form == "urdf" else None
+        try:
+            done = export_to(form, estimate, folder / name, robot=loaded.robot, source=source)
+        except IdentError as cause:
+            failed.append(Failed(name, cause))
+        else:
+            told += [Warned(name, "export", note) for note in done.notes]
+    return told
 
 
 def report(
@@ -354,7 +371,7 @@ def report(
         estimate,
         model=loaded.model,
         fit_motions=_first_parts(loaded, e.fit, e.processing),
-        validation_motions=motions(loaded, e.validate, e.validation_processing, []),
+        validation_motions=() if validation is None else motions(loaded, e.validate, e.validation_processing, []),
         comparison=comparison,
         validation=validation,
         truth=truth,
@@ -373,33 +390,43 @@ def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processi
 def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
     """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
 
-    `out`: by default results/NAME beside the experiment. Raises IdentError of some kind; then nothing is left behind.
+    `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
+    nothing is left behind. A fit is kept, with what could not be made of it in the result's `failed`.
     """
+    from ident.estimate.storage import save_estimate
     from ident.export import with_validation
 
-    loaded, warned = load(experiment), list[Warned]()
+    loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
     with whole_folder(out or results_folder(experiment), FILES) as folder:
         estimate, regression = fit(loaded, warned, tell, command)
         comparison = compare(loaded, estimate)
-        validation = validate(loaded, estimate, regression, warned, tell)
-        estimate = with_validation(estimate, validation)  # a passed one lets the numbers out to `ident export`
+        validation = None
+        try:
+            validation = validate(loaded, estimate, regression, warned, tell)
+        except IdentError as cause:
+            failed.append(Failed(VALIDATION, cause))
+        estimate = with_validation(estimate, validation)  # a passed one lets the numbers out
         truth = truth_of(loaded, estimate)
         tell("writing results", 0, 1)
         save_regression(regression, folder / "factors.npz")
-        warned += export_results(loaded, estimate, folder)
-        report(
-            loaded,
-            estimate,
-            folder / "report.html",
-            comparison=comparison,
-            validation=validation,
-            truth=truth,
-            command=command,
-            regression=regression,
-        )
+        save_estimate(estimate, folder / "estimate.json")
+        warned += export_results(loaded, estimate, folder, failed)
+        try:
+            report(
+                loaded,
+                estimate,
+                folder / "report.html",
+                comparison=comparison,
+                validation=validation,
+                truth=truth,
+                command=command,
+                regression=regression,
+            )
+        except IdentError as cause:
+            failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
     where = out or results_folder(experiment)
-    return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), where)
+    return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
 
 
 @contextlib.contextmanager

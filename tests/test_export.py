@@ -14,7 +14,7 @@ from random_robots import pinocchio_model, random_pair
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import EstimationError, InfeasibleError, ModelError, RobotError
 from ident.estimate.estimate import Estimate
-from ident.export import export_json, export_urdf
+from ident.export import export_to
 from ident.export.digits import deserved_base
 from ident.export.parameters import exportable
 from ident.export.urdf import new_urdf, roll_pitch_yaw
@@ -46,7 +46,7 @@ def with_theta(robot, model, theta) -> Estimate:
 
 def written(estimate, path, **options):
     """Write JSON or URDF, as the ending says."""
-    return (export_json if path.suffix == ".json" else export_urdf)(estimate, path, **options)
+    return export_to(path.suffix[1:], estimate, path, unvalidated=True, **options)
 
 
 def pinocchio_torque(path, robot, q, qd, qdd):
@@ -61,7 +61,7 @@ def test_the_source_urdf_gets_the_identified_numbers_and_predicts_the_same_torqu
     c = case()
     source = tmp_path / "crane.urdf"
     source.write_text(URDF)
-    done = written(c.constrained, tmp_path / "out.urdf", source_urdf=source)
+    done = written(c.constrained, tmp_path / "out.urdf", source=source)
     q, qd, qdd = states(np.random.default_rng(0), 3)
     friction = read_joint_dynamics(done.path)
     theta = exportable(c.constrained)
@@ -81,7 +81,7 @@ def test_only_numbers_change_in_the_source(tmp_path):
     c = case()
     source = tmp_path / "crane.urdf"
     source.write_text(URDF.replace('<link name="base"/>', '<!-- a remark -->  <link name="base"/>'))
-    export_urdf(c.constrained, tmp_path / "out.urdf", source_urdf=source, robot=c.robot)
+    written(c.constrained, tmp_path / "out.urdf", source=source, robot=c.robot)
     assert '<!-- a remark -->  <link name="base"/>' in (tmp_path / "out.urdf").read_text()
 
 
@@ -183,7 +183,7 @@ def test_json_explains_itself_and_predicts_the_same_torque(tmp_path):
 
 
 def test_json_without_a_robot_names_both_units(tmp_path):
-    read = json.loads(export_json(case().constrained, tmp_path / "p.json").path.read_text())
+    read = json.loads(written(case().constrained, tmp_path / "p.json").path.read_text())
     assert read["conventions"]["gravity_m_s2"] is None
     assert {t["unit"] for t in read["joint_terms"] if t["name"].endswith("viscous")} == {"N m s/rad; N s/m"}
 

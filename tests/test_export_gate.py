@@ -13,14 +13,14 @@ from identified import case
 from typer.testing import CliRunner
 
 from ident.cli_export import export
-from ident.compare.validate import validate
+from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 from ident.errors import EstimationError, InfeasibleError, InputError, ModelError
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import FORMATS, export_to, listing
 from ident.export.gate import NUMBERS, VERDICT, fingerprint, with_validation
 from ident.export.identified import identified
 from ident.model import CoupledDrive, Model, Viscous
-from ident.robot import Joint, Robot, Transmission
+from ident.robot import Joint, Limits, Robot, Transmission
 from ident.robot.urdf_write import write_urdf
 from ident.spatial.pose import Pose
 
@@ -48,11 +48,16 @@ def test_without_validation_nothing_is_written_unless_asked_for(tmp_path):
     c = case()
     out = tmp_path / "o"
     for form in FORMATS:
-        with pytest.raises(EstimationError, match=r"fit of 'crane' was never validated .* explicitly: --unvalidated\."):
+        with pytest.raises(
+            EstimationError, match=r"fit of 'crane' was never validated .*: ident export --unvalidated\."
+        ):
             export_to(form.name, c.constrained, out, robot=c.robot)
     assert not out.exists()
     text = export_to("ros2", c.constrained, out, robot=c.robot, unvalidated=True).path.read_text()
-    assert "# WARNING: exported on request although the fit was never validated on a held-out recording." in text
+    assert (
+        "# WARNING: NOT VALIDATED, exported on request although the fit was never validated on a held-out recording."
+        in text
+    )
 
 
 def test_validation_fails_for_a_bad_joint_for_better_cad_and_not_for_what_was_fitted():
@@ -72,6 +77,49 @@ def test_validation_fails_for_a_bad_joint_for_better_cad_and_not_for_what_was_fi
     own = validate(c.model, c.fit, {"identified": e.phi}, fitted=c.regression, base=c.regression.base)
     assert VERDICT not in with_validation(e, own).provenance
     assert with_validation(e, None) is e
+
+
+def validation_of(identified: tuple[float, float], cad: tuple[float, float] | None = None) -> Validation:
+    """Return a validation with these relative errors of two joints, whose torques are of one size."""
+    given = {"identified": identified, "CAD": cad, "zero": (1.0, 1.0)}
+    found = tuple(
+        Predicted(name, np.square(errors), np.ones(2), np.ones(2)) for name, errors in given.items() if errors
+    )
+    recording = ValidatedRecording("other", True, np.ones(2), found)
+    return Validation(("a", "b"), ("N m", "N m"), tuple(p.name for p in found), (recording,))
+
+
+@pytest.mark.parametrize(
+    ("identified", "cad", "passed"),
+    [
+        ((0.2, 0.9999), None, True),
+        ((0.2, 1.0), None, False),  # no better than zero torque
+        ((0.1049, 0.1049), (0.1, 0.1), True),  # chance: not worse than 1.05 times CAD
+        ((0.1051, 0.1051), (0.1, 0.1), False),
+        ((0.05, 0.2), (0.2, 0.05), True),  # the whole counts against CAD
+    ],
+)
+def test_where_a_validation_fails(identified, cad, passed):
+    judged = with_validation(case().constrained, validation_of(identified, cad)).provenance[VERDICT]
+    assert judged.startswith("passed" if passed else "failed")
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "wanted"),
+    [
+        (-1.5, 2.0, "<lower>-1.5</lower><upper>2.0</upper>"),
+        (-np.inf, 2.0, "<lower>-1e+16</lower><upper>1e+16</upper>"),  # SDFormat's word for none
+        (-1.5, np.inf, "<lower>-1e+16</lower><upper>1e+16</upper>"),
+        (-np.inf, np.inf, "<lower>-1e+16</lower><upper>1e+16</upper>"),
+    ],
+)
+def test_limits_of_an_sdf(tmp_path, lower, upper, wanted):
+    """An axis with one limit alone is one without: SDFormat's readers clamp to both."""
+    limits = Limits(lower, upper, 3.0, 40.0)
+    robot = Robot("r", (Joint("j", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1]), limits=limits),), ("l",))
+    e = estimate_of(robot, Model(robot), np.array([1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1]))
+    text = export_to("sdf", e, tmp_path / "o.sdf", robot=robot).path.read_text()
+    assert f"<limit>{wanted}<effort>40.0</effort><velocity>3.0</velocity></limit>" in text
 
 
 def test_a_verdict_on_other_numbers_counts_for_nothing():
@@ -180,7 +228,7 @@ def test_the_command(call, tmp_path):
     assert "did you mean 'mjcf'" in said.output
     save_estimate(c.constrained, tmp_path / "raw.json")
     said = call("csv", tmp_path / "raw.json", "-o", tmp_path / "no")
-    assert said.exit_code == 3
+    assert said.exit_code == 4
     assert "never validated" in said.output
     assert not (tmp_path / "no").exists()
     assert call("csv", tmp_path / "raw.json", "-o", tmp_path / "raw.csv", "--unvalidated").exit_code == 0

@@ -12,10 +12,8 @@ from ident.export.formats import (
     payload_format_named,
 )
 from ident.export.gate import with_validation
-from ident.export.json import export_json
 from ident.export.parameters import Exported, exportable
 from ident.export.payload import Payload, identified_load, payload_of
-from ident.export.urdf import export_urdf
 
 __all__ = [
     "FORMATS",
@@ -24,10 +22,8 @@ __all__ = [
     "Format",
     "Payload",
     "PayloadFormat",
-    "export_json",
     "export_payload",
     "export_to",
-    "export_urdf",
     "exportable",
     "format_named",
     "identified_load",

@@ -156,11 +156,13 @@ def export_to(
     source: str | Path | None = None,
     when: str = "",
     unvalidated: bool = False,
+    fixed_massless: bool = False,
 ) -> Exported:
     """Write an estimate in a format of `FORMATS`, whole or not at all.
 
     source: an existing URDF, MJCF or SDF to edit in place. when: a date for the file's head, which is otherwise the
     same for the same result. unvalidated: write although no validation is recorded (`with_validation`) or it failed.
+    fixed_massless: of a URDF, where bodies fixed to a link outweigh it, the link takes all, and they have no mass.
     Raises InputError for an unknown format or an unreadable file, EstimationError, InfeasibleError, ModelError and
     RobotError where the result must not or cannot be written so; each in one sentence.
     """
@@ -171,7 +173,9 @@ def export_to(
             places = ", ".join(f.name for f in FORMATS if f.edits)
             raise InputError(f"a file cannot be edited in place as '{name}'", file=source, fix=f"That is for {places}")
         given = Source(Path(source).name, read_bytes(source))
-    item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated)
+    item = identified(
+        estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, fixed_massless=fixed_massless
+    )
     written = form.write(item)
     return Exported(write_whole(path, written.content), written.notes)
 

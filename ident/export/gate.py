@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ident.compare.validate import ZERO, Validation
-from ident.errors import EstimationError
+from ident.errors import UnusableError
 from ident.estimate.estimate import Estimate
 from ident.estimate.written import rounded
 
@@ -56,7 +56,7 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
 
 
 def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
-    """Return what a file says about the validation; raises EstimationError where it forbids the export.
+    """Return what a file says about the validation; raises UnusableError where it forbids the export.
 
     unvalidated: export all the same, and say so in the file.
     """
@@ -67,10 +67,10 @@ def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
         return f"Validation {verdict}."
     found = "was never validated on a held-out recording" if verdict is None else f"did not pass validation ({verdict})"
     if not unvalidated:
-        raise EstimationError(
+        raise UnusableError(
             f"the fit of '{estimate.robot}' {found}, so nothing was exported. "
             "Validate it on a recording that was not fitted (ident validate), or ask for unvalidated numbers "
-            "explicitly: --unvalidated.",
+            "explicitly: ident export --unvalidated.",
             estimate=estimate,
         )
-    return f"WARNING: exported on request although the fit {found}."
+    return f"WARNING: NOT VALIDATED, exported on request although the fit {found}."

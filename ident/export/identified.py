@@ -43,6 +43,7 @@ class Identified:
 
     bodies (n, 10): of the moving links, about their frames' origins, verified feasible as they are; terms: joint
     parameters by name; head: lines that every file carries. robot and source are None where they were not given.
+    fixed_massless: bodies of the source that outweigh the link that carries them lose their mass to it.
     """
 
     estimate: Estimate
@@ -50,6 +51,7 @@ class Identified:
     head: tuple[str, ...]
     robot: Robot | None = None
     source: Source | None = None
+    fixed_massless: bool = False
 
     @property
     def bodies(self) -> Array:
@@ -117,6 +119,7 @@ def identified(
     source: Source | None = None,
     when: str = "",
     unvalidated: bool = False,
+    fixed_massless: bool = False,
 ) -> Identified:
     """Return the numbers of an estimate for the writers.
 
@@ -134,7 +137,7 @@ def identified(
         told(estimate),
         *_powers(estimate),
     )
-    return Identified(estimate, theta, head, robot, source)
+    return Identified(estimate, theta, head, robot, source, fixed_massless)
 
 
 def _powers(estimate: Estimate) -> list[str]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.compare.cad import decided_by
-from ident.estimate.estimate import Estimate
-from ident.estimate.fitted_model import require_same
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
-from ident.export.parameters import TERMS, Exported, exportable
-from ident.files import write_whole
+from ident.export.parameters import TERMS
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import INERTIAL
@@ -32,31 +27,16 @@ CONVENTIONS = {
 }
 
 
-def export_json(estimate: Estimate, path: str | Path, *, robot: Robot | None = None) -> Exported:
-    """Write the standard and base parameters to `path`, with conventions and provenance.
-
-    robot: states gravity and the unit of each joint's torque; without it gravity is null and both units are named.
-    Raises what `exportable` raises, ModelError for another robot, InputError when the file cannot be written.
-    """
-    if robot is not None:
-        require_same(estimate, robot)
-    theta = exportable(estimate, robot)
-    return Exported(write_whole(path, _text(estimate, theta, robot, ())))
-
-
 def write_json(item: Identified) -> Written:
-    """Return the same as a file that also says where it comes from and how it was validated, under "about"."""
-    return Written(_text(item.estimate, item.theta, item.robot, item.head))
-
-
-def _text(estimate: Estimate, theta: Array, robot: Robot | None, about: tuple[str, ...]) -> str:
+    """Return every parameter with unit, meaning and who decided on it, under "about" where the file comes from."""
+    estimate, theta, robot = item.estimate, item.theta, item.robot
     decided = decided_by(estimate)
     errors = estimate.covariance.standard_errors
     phi = deserved_base(estimate, estimate.base.K @ theta)
     names = estimate.base.standard
     document: dict[str, Any] = {
         "format": FORMAT,
-        **({"about": list(about)} if about else {}),
+        "about": list(item.head),
         "robot": estimate.robot,
         "estimator": estimate.estimator,
         "conventions": {**CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
@@ -80,7 +60,7 @@ def _text(estimate: Estimate, theta: Array, robot: Robot | None, about: tuple[st
         "warnings": list(estimate.warnings),
         "provenance": dict(estimate.provenance),
     }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return Written(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any]:

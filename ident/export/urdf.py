@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
 from ident.estimate.fitted_model import require_same
-from ident.export.identified import Identified, Source, Written
+from ident.export.identified import Identified, Written
 from ident.export.mjcf_edit import commented
-from ident.export.parameters import Exported, exportable
 from ident.export.text import xml_comment
-from ident.files import write_whole
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
-from ident.robot.urdf_write import write_urdf
-from ident.robot.xml import exchanged, parse_xml, read_bytes
+from ident.robot.urdf_write import without_outweighed, write_urdf
+from ident.robot.xml import exchanged, parse_xml
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, axis_angle
 
@@ -32,51 +28,38 @@ CONVENTIONS = (
 _UNKNOWN = 1e9  # stands for a limit that is not known: URDF demands a number
 
 
-def export_urdf(
-    estimate: Estimate, path: str | Path, *, source_urdf: str | Path | None = None, robot: Robot | None = None
-) -> Exported:
-    """Write links, damping (viscous) and friction (Coulomb) to a URDF.
-
-    source_urdf: the file that the robot was read from; nothing else in it changes, not one byte. Without it, `robot`
-    (of a DH table) gets a new URDF, see `new_urdf`. A joint for which the model has neither friction term keeps its
-    <dynamics>. Raises ModelError when neither is given or the robot is another one, what `exportable` raises, what
-    `write_urdf` raises (links that cannot be written, negative friction), InputError when the file cannot be written.
-    """
-    if robot is not None:
-        require_same(estimate, robot)
-    source = None if source_urdf is None else Source(Path(source_urdf).name, read_bytes(source_urdf))
-    content = _content(estimate, exportable(estimate, robot), robot, source)
-    return Exported(write_whole(path, content), _notes(estimate, robot))
-
-
 def write_identified_urdf(item: Identified) -> Written:
-    """Return the same with a comment before the root that says where the numbers come from.
+    """Return the given URDF with the links, damping (viscous) and friction (Coulomb) exchanged, or a new one.
 
+    In the given file nothing else changes, except for a comment before the root that says where the numbers come
+    from; a joint for which the model has neither friction term keeps its <dynamics>. Without it the robot gets a new
+    file, see `new_urdf`. Raises ModelError when neither is given, and what `write_urdf` raises.
     MuJoCo drops the mass of a URDF's root link when it reads it; the root's mass is not identified and not changed.
     """
-    content = _content(item.estimate, item.theta, item.robot, item.source)
-    notes = _notes(item.estimate, item.robot)
+    content, massless = _content(item)
+    notes = (*massless, *_notes(item.estimate, item.robot))
     item.per_joint("drive_inertia")  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*item.head, *CONVENTIONS, *notes)))
     return Written(exchanged(content, [(start, end, comment)]), notes)
 
 
-def _content(estimate: Estimate, theta: Array, robot: Robot | None, given: Source | None) -> bytes:
-    inertials = theta[: 10 * len(estimate.links)].reshape(-1, 10)
+def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
+    """Return the file without its comment, and which links took the mass of what is fixed to them."""
+    estimate, robot, given = item.estimate, item.robot, item.source
+    dynamics = _dynamics(estimate, item.theta)
     if given is not None:
         if robot is None:
             robot = _identified_in(given.data, given.name, estimate)
-        return write_urdf(given.data, robot, inertials, _dynamics(estimate, theta))
-    if robot is None:
-        raise ModelError(
-            "a URDF needs the geometry of the robot",
-            fix="Give the URDF that the robot was read from, or the robot: --robot",
-        )
+        source, massless = given.data, tuple[str, ...]()
+        if item.fixed_massless:
+            source, massless = without_outweighed(source, robot, item.bodies)
+        return write_urdf(source, robot, item.bodies, dynamics), massless
+    robot = item.geometry("a URDF")
     source, moved = new_urdf(robot)
     same = parse_urdf(source, gravity=robot.gravity)  # depth first, which a robot of another origin need not be
     order = [robot.links.index(link) for link in same.links]
-    bodies = np.array([transformed(inertials[i], moved[i]) for i in order])
-    return write_urdf(source, same, bodies, _dynamics(estimate, theta))
+    bodies = np.array([transformed(item.bodies[i], moved[i]) for i in order])
+    return write_urdf(source, same, bodies, dynamics), ()
 
 
 def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:

@@ -44,10 +44,7 @@ def write_urdf(
     inertials = frozen(inertials, (robot.n, 10), "inertials", RobotError)
     dynamics = joint_dynamics or {}
 
-    own = inertials.copy()
-    for body in robot.fixed:
-        if body.link >= 0 and body.inertial is not None:
-            own[body.link] -= transformed(body.inertial, body.pose)
+    own = _own(robot, inertials)
     page = _Page(data)
     edits: list[Edit] = []
     for i, name in enumerate(robot.links):
@@ -74,6 +71,40 @@ def write_urdf(
             values = dict(zip(("damping", "friction"), pair, strict=True))
             edits += page.child(urdf.joints[name].element, "dynamics", values)
     return exchanged(data, edits)
+
+
+def without_outweighed(source: bytes, robot: Robot, inertials: ArrayLike) -> tuple[bytes, tuple[str, ...]]:
+    """Return the URDF without the <inertial> of bodies that leave nothing that can exist of the link that carries them.
+
+    Such a link then takes all of its ten parameters in `inertials` (n, 10). Also returned: what was changed, a sentence
+    for each link.
+    """
+    inertials = frozen(inertials, (robot.n, 10), "inertials", RobotError)
+    own, urdf = _own(robot, inertials), parse_document(source)
+    edits: list[Edit] = []
+    told = []
+    for i, link in enumerate(robot.links):
+        fixed = [b for b in robot.fixed if b.link == i and b.inertial is not None]
+        try:
+            com_numbers(own[i], size=float(np.abs(inertials[i, 4:]).max()))
+        except InfeasibleError:
+            if not fixed:
+                continue
+            for element in (e for b in fixed for e in urdf.links[b.name].element.all("inertial")):
+                start = len(source[: element.start].rstrip())
+                edits.append((start, element.end, b""))
+            names = ", ".join(f"'{b.name}'" for b in fixed)
+            told.append(f"Link '{link}' has all of its {inertials[i, 0]:.6g} kg; {names}, fixed to it, no mass.")
+    return exchanged(source, edits), tuple(told)
+
+
+def _own(robot: Robot, inertials: Array) -> Array:
+    """Return what is left of the links (n, 10) without the bodies fixed to them."""
+    own = inertials.copy()
+    for body in robot.fixed:
+        if body.link >= 0 and body.inertial is not None:
+            own[body.link] -= transformed(body.inertial, body.pose)
+    return own
 
 
 def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, list[float], list[float]]:
@@ -150,7 +181,8 @@ def _why(robot: Robot, i: int, given: Array, what: str) -> str:
     return (
         f"link '{robot.links[i]}' cannot be written: its {given[0]:.6g} kg include what is fixed to it, {names}, and "
         f"without these as the file has them the rest cannot exist: {what}. "
-        "Correct the <inertial> of the fixed bodies in the URDF, or remove it so that the link takes all."
+        "Correct the <inertial> of the fixed bodies in the URDF, or let the link take all: ident export urdf "
+        "--fixed-massless."
     )
 
 

@@ -10,7 +10,7 @@ from logs_data import TWO, made_up, smooth
 
 from ident.errors import LogError
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
-from ident.logs.blocks import segment_length, split
+from ident.logs.blocks import period, segment_length, split, stretches
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.filter import low_pass, memory
 from ident.logs.mask import moving
@@ -240,6 +240,64 @@ def test_segment_rule():
     assert process(made_up(t), Processing(decimation=(10,))).blocks[-1][1] == 600
 
 
+def periodic(t, every, rng):
+    w = 2 * np.pi * np.arange(1, 4)[:, None] / every
+    a, phase = rng.normal(0.0, 0.5, (3, 2)), rng.uniform(0, 6, (3, 2))
+    return (a * np.sin(t[:, None, None] * w + phase)).sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_period_is_found_where_there_is_one(seed):
+    rng = np.random.default_rng(seed)
+    every, times = rng.uniform(2.0, 20.0), rng.uniform(1.4, 6.0)
+    t = np.arange(0.0, times * every, 0.004)
+    q = periodic(t, every, rng) + rng.uniform(-2, 2, 2)
+    noisy = q + 0.02 * q.std(axis=0) * rng.normal(size=q.shape)
+    still = np.column_stack([noisy, 1e-4 * rng.normal(size=len(q))])  # and a joint that rests
+    assert period(still) * 0.004 == pytest.approx(every, rel=0.01)
+    assert period(np.column_stack([q[:, 0], periodic(t, 1.618 * every, rng)[:, 0]])) is None
+    rest = np.zeros((len(q), 2))
+    assert period(np.concatenate([rest, q[: len(q) // 3] - q[0], rest])) is None
+    assert period(np.zeros((500, 2))) is None
+
+
+@given(st.integers(0, 300), st.integers(20, 3000), st.floats(5.0, 500.0), st.floats(20.0, 900.0), st.integers(0, 5000))
+def test_stretches_cut_every_period_at_the_same_phases(first, rows, length, every, elapsed):
+    blocks, which = stretches(first, first + rows, length, every, elapsed)
+    assert blocks[0][0] == first
+    assert blocks[-1][1] == first + rows
+    assert all(a[1] == b[0] for a, b in pairwise(blocks))
+    number = max(int(every / length + 1e-9), 5)
+    for (a, b), phase in zip(blocks, which, strict=True):
+        middle = ((a + b) / 2 - first + elapsed) % every / every * number
+        assert abs((middle - phase - 0.5 + number / 2) % number - number / 2) <= 0.5 + number / every
+
+
+def test_a_streamed_period_is_cut_as_the_whole(tmp_path):
+    import pandas as pd
+
+    t = np.arange(9000) / 1000
+    q = periodic(t, 2.0, np.random.default_rng(1))
+    frame = pd.DataFrame(np.column_stack([t, q, q, np.cos(q)]))
+    frame.to_csv(tmp_path / "x.csv", header=False, index=False)
+    (tmp_path / "dataset.toml").write_text(MANIFEST)
+    manifest = read_manifest(tmp_path / "dataset.toml")
+    p = Processing(segment_s=0.25, decimation=(10,))
+    whole = process(read_log(manifest, "csv", TWO), p)
+    assert set(whole.stretches) == set(range(8))
+    parts = list(iter_motions(manifest, "csv", TWO, p, rows=3000))
+    assert len(parts) > 1
+
+    def stretch_of_rows(motion):
+        return np.concatenate([[s] * (b - a) for (a, b), s in zip(motion.blocks, motion.stretches, strict=True)])
+
+    streamed = np.concatenate([stretch_of_rows(m) for m in parts])
+    assert np.mean(streamed != stretch_of_rows(whole)) < 0.02
+    assert process(read_log(manifest, "csv", TWO), Processing(period_s=0)).stretches == ()
+    given = process(read_log(manifest, "csv", TWO), Processing(period_s=4.0, segment_s=0.5))
+    assert set(given.stretches) == set(range(8))
+
+
 @pytest.mark.parametrize(("settings_", "message"), [
     ({"position_hz": -1}, "position_hz: is -1, wanted a number above 0"),
     ({"derivative": "spline"}, "derivative: is 'spline', wanted one of: central, savgol, fourier"),
@@ -253,6 +311,7 @@ def test_segment_rule():
     ({"min_speed": (0.1, -0.1)}, "min_speed: is (0.1, -0.1), wanted numbers that are 0 or more"),
     ({"delay_s": float("nan")}, "delay_s: is nan, wanted finite numbers"),
     ({"order": 0}, "order: is 0, wanted 1 to 20"),
+    ({"period_s": -1.0}, "period_s: is -1.0, wanted a time, or 0 for none"),
 ])  # fmt: skip
 def test_processing_refuses(settings_, message):
     with pytest.raises(LogError) as caught:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from oracles import random_tree
 from synthetic import random_theta, recording, states
 
-from ident.errors import ModelError, RegressionError
+from ident.errors import LogError, ModelError, RegressionError
 from ident.logs.decimate import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
@@ -370,6 +370,28 @@ def test_any_cut_points_give_the_factor_of_the_dense_stack(seed: int, cuts: set[
     fields = ("t", "q", "qd", "qdd", "tau", "keep")
     pieces = [replace(motion, **{k: getattr(motion, k)[a:b] for k in fields}, blocks=()) for a, b in blocks]
     assert gram_difference(compress(model, pieces, base=base).factor(np.ones(4)), stack) < 1e-12
+
+
+def test_repeats_of_a_stretch_are_one_segment() -> None:
+    rng = np.random.default_rng(4)
+    model = random_model(2, 3)
+    whole = recording(rng, model, random_theta(rng, model), samples=300, noise=0.1)
+    blocks, which = ((0, 50), (50, 100), (100, 150), (150, 300)), (0, 1, 0, 1)
+    found = compress(model, replace(whole, blocks=blocks, stretches=which))
+    assert [(s.name, s.rows) for s in found.segments] == [("log[1]", (100,) * 3), ("log[2]", (200,) * 3)]
+    ones = np.ones(3)
+    assert gram_difference(found.factor(ones), compress(model, whole, base=found.base).factor(ones)) < 1e-12
+    fields = ("t", "q", "qd", "qdd", "tau", "keep")
+    parts = [
+        replace(whole, **{k: getattr(whole, k)[a:b] for k in fields}, blocks=((0, b - a),), stretches=(s,))
+        for (a, b), s in zip(blocks, which, strict=True)
+    ]
+    streamed = compress(model, parts, base=found.base)
+    assert [s.rows for s in streamed.segments] == [s.rows for s in found.segments]
+    with pytest.raises(RegressionError, match="holds the same numbers"):
+        compress(model, [*parts, parts[0]], base=found.base)
+    with pytest.raises(LogError, match="1 stretches for 4 blocks"):
+        replace(whole, blocks=blocks, stretches=(1,))
 
 
 def test_fewer_rows_than_columns_give_a_factor_of_their_rank() -> None:

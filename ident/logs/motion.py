@@ -20,7 +20,9 @@ class Motion:
     one after the other, when the motion is compressed; () for none. With M = N / (product of the factors), rounded
     up, `keep` (M, n) says which rows of each joint count. `blocks` are the (start, stop) rows after decimation that
     form one segment each (one R factor and one cluster); rows outside all blocks only lead the thinning's filters in
-    and out (parts of a streamed recording have such rows). `name` says which recording it is.
+    and out (parts of a streamed recording have such rows). `stretches`, where the recording repeats a period: which
+    stretch of it each block is; blocks of one stretch are repeats, and one segment together. `name` says which
+    recording it is.
     Raises LogError on shapes that do not fit or numbers that are not finite.
     """
 
@@ -33,6 +35,7 @@ class Motion:
     keep: np.ndarray
     decimation: tuple[int, ...] = ()
     blocks: tuple[tuple[int, int], ...] = field(default=())
+    stretches: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
         shape = np.shape(self.q)
@@ -49,6 +52,10 @@ class Motion:
         keep.setflags(write=False)
         object.__setattr__(self, "keep", keep)
         object.__setattr__(self, "blocks", tuple(self.blocks) or ((0, rows),))
+        if self.stretches and len(self.stretches) != len(self.blocks):
+            raise LogError(
+                f"{len(self.stretches)} stretches for {len(self.blocks)} blocks, wanted one each", key=self.name
+            )
 
     @property
     def rows(self) -> int:
@@ -60,7 +67,7 @@ class Motion:
 
     def fingerprint(self) -> str:
         """Return a hash (hex) of all the numbers, so that the same motion is not counted twice."""
-        digest = hashlib.sha256(repr((self.decimation, self.blocks)).encode())
+        digest = hashlib.sha256(repr((self.decimation, self.blocks, self.stretches)).encode())
         for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()

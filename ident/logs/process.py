@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
-from ident.logs.blocks import segment_length, split
+from ident.logs.blocks import period, segment_length, split, stretches
 from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.delay import undelayed
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
@@ -45,7 +45,8 @@ class Processing:
     still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
     motion is compressed.
     `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `mask.moving`.
-    `segment_s` [s]: length of the segments, None for the rule of `blocks`.
+    `segment_s` [s]: length of the segments, None for the rule of `blocks`. `period_s` [s]: after which the motion
+    repeats itself, 0 for never; None: found from the positions.
     Raises LogError for values that make no sense.
     """
 
@@ -72,6 +73,7 @@ class Processing:
     min_speed: PerJoint = 0.0
     standstill: PerJoint = 0.0
     segment_s: float | None = None
+    period_s: float | None = None
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -85,6 +87,8 @@ class Processing:
         for key in ("edge_s", "edge_samples", "min_speed", "standstill"):
             if not all(isfinite(v) and v >= 0 for v in _tuple(getattr(self, key))):
                 raise LogError(f"is {getattr(self, key)}, wanted numbers that are 0 or more", key=key)
+        if self.period_s is not None and not (isfinite(self.period_s) and self.period_s >= 0):
+            raise LogError(f"is {self.period_s}, wanted a time, or 0 for none", key="period_s")
         for key in ("edge_s", "edge_samples"):
             if len(_tuple(getattr(self, key))) > 2:
                 raise LogError(f"has {len(_tuple(getattr(self, key)))} values, wanted one or (start, end)", key=key)
@@ -151,7 +155,15 @@ def process(log: Log, processing: Processing) -> Motion:
     ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
         raise LogError("nothing is left after edges and window", file=log.file, key=log.name)
-    return motion(log.name, ready, processing, ready.first, ready.stop)
+    return motion(log.name, ready, processing, ready.first, ready.stop, repeats(ready, processing))
+
+
+def repeats(ready: Prepared, p: Processing) -> float | None:
+    """Return after how many samples the motion repeats itself, as given or as the part's own positions show it."""
+    own = slice(ready.first, ready.stop)
+    if p.period_s is None:
+        return period(ready.q[own])
+    return p.period_s / float(np.mean(np.diff(ready.t[own]))) if p.period_s and ready.stop > ready.first + 1 else None
 
 
 def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) -> Prepared:
@@ -211,9 +223,12 @@ def _index(t: Array, time: float, after: bool = False) -> int:
     return int(np.searchsorted(t, time + 1e-9 if after else time - 1e-9))
 
 
-def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> Motion:
-    """Return samples first..stop of `ready` as a motion.
+def motion(
+    name: str, ready: Prepared, p: Processing, first: int, stop: int, every: float | None = None, before: int = 0
+) -> Motion:
+    """Return samples first..stop of `ready` as a motion that repeats itself after `every` samples (None: never).
 
+    before: samples of the recording's motion that came before this part's own.
     Of its rows after thinning only those count (`keep`, `blocks`) whose sample belongs to the motion; the
     others lead the thinning's filters in and out.
     """
@@ -230,7 +245,9 @@ def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> 
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
     cutoffs += [BAND / 2 * rate / thin] if p.decimation else []
-    length = p.segment_s or segment_length(len(t) / rate, min(cutoffs, default=inf))
+    length = p.segment_s or segment_length((every or len(t)) / rate, min(cutoffs, default=inf))
+    rows = length * rate / thin
+    cut = (split(*counted, rows), ()) if every is None else stretches(*counted, rows, every / thin, before / thin)
     return Motion(
         name=name,
         t=t,
@@ -240,7 +257,8 @@ def motion(name: str, ready: Prepared, p: Processing, first: int, stop: int) -> 
         tau=ready.tau[span],
         keep=keep,
         decimation=p.decimation,
-        blocks=split(*counted, length * rate / thin),
+        blocks=cut[0],
+        stretches=cut[1],
     )
 
 

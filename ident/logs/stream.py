@@ -13,7 +13,7 @@ from ident.logs.decimate import memory as thinning_memory
 from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
 from ident.logs.motion import Motion
-from ident.logs.process import Processing, memory, motion, prepare
+from ident.logs.process import Processing, memory, motion, prepare, repeats
 from ident.robot import Robot
 
 
@@ -54,9 +54,9 @@ def iter_motions(
 
     Each part is filtered with as much of its neighbours as the filters remember, which is then cut off. With
     decimation, the rows that the thinning remembers stay in each motion, beginning at a whole step of the thinning,
-    but only the part's own rows are in `keep` and `blocks`. The mean rate comes from a first pass over the time
-    stamps, unless it is
-    given (`rate_hz` of the manifest, `nominal_rate_hz`). Raises LogError as `process` does, and for a Fourier fit,
+    but only the part's own rows are in `keep` and `blocks`. A period is looked for in the first part. The mean rate
+    comes from a first pass over the time stamps, unless it is given (`rate_hz` of the manifest, `nominal_rate_hz`).
+    Raises LogError as `process` does, and for a Fourier fit,
     which needs the whole recording at once.
     """
     if processing.derivative == "fourier":
@@ -73,7 +73,7 @@ def iter_motions(
     lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
-    done = 0  # samples of the motion that have been yielded
+    done, every = 0, None  # samples of the motion that have been yielded; after how many it repeats itself
     for log in iter_logs(manifest, recording, robot, rows, overlap):
         ready = prepare(log, processing, rate, (log.margin[0] < overlap, log.margin[1] < overlap))
         own = ready.stop - ready.first
@@ -82,7 +82,8 @@ def iter_motions(
         before = min(ready.first - ready.begin, lead, done)
         before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
         after = min(ready.end - ready.stop, lead)
-        part = motion(log.name, ready, processing, ready.first - before, ready.stop + after)
+        every = repeats(ready, processing) if done == 0 else every
+        part = motion(log.name, ready, processing, ready.first - before, ready.stop + after, every, done)
         done += own
         yield part
 

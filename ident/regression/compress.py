@@ -19,7 +19,7 @@ from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.regression import Regression
-from ident.regression.segment import Segment, r_factor
+from ident.regression.segment import Segment, merged, once, r_factor
 
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
 
@@ -79,17 +79,21 @@ def compress(model: Model, motions: Motion | Iterable[Motion], *, base: BasePara
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given.
     """
     columns = packed_columns(model, base or base_parameters(model))
-    segments: list[Segment] = []
+    segments: dict[str | tuple[str, int], Segment] = {}
+    seen: dict[str, str] = {}
     for motion in [motions] if isinstance(motions, Motion) else motions:
-        segments += _segments(columns, motion)
+        for key, segment in _segments(columns, motion):
+            once(segment, seen)
+            segments[key] = merged(segments[key], segment) if key in segments else segment
     if not segments:
         raise RegressionError(
             "no sample was left to compress", fix="Check masks, time window and the list of recordings"
         )
-    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments))
+    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
 
 
-def _segments(columns: Columns, motion: Motion) -> Iterator[Segment]:
+def _segments(columns: Columns, motion: Motion) -> Iterator[tuple[str | tuple[str, int], Segment]]:
+    """Yield each block's segment with its key: the recording and its stretch where it repeats one, else its own."""
     n = columns.model.robot.n
     if motion.q.shape[1] != n:
         raise ModelError(f"motion '{motion.name}' has {motion.q.shape[1]} joints, the robot has {n}")
@@ -99,10 +103,13 @@ def _segments(columns: Columns, motion: Motion) -> Iterator[Segment]:
     for number, (start, stop) in enumerate(motion.blocks, start=1):
         rows = motion.keep[start:stop].sum(axis=0)
         if rows.any():
-            name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{number}]"
+            stretch = motion.stretches[number - 1] if motion.stretches else None
+            place = number if stretch is None else stretch + 1
+            name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{place}]"
             digest = hashlib.sha256(f"{identity}|{number}".encode()).hexdigest()
             factors = _factors(columns, motion, terms, thinned, start, stop)
-            yield Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
+            key = digest if stretch is None else (motion.name, stretch)
+            yield key, Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
 
 
 def _factors(

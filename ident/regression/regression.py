@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
 from ident.regression.base import BaseParameters
-from ident.regression.segment import Segment, r_factor
+from ident.regression.segment import Segment, once, r_factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +30,9 @@ class Regression:
     segments: tuple[Segment, ...]
 
     def __post_init__(self) -> None:
-        seen: dict[str, Segment] = {}
+        seen: dict[str, str] = {}
         for segment in self.segments:
-            if segment.identity in seen:
-                raise RegressionError(
-                    f"segment '{segment.name}' holds the same numbers as '{seen[segment.identity].name}'",
-                    fix="Give each recording once; counting it twice makes error bars too small",
-                )
-            seen[segment.identity] = segment
+            once(segment, seen)
 
     def __add__(self, other: Regression) -> Regression:
         """Return the factors of both; RegressionError for another model's factors or the same segment twice."""

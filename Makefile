@@ -3,13 +3,38 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test consumers lint wheel clean
+.PHONY: demo test lowest pythons consumers lint wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The demo and the tests that need no oracle, with the lowest versions that pyproject.toml declares, and on other Pythons.
+CORE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
+CORE_TESTS := $(addprefix tests/test_,bags.py cad_table.py cli.py compare.py config.py constrained.py interval.py \
+  kernel_cache.py layers.py log_det_newton.py logs_process.py logs_read.py prior.py robot_dh.py robot_file.py spatial.py)
+TESTERS := pytest pytest-xdist hypothesis
+
+lowest:
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install -q --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install -q --python .venv-lowest --resolution lowest-direct -e .
+	.venv-lowest/bin/uv pip install -q --python .venv-lowest $(TESTERS)
+	.venv-lowest/bin/python -m ident run experiments/arm5 --out results/lowest
+	$(CORE) .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(CORE_TESTS)
+
+# Those of 3.12 and 3.13 that the machine has, on the path or in pyenv.
+pythons:
+	@set -e; found=; for v in 3.12 3.13; do \
+	  python=$$(command -v python$$v || ls -d $$HOME/.pyenv/versions/$$v*/bin/python$$v 2>/dev/null | tail -1) || true; \
+	  if [ -z "$$python" ]; then echo "no Python $$v here"; continue; fi; \
+	  found=yes; echo "Python $$v: $$python"; "$$python" -m venv --clear .venv-$$v; \
+	  .venv-$$v/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . $(TESTERS); \
+	  .venv-$$v/bin/python -m ident run experiments/arm5 --out results/python$$v; \
+	  $(CORE) .venv-$$v/bin/python -m pytest -n 2 --dist loadfile $(CORE_TESTS); \
+	done; [ -n "$$found" ]
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -35,7 +60,7 @@ wheel: $(VENV)/.dev
 	$(BIN)/python tests/wheel.py dist/*.whl
 
 clean:
-	rm -rf $(VENV) .venv-consumers build dist results experiments/*/results
+	rm -rf $(VENV) .venv-* build dist results experiments/*/results
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12 ...')"

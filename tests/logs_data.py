@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ident.logs import Log, Manifest, read_manifest
 from ident.robot.dh import MDHJoint, from_mdh
@@ -12,10 +13,17 @@ ROOT = Path(__file__).parents[1]
 TWO = from_mdh("two", [MDHJoint(), MDHJoint(a=1.0)])
 
 
-def real_data(name: str) -> Path:
-    """Return a folder of the real logs; they must be there: set IDENT_DATA, or keep them in ../shared/data."""
+def real_data(name: str = "") -> Path:
+    """Return a folder of the real logs, $IDENT_DATA/name or ../shared/data/name.
+
+    Where it is missing the test is skipped, or fails in CI, which has them.
+    """
     folder = Path(os.environ.get("IDENT_DATA") or ROOT.parent / "shared" / "data") / name
-    assert folder.is_dir(), f"the real logs are missing: {folder} (set IDENT_DATA)"
+    if not folder.is_dir():
+        why = f"no real logs in {folder}: set IDENT_DATA; datasets/*/dataset.toml has their public addresses"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
     return folder
 
 

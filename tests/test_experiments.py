@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,13 +26,9 @@ FILES = [name for name in FILES if not name.startswith("minimal/")]  # those mea
 
 @pytest.fixture(autouse=True, scope="module")
 def _ident_data():
-    before = os.environ.get("IDENT_DATA")
-    os.environ["IDENT_DATA"] = str(real_data("emps").parent.resolve())
-    yield
-    if before is None:
-        del os.environ["IDENT_DATA"]
-    else:
-        os.environ["IDENT_DATA"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IDENT_DATA", os.environ.get("IDENT_DATA") or str(ROOT.parent / "shared" / "data"))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +38,18 @@ def result(tmp_path_factory):
 
     def of(name: str) -> Result:
         if name not in done:
+            file = ROOT / "experiments" / name
+            if "$IDENT_DATA" in file.read_text(encoding="utf-8") + _manifest(file).read_text(encoding="utf-8"):
+                real_data()
             out = tmp_path_factory.mktemp("results") / "out"
-            done[name] = run(read_experiment(ROOT / "experiments" / name), out)
+            done[name] = run(read_experiment(file), out)
         return done[name]
 
     return of
+
+
+def _manifest(file):
+    return file.parent / tomllib.loads(file.read_text(encoding="utf-8"))["experiment"]["data"]
 
 
 def test_there_are_experiments():
@@ -105,6 +109,7 @@ class TestUR10e:
         def numbers(name: str) -> np.ndarray:
             return np.array(re.search(rf"{name} = \[([^\]]*)\]", text).group(1).split(), dtype=float)
 
+        real_data("ur10e")
         loaded = load(read_experiment(ROOT / "experiments" / "ur10e" / "published.toml"))
         rigid = numbers("pi_rgd").reshape(6, 10)[:, [9, 6, 7, 8, 0, 1, 2, 3, 4, 5]]
         friction = numbers("pi_frcn").reshape(6, 3)
@@ -126,6 +131,7 @@ class TestTX40:
 
     def test_all_of_them_when_the_acceleration_of_joint_6_is_lost_as_it_was_there(self):
         """Why the two differ, and the other faults of the published program: experiments/tx40/README.md."""
+        real_data("staubli_tx40")
         loaded = load(read_experiment(ROOT / "experiments" / "tx40" / "published.toml"))
         (motion,) = motions(loaded, ["all"], loaded.experiment.processing, [])
         faulty = replace(motion, qdd=motion.qdd * [1, 1, 1, 1, 1, 0])
@@ -151,6 +157,7 @@ class TestTX40:
 
     @pytest.mark.parametrize("samples", [20, -15])
     def test_a_misaligned_torque_is_found(self, samples):
+        real_data("staubli_tx40")
         loaded = load(read_experiment(ROOT / "experiments" / "tx40" / "published.toml"))
         log = read_log(loaded.manifest, "all", loaded.robot)
         shifted = replace(log, tau=np.roll(log.tau, samples, axis=0))

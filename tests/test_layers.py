@@ -45,6 +45,7 @@ ORDER = (
     "cli_payload",
     "cli_report",
     "cli",
+    "__main__",
 )
 
 HEAVY = {

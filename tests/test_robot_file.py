@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from logs_data import real_data
 
 import ident.robot
 from ident.errors import InputError, RobotError
@@ -22,8 +22,6 @@ from ident.robot.file import data_path, read_robot
 from ident.robot.robot import Limits
 from ident.robot.urdf import parse_urdf, read_urdf
 from ident.robot.xml import parse_xml
-
-DATA = Path(os.environ.get("IDENT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 URDF = (
     '<?xml version="1.0"?><robot name="arm"><link name="base"/><link name="a"><inertial><mass value="1"/>'
@@ -65,10 +63,10 @@ def test_the_readmes_dh_table_is_what_it_says(tmp_path):
 
 
 def test_the_readmes_urdf_form_reads_the_tx40(tmp_path, monkeypatch):
-    monkeypatch.setenv("IDENT_DATA", str(DATA))
+    monkeypatch.setenv("IDENT_DATA", str(real_data()))
     (tmp_path / "tx40.toml").write_text(examples_of_the_readme()[1])
     robot = read_robot(tmp_path / "tx40.toml")
-    assert robot.fingerprint() == read_urdf(DATA / "staubli_tx40" / "tx40_mdh_modified.urdf").fingerprint()
+    assert robot.fingerprint() == read_urdf(real_data("staubli_tx40") / "tx40_mdh_modified.urdf").fingerprint()
     assert robot.name == "tx40"
     expected = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
     expected[5, 4] = 32.0

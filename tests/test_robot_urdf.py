@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pinocchio
 import pytest
+from logs_data import real_data
 from random_robots import pinocchio_model, random_pair, random_robot
 
 from ident.errors import RobotError
@@ -17,7 +17,6 @@ from ident.robot.frames import frame_poses
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
 from ident.spatial.inertia import from_com, tensor
 
-DATA = Path(os.environ.get("IDENT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 BROKEN = Path(__file__).parent / "broken" / "robot"
 EXPECTED = tomllib.loads((BROKEN / "expected.toml").read_text(encoding="utf-8"))
 
@@ -59,8 +58,8 @@ def test_random_trees_have_pinocchios_frames_and_inertias(seed):
     "file", ["pendubot/planar_manip.urdf", "staubli_tx40/tx40_mdh_modified.urdf", "ur10e/ur10e.urdf"]
 )
 def test_real_robots_have_pinocchios_frames_and_inertias(file):
-    robot = read_urdf(DATA / file)
-    model = pinocchio.buildModelFromXML((DATA / file).read_text())
+    robot = read_urdf(real_data() / file)
+    model = pinocchio.buildModelFromXML((real_data() / file).read_text())
     check_against_pinocchio(model, robot, np.random.default_rng(1))
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pinocchio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from logs_data import real_data
 from random_robots import cloud, pinocchio_model, random_pair
 
 from ident.errors import InfeasibleError, RobotError
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
 from ident.robot.urdf_write import com_numbers, write_urdf
 from ident.spatial.inertia import from_com, is_positive_semidefinite, pseudo_inertia_exact, transformed
-
-DATA = Path(os.environ.get("IDENT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def new_inertials(rng, robot):
@@ -111,16 +108,16 @@ def test_pinocchio_feels_the_torques_of_what_was_written(seed):
     "file", ["pendubot/planar_manip.urdf", "staubli_tx40/tx40_mdh_modified.urdf", "ur10e/ur10e.urdf"]
 )
 def test_real_files_take_new_numbers_and_keep_the_rest(file, tmp_path):
-    robot = read_urdf(DATA / file)
+    robot = read_urdf(real_data() / file)
     inertials = np.array([from_com(*cloud(np.random.default_rng(i))) for i in range(robot.n)])
     dynamics = {robot.joint_names[0]: (1.25, 0.5), robot.joint_names[1]: None}
-    written = write_urdf(DATA / file, robot, inertials, dynamics)
+    written = write_urdf(real_data() / file, robot, inertials, dynamics)
     (tmp_path / "new.urdf").write_bytes(written)
     again = read_urdf(tmp_path / "new.urdf")
     np.testing.assert_allclose(again.inertials, inertials, rtol=0, atol=1e-12)
     assert again.fingerprint() == robot.fingerprint()
     assert read_joint_dynamics(tmp_path / "new.urdf")[robot.joint_names[0]] == (1.25, 0.5)
-    source = (DATA / file).read_bytes()
+    source = (real_data() / file).read_bytes()
     if b"<dynamics" in source:
         assert without_numbers(written) == without_numbers(source)
     else:

@@ -1,0 +1,25 @@
+"""What an installation promises: types, a command and the module that is the command."""
+
+import subprocess
+import sys
+
+import ident
+
+USER = """
+import ident
+reveal_type(ident.read_robot)
+reveal_type(ident.read_robot("robot.toml").n)
+"""
+
+
+def test_a_users_mypy_sees_types(tmp_path):
+    (tmp_path / "user.py").write_text(USER, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "user.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'Revealed type is "Any"' not in done.stdout, done.stdout
+    assert "ident.robot.robot.Robot" in done.stdout
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "ident", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"ident {ident.__version__}\n"

@@ -1,9 +1,11 @@
 """Base parameters: the combinations of standard parameters that torque can show, from structure alone.
 
-phi = K theta with K = [1 B] up to order: a standard parameter is kept when its column is not spanned by
-the columns before it (in the order of the names), and the others are regrouped into the kept ones
-(Gautier, Khalil 1990; Gautier 1991). Order decides, never the size of a pivot, so the same robot gives the same
-base parameters on every machine.
+phi = K theta with K = [1 B] up to order: standard parameters whose columns are independent are kept, the others are
+regrouped into them (Gautier, Khalil 1990; Gautier 1991). A parameter is kept when its column is not spanned by those
+before it, in the order of the names; where that would need a coefficient above LARGEST, in units of the robot's own
+length, the two parameters change places, which bounds all of B (Gu, Eisenstat, SIAM J. Sci. Comput. 17, 1996,
+algorithm 4). All is decided from the row space of Y, which the samples do not change, and with a margin: the same robot
+gives the same base parameters on every machine.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ import numpy as np
 from ident.arrays import Array
 from ident.model.model import Model, regressor
 
-_DEPENDENT = 1e-9  # what is left of a unit column that others span is about 1e-15
+#: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.
+LARGEST = 4.0
+
+_DEPENDENT = 1e-9  # of the largest singular value; what is nothing but rounding is about 1e-15
+_NEARLY = 1e-3  # what is left of a column that those before it nearly span
+_TIE = 1e-6  # numbers that are nearer to each other are the same, and the names decide
 _ZERO = 1e-11
 _NOISE = 1e3  # times the rounding error of a grouping's coefficient; true ones lie above 1e7 times
 
@@ -58,27 +65,8 @@ class BaseParameters:
 
 def base_parameters(model: Model) -> BaseParameters:
     """Return the base parameters of a model, from its structure (random states, fixed seed, no log)."""
-    p = len(model.names)
-    n = model.robot.n
-    rng = np.random.default_rng(20210605)
-    samples = 2 * p // n + 50
-    q, qd, qdd = rng.uniform(-3.0, 3.0, size=(3, samples, n))
-    Y = regressor(model, q, 2.0 * qd, 5.0 * qdd).reshape(-1, p)
-    size = np.linalg.norm(Y, axis=0)
-    unit = Y / np.where(size > _ZERO * size.max(), size, np.inf)
-
-    kept: list[int] = []
-    basis = np.empty((len(Y), 0))
-    for k in range(p):
-        left = unit[:, k]
-        if not left.any():
-            continue
-        for _ in range(2):  # twice is enough to be orthogonal to rounding
-            left = left - basis @ (basis.T @ left)
-        norm = np.linalg.norm(left)
-        if norm > _DEPENDENT:
-            kept.append(k)
-            basis = np.column_stack([basis, left / norm])
+    unit, size = _unit_columns(model)
+    kept = _kept(_row_space(model, unit, size)[0], model)
 
     # unit = unit[:, kept] @ X, undone for the scaling of columns
     X, *_ = np.linalg.lstsq(unit[:, kept], unit, rcond=None)
@@ -92,6 +80,93 @@ def base_parameters(model: Model) -> BaseParameters:
     K = _significant(K, 12)  # groupings are products of lengths and cosines: this takes the noise of lstsq away
     K.setflags(write=False)
     return BaseParameters(tuple(model.names[k] for k in kept), tuple(kept), K, model.names)
+
+
+def rank_margin(model: Model) -> tuple[float, float]:
+    """Return the smallest singular value that counted as one and the largest that counted as zero, of the largest.
+
+    Singular values of the regressor with columns of length one. Their distance tells how sure the number of base
+    parameters is; the second is 0 where nothing was dropped.
+    """
+    _, s, rank = _row_space(model, *_unit_columns(model))
+    return float(s[rank - 1]), float(s[rank]) if rank < len(s) else 0.0
+
+
+def units(model: Model) -> Array:
+    """Return (p,) what makes K[i, k] units[i] / units[k] free of units: powers of the longest link's length."""
+    joints = model.robot.joints
+    lengths = [float(np.linalg.norm(j.point)) for j in joints]
+    lengths += [float(np.linalg.norm(j.placement.position)) for j in joints if j.parent >= 0]
+    length = max(lengths) if max(lengths) > _DEPENDENT else 1.0
+    found = np.ones(len(model.names))
+    found[: model.n_rigid] = np.tile([length**2, *[length] * 3, *[1.0] * 6], model.robot.n)
+    found[[k for j, k in model.term_entries if joints[j].kind == "prismatic"]] = length**2
+    return found
+
+
+def _unit_columns(model: Model) -> tuple[Array, Array]:
+    """Return the regressor's R factor (p, p) at random states with columns of length one or zero, and their lengths."""
+    p, n = len(model.names), model.robot.n
+    rng = np.random.default_rng(20210605)
+    q, qd, qdd = rng.uniform(-3.0, 3.0, size=(3, 2 * p // n + 50, n))
+    R = np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd).reshape(-1, p), mode="r")
+    size = np.linalg.norm(R, axis=0)
+    return R / np.where(size > _ZERO * size.max(), size, np.inf), size
+
+
+def _row_space(model: Model, unit: Array, size: Array) -> tuple[Array, Array, int]:
+    """Return an orthonormal basis (r, p) of the regressor's rows, singular values of `unit` over the first, and r.
+
+    The basis is that of parameters in units of the robot's length, in which coefficients are numbers of order one.
+    """
+    _, s, Vt = np.linalg.svd(unit)
+    rank = int(np.count_nonzero(s > _DEPENDENT * s[0]))
+    basis, _ = np.linalg.qr((Vt[:rank] * (size / units(model))).T)
+    return basis.T, s / s[0], rank
+
+
+def _kept(rows: Array, model: Model) -> list[int]:
+    """Return the columns (r of p) of a row space's orthonormal basis `rows` (r, p) that the others are regrouped into.
+
+    No coefficient of rows = rows[:, kept] @ X is above LARGEST; within that, those whose names come first. A large one
+    is mended within a link where that is possible, the carrying links included: links are regrouped towards the base.
+    """
+    robot = model.robot
+    carries = np.zeros((robot.n + 1, robot.n + 1), dtype=bool)  # the last stands for no link
+    for i in range(robot.n):
+        carries[i, list(robot.carried_by(i))] = True
+    link = np.arange(rows.shape[1]) // 10
+    link[model.n_rigid :] = robot.n
+    kept: list[int] = []
+    left = rows.copy()
+
+    def keep(k: int) -> None:
+        kept.append(k)
+        direction = left[:, k] / np.linalg.norm(left[:, k])
+        left[:] -= np.outer(direction, direction @ left)
+
+    for k in range(rows.shape[1]):
+        if len(kept) < len(rows) and np.linalg.norm(left[:, k]) > _NEARLY:
+            keep(k)
+    while len(kept) < len(rows):  # what is left of nearly dependent columns
+        keep(_first_largest(np.linalg.norm(left, axis=0))[0])
+    while True:
+        kept.sort()
+        X = np.abs(np.linalg.solve(rows[:, kept], rows))
+        X[:, kept] = 0.0
+        if X.max() <= LARGEST * (1.0 + _TIE):
+            return kept
+        row, column = _first_largest(X)
+        owner = link[kept][:, None]
+        within = X * ((owner == link) & (carries[owner[row], link] & carries[link, link[column]]))
+        if within.max() > 1.0 + _TIE:
+            row, column = _first_largest(within)
+        kept[row] = column
+
+
+def _first_largest(a: Array) -> tuple[int, ...]:
+    """Return the first place of an array's largest entry, where entries within rounding of it are as large."""
+    return tuple(int(i) for i in np.argwhere(a >= (1.0 - _TIE) * a.max())[0])
 
 
 def _significant(a: Array, digits: int) -> Array:

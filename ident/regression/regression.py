@@ -41,6 +41,11 @@ class Regression:
                 "the factors belong to another model (robot, gravity or terms differ)",
                 fix="Compress the logs again with one and the same model",
             )
+        if other.base.kept != self.base.kept:
+            raise RegressionError(
+                "the factors are of other base parameters, as another release of ident chose them",
+                fix="Compress the logs again with one and the same release",
+            )
         return replace(self, segments=self.segments + other.segments)
 
     @property

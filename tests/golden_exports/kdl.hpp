@@ -18,7 +18,7 @@ inline KDL::Tree identified_tree() {
       KDL::Segment("arm",
                    KDL::Joint("shoulder", KDL::Vector(0.0, 0.0, 0.0),
                               KDL::Vector(0.0, 0.0, 1.0),
-                              KDL::Joint::RotAxis, 1, 0, 0.12, 0.5),
+                              KDL::Joint::RotAxis, 1, 0, 0.1, 0.5),
                    KDL::Frame(KDL::Rotation(1.0, 0.0, 0.0, 0.0, 1.1102230246251565e-16, -1.0, 0.0, 1.0, 1.1102230246251565e-16),
                               KDL::Vector(0.1, 0.0, 0.4)),
                    KDL::RigidBodyInertia(4.0, KDL::Vector(-0.05, 0.01, 0.02),

@@ -15,7 +15,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
 % width of Coulomb friction's tanh: 0.01 rad/s (m/s), a choice: the law that was fitted is another one (dead_zone 0).
 % Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
-% Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
+% Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 26, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 15, 11, 2.
 % Joints, in the order of q (2x1, as qd and qdd): 'shoulder', 'slide'
 % tau: M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]
 % f: viscous and Coulomb friction at qd [N m; N]
@@ -25,7 +25,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % Outputs are double, or single where q is. Feed forward tau + f.
 %
 % Base parameters phi: what each is made of, and its standard error:
-% phi(1) = 19.62: arm.m + 20 arm.hx + 100 arm.Iyy + 100 hand.Iyy + 100 shoulder.drive_inertia (+- 1.0e+00)
+% phi(1) = 0.1762: arm.Iyy + 0.01 arm.m + 0.2 arm.hx + hand.Iyy + shoulder.drive_inertia (+- 1.0e+00)
 % phi(2) = 1.5: hand.m (+- 1.0e+00)
 % phi(3) = 0.03: hand.hx (+- 1.0e+00)
 % phi(4) = -0.15: hand.hz (+- 1.0e+00)
@@ -44,7 +44,7 @@ function [tau, f, g, M, Y] = small_dynamics(q, qd, qdd)
 % q = [0.375 1.192]';
 % qd = [0.827 0.005]';
 % qdd = [-0.6 1.121]';
-% tau = [-1.04572534 3.434445598]';
+% tau = [-1.03372534 3.434445598]';
 % f = [1.1135 3.72693725808]';
 % g = [0.05 -0.4]';
 %#codegen
@@ -63,13 +63,14 @@ qd2 = qd(2);
 qdd1 = qdd(1);
 qdd2 = qdd(2);
 v1 = qd1*qd1;
-v2 = q2*v1 - 0.25*qdd1 - 0.1*qdd1 - qdd2;
-v3 = 0.1*v1 + 0.25*v1 + q2*qdd1 + 2.0*qd1*qd2;
-v4 = 1.5*v2 + 0.15*v1 - 0.03*qdd1;
-v5 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v3 - 0.03*v2 + q2*(1.5*v3 + 0.03*v1 + 0.15*qdd1) - 0.25*v4;
+v2 = 0.1*qdd1;
+v3 = q2*v1 - 0.25*qdd1 - v2 - qdd2;
+v4 = 0.1*v1 + 0.25*v1 + q2*qdd1 + 2.0*qd1*qd2;
+v5 = 1.5*v3 + 0.15*v1 - 0.03*qdd1;
+v6 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v4 - 0.03*v3 + q2*(1.5*v4 + 0.03*v1 + 0.15*qdd1) - 0.25*v5;
 tau = zeros(2, 1, 'like', q);
-tau(1) = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.05;
-tau(2) = 3.4*qdd2 - 0.4 - v4;
+tau(1) = v6 - 0.1*(v5 - (0.2*qdd1 + 0.08*v1)) + v2 + 0.05;
+tau(2) = 3.4*qdd2 - 0.4 - v5;
 end
 
 function f = friction(qd)
@@ -95,7 +96,7 @@ function M = mass_matrix(q)
 % M(q), drive inertia included [kg m^2; kg m; kg]
 q2 = q(2);
 M = zeros(2, 2, 'like', q);
-M(1, 1) = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.40095000000000003;
+M(1, 1) = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.38095000000000007;
 M(1, 2) = 0.555;
 M(2, 1) = 0.555;
 M(2, 2) = 4.9;
@@ -117,7 +118,7 @@ v5 = 0.1*v1 + 0.25*v1 + v2 + 2.0*qd1*qd2;
 v6 = tanh(qd1*per_width);
 v7 = tanh(qd2*per_width);
 Y = zeros(2, 11, 'like', q);
-Y(1, 1) = 0.010000000000000002*qdd1;
+Y(1, 1) = qdd1;
 Y(1, 2) = q2*v5 - 0.35*v4;
 Y(1, 3) = v3 + 0.35*qdd1 - v4;
 Y(1, 4) = 0.35*v1 - v2 - v5;

@@ -24,7 +24,7 @@ INERTIAS = {
     'hand': [1.5, 0.405, 0.0, -0.15, 0.022999999999999993, 0.0, 0.13335, 0.041, 0.0, 0.11334999999999999],
 }
 
-ARMATURE = {'shoulder': 0.12, 'slide': 3.4}
+ARMATURE = {'shoulder': 0.1, 'slide': 3.4}
 DAMPING = {'shoulder': 0.5, 'slide': 6.0}
 FRICTION = {'shoulder': 0.7, 'slide': 8.0}
 

@@ -13,7 +13,7 @@
 # Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.
 # width of Coulomb friction's tanh: 0.01 rad/s (m/s), a choice: the law that was fitted is another one (dead_zone 0).
 # Gravity in the base frame: 0.0, 0.0, -9.81 m/s^2.
-# Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 27, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 16, 11, 2.
+# Multiplications, additions and sines, cosines, tanh a call: inverse_dynamics 26, 23, 0; gravity 0, 0, 0; mass_matrix 3, 3, 0; friction 6, 2, 2; regressor 15, 11, 2.
 # q, qd, qdd (..., n): one sample or any number; results (..., n), (..., n, n), (..., n, b).
 import numpy as np
 from numpy import cos, sin, tanh
@@ -22,7 +22,7 @@ JOINTS = ('shoulder', 'slide',)
 COULOMB_WIDTH = 0.01  # rad/s (m/s)
 #: Base parameters: what each is made of, and its standard error.
 PHI = np.array([
-    19.62,  # arm.m + 20 arm.hx + 100 arm.Iyy + 100 hand.Iyy + 100 shoulder.drive_inertia (+- 1.0e+00)
+    0.1762,  # arm.Iyy + 0.01 arm.m + 0.2 arm.hx + hand.Iyy + shoulder.drive_inertia (+- 1.0e+00)
     1.5,  # hand.m (+- 1.0e+00)
     0.03,  # hand.hx (+- 1.0e+00)
     -0.15,  # hand.hz (+- 1.0e+00)
@@ -58,13 +58,14 @@ def inverse_dynamics(q, qd, qdd):
     qdd1 = qdd[..., 0]
     qdd2 = qdd[..., 1]
     v1 = qd1*qd1
-    v2 = q2*v1 - 0.25*qdd1 - 0.1*qdd1 - qdd2
-    v3 = 0.1*v1 + 0.25*v1 + q2*qdd1 + 2.0*qd1*qd2
-    v4 = 1.5*v2 + 0.15*v1 - 0.03*qdd1
-    v5 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v3 - 0.03*v2 + q2*(1.5*v3 + 0.03*v1 + 0.15*qdd1) - 0.25*v4
+    v2 = 0.1*qdd1
+    v3 = q2*v1 - 0.25*qdd1 - v2 - qdd2
+    v4 = 0.1*v1 + 0.25*v1 + q2*qdd1 + 2.0*qd1*qd2
+    v5 = 1.5*v3 + 0.15*v1 - 0.03*qdd1
+    v6 = 0.036199999999999996*qdd1 + 0.020000000000000004*qdd1 - 0.008*v1 + 0.15*v4 - 0.03*v3 + q2*(1.5*v4 + 0.03*v1 + 0.15*qdd1) - 0.25*v5
     tau = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], qdd.shape[:-1]), 2))
-    tau[..., 0] = v5 - 0.1*(v4 - (0.2*qdd1 + 0.08*v1)) + 0.12*qdd1 + 0.05
-    tau[..., 1] = 3.4*qdd2 - 0.4 - v4
+    tau[..., 0] = v6 - 0.1*(v5 - (0.2*qdd1 + 0.08*v1)) + v2 + 0.05
+    tau[..., 1] = 3.4*qdd2 - 0.4 - v5
     return tau
 
 
@@ -86,7 +87,7 @@ def mass_matrix(q):
         raise ValueError("the last axis of q must be 2")
     q2 = q[..., 1]
     M = np.zeros((*np.broadcast_shapes(q.shape[:-1]), 2, 2))
-    M[..., 0, 0] = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.40095000000000003
+    M[..., 0, 0] = 0.15*q2 - q2*(-1.5*q2 - 0.15) + 0.38095000000000007
     M[..., 0, 1] = 0.555
     M[..., 1, 0] = 0.555
     M[..., 1, 1] = 4.9
@@ -134,7 +135,7 @@ def regressor(q, qd, qdd):
     v6 = tanh(qd1*per_width)
     v7 = tanh(qd2*per_width)
     Y = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], qdd.shape[:-1]), 2, 11))
-    Y[..., 0, 0] = 0.010000000000000002*qdd1
+    Y[..., 0, 0] = qdd1
     Y[..., 0, 1] = q2*v5 - 0.35*v4
     Y[..., 0, 2] = v3 + 0.35*qdd1 - v4
     Y[..., 0, 3] = 0.35*v1 - v2 - v5
@@ -158,11 +159,11 @@ def self_test():
     scale = np.abs(total).max() + np.abs(gravity(q)).max()
     terms = regressor(q, qd, qdd) * PHI
     checks = {'regressor': np.abs(terms.sum(axis=-1) - total).max() / max(scale, np.abs(terms).max())}
-    expected = np.array([-1.04572534, 3.434445598])
+    expected = np.array([-1.03372534, 3.434445598])
     checks['inverse_dynamics'] = np.abs(inverse_dynamics(q, qd, qdd).ravel() - expected).max() / scale
     expected = np.array([0.05, -0.4])
     checks['gravity'] = np.abs(gravity(q).ravel() - expected).max() / scale
-    expected = np.array([2.889846, 0.555, 0.555, 4.9])
+    expected = np.array([2.869846, 0.555, 0.555, 4.9])
     checks['mass_matrix'] = np.abs(mass_matrix(q).ravel() - expected).max() / np.abs(expected).max()
     expected = np.array([1.1135, 3.72693725808])
     checks['friction'] = np.abs(friction(qd).ravel() - expected).max() / scale

@@ -13,7 +13,7 @@ from roboticstoolbox import DHLink, DHRobot
 from spatialmath import SE3
 
 links = [
-    DHLink(d=0.4, alpha=-1.5707963267948966, theta=0.0, a=0.1, sigma=0, offset=0.0, m=4.0, r=[-0.05, -0.01, -0.02], I=[0.03, 0.04, 0.025, -0.001, 0.003, 0.002], Jm=0.12, G=1.0, B=0.5, Tc=[0.7, -0.7], mdh=False, qlim=[-2.0, 2.0]),  # 'shoulder'
+    DHLink(d=0.4, alpha=-1.5707963267948966, theta=0.0, a=0.1, sigma=0, offset=0.0, m=4.0, r=[-0.05, -0.01, -0.02], I=[0.03, 0.04, 0.025, -0.001, 0.003, 0.002], Jm=0.1, G=1.0, B=0.5, Tc=[0.7, -0.7], mdh=False, qlim=[-2.0, 2.0]),  # 'shoulder'
     DHLink(d=0.0, alpha=-3.141592653589793, theta=0.0, a=0.25, sigma=1, offset=0.0, m=1.5, r=[0.02, 0.0, -0.1], I=[0.008, 0.009, 0.004, 0.0, 0.0, 0.0005], Jm=3.4, G=1.0, B=6.0, Tc=[8.0, -8.0], mdh=False, qlim=[0.0, 0.5]),  # 'slide'
 ]
 # gravity: that of a falling body, as versions 1.1 to 1.5 take it (MATLAB's toolbox: its negative)

@@ -397,6 +397,8 @@ def _show_run(result: Result) -> None:
     say(f"{e.name}: {e.title}", "bold")
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
+    if result.estimate.active:
+        say(f"At their bound: {'; '.join(result.estimate.active)}.")
     show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
         hidden = {"samples", f"error, {ZERO}"}

@@ -245,8 +245,8 @@ def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str 
     tell("fitting", 0, 1)
     estimate = estimated(loaded, regression)
     tell("fitting", 1, 1)
-    warned += [Warned("fit", "fit", message) for message in estimate.warnings]
-    more = tuple(str(w) for w in warned[told:] if w.kind != "fit")
+    warned += [Warned("fit", message, message) for message in estimate.warnings]
+    more = tuple(str(w) for w in warned[told:] if w.about != "fit")
     origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
     return replace(estimate, warnings=estimate.warnings + more, provenance=origin), regression
 

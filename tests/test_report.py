@@ -485,8 +485,8 @@ def test_no_window_system_and_no_global_figures():
         (1234.5, 99.0, "1234 ± 99"),
         (1.2341e-6, 3.1e-8, "(1.234 ± 0.031)e-6"),
         (0.0, 0.5, "0.00 ± 0.50"),
-        (0.1, None, "0.1 ± n/a"),
-        (0.1, float("nan"), "0.1 ± n/a"),
+        (0.1, None, "not determined"),
+        (0.1, float("nan"), "not determined"),
     ],
 )
 def test_numbers_with_errors(value, half, shown):

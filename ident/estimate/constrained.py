@@ -16,11 +16,12 @@ from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, feasible, least_norm
 from ident.estimate.covariance import default_covariance
-from ident.estimate.estimate import Estimate, fit_figures
-from ident.estimate.least_squares import joint_noise, solve
+from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
+from ident.estimate.least_squares import joint_noise, solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates, Program, Solution
+from ident.estimate.undetermined import drawn_factor, settled
 from ident.estimate.written import written_within
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -53,7 +54,7 @@ def constrained(
     """
     sigma = noise(regression, sigma)
     program = build(model, regression, prior, bounds, sigma, with_prior=weight > 0)
-    solution = program.solve(regression.factor(sigma), samples(regression), weight)
+    solution = program.solve(drawn_factor(model, regression, prior, sigma), samples(regression), weight)
     return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
 
 
@@ -71,13 +72,13 @@ def closest_to_prior(
     Arguments and errors as in `constrained`.
     """
     sigma = noise(regression, sigma)
-    factor, count = regression.factor(sigma), samples(regression)
+    factor, count = drawn_factor(model, regression, prior, sigma), samples(regression)
 
     def squared(solution: Solution) -> float:
         return float(np.sum((factor @ np.append(regression.base.K @ solution.theta, -1.0)) ** 2))
 
     # of links that can exist: the least residual of all plus |W (phi - phi_hat)|^2
-    W, centre = factor[:-1, :-1], solve(regression, sigma)
+    W, centre = factor[:-1, :-1], solved(factor)
     coordinates = Coordinates.of(model, prior, factor, regression.base)
     blocks = feasible(model, bounds or Bounds(), coordinates)
     _, distance = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks, RIDGE * count)
@@ -107,12 +108,13 @@ def cross_validated(
     groups = folds(regression)
     sigma = noise(regression, sigma)
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
-    coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+    factor = drawn_factor(model, regression, prior, sigma)
+    coordinates = Coordinates.of(model, prior, factor, regression.base)
     program = Program(model, regression.base, coordinates, bounds or Bounds(), with_prior=True)
     newton = LogDetNewton(model, regression.base, coordinates, bounds or Bounds())
 
     def along(regression: Regression, weights: tuple[float, ...]) -> list[Array]:
-        given = regression.factor(sigma), samples(regression), weights
+        given = drawn_factor(model, regression, prior, sigma), samples(regression), weights
         return newton.path(*given) or [solution.theta for solution in program.path(*given)]
 
     errors = np.zeros(len(falling))
@@ -124,7 +126,7 @@ def cross_validated(
     errors /= samples(regression)
     best = int(np.argmin(errors))
     near = along(regression, falling[: best + 1])[-1]
-    solution = program.solve(regression.factor(sigma), samples(regression), falling[best], near)
+    solution = program.solve(factor, samples(regression), falling[best], near)
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
     return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
 
@@ -133,7 +135,7 @@ def build(
     model: Model, regression: Regression, prior: Prior, bounds: Bounds | None, sigma: Array, *, with_prior: bool
 ) -> Program:
     """Return the compiled program, centred at the prior."""
-    coordinates = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+    coordinates = Coordinates.of(model, prior, drawn_factor(model, regression, prior, sigma), regression.base)
     return Program(model, regression.base, coordinates, bounds or Bounds(), with_prior)
 
 
@@ -172,11 +174,13 @@ def finish(
     selection: tuple[tuple[float, float], ...] = (),
 ) -> Estimate:
     """Return the Estimate at theta, checked in exact arithmetic on the very numbers that will be written."""
-    theta, solver = solution.theta, solution.solver
+    theta, solver = settled(model, regression, prior, sigma, solution.theta), solution.solver
     numbers = written_within(model, theta, prior, bounds or Bounds())
-    active = active_constraints(model, prior, bounds or Bounds(), numbers)
     phi = regression.base.K @ numbers
-    unconstrained = solve(regression, sigma)
+    covariance = default_covariance(regression, sigma, solve(regression, sigma))
+    open_ = undetermined(regression.base, covariance, model.n_rigid)
+    active = active_constraints(model, prior, bounds or Bounds(), numbers, open_)
+    told = [f"first solver failed: {solver}"] if "after" in solver else []
     estimate = Estimate(
         estimator="constrained",
         robot=model.robot.name,
@@ -186,7 +190,7 @@ def finish(
         base=regression.base,
         phi=phi,
         theta=numbers,
-        covariance=default_covariance(regression, sigma, unconstrained),
+        covariance=covariance,
         sigma=sigma,
         active=active,
         prior=prior.source,
@@ -194,7 +198,7 @@ def finish(
         selection=selection,
         solver=solver,
         feasible=True,
-        warnings=tuple([f"first solver failed: {solver}"] if "after" in solver else []),
+        warnings=(*told, *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     if not solution.accurate:
@@ -206,8 +210,10 @@ def finish(
     return estimate
 
 
-def active_constraints(model: Model, prior: Prior, bounds: Bounds, theta: Array) -> tuple[str, ...]:
-    """Return one phrase per constraint that theta sits on."""
+def active_constraints(
+    model: Model, prior: Prior, bounds: Bounds, theta: Array, open_: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return one phrase per constraint that theta sits on; open_: joint terms that the logs do not determine."""
     found = []
     for i, link in enumerate(model.robot.links):
         half = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.inertials[i])))
@@ -217,6 +223,6 @@ def active_constraints(model: Model, prior: Prior, bounds: Bounds, theta: Array)
     terms = model.names[model.n_rigid :]
     scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
     for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
-        if bounded and value <= 1e-6 * scale:
+        if bounded and value <= 1e-6 * scale and name not in open_:
             found.append(f"{name} at zero")
     return (*found, *bounds.on(model).active(theta))

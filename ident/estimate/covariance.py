@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.regression.regression import Regression, squared_residuals, weighted_rows
@@ -46,11 +46,11 @@ def classical(regression: Regression, sigma: ArrayLike) -> Covariance:
     sigma (n,): torque noise of each joint [N m; N]. On filtered logs such errors are several times too small.
     """
     sigma = np.asarray(sigma, dtype=np.float64)
-    scale, inverse, determined = _information(regression.factor(sigma))
-    dof = max(int(regression.rows.sum()) - int(determined.sum()), 1)
+    scale, inverse, known = _information(regression.factor(sigma))
+    dof = max(int(regression.rows.sum()) - int(known.sum()), 1)
     rss = regression.factor(sigma)[-1, -1] ** 2  # what no phi explains
     matrix = rss / dof * inverse / np.outer(scale, scale)
-    return Covariance("classical", _masked(matrix, determined), dof, len(regression.segments))
+    return Covariance("classical", _masked(matrix, known), dof, len(regression.segments))
 
 
 def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covariance:
@@ -61,10 +61,9 @@ def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covaria
     Webb 2023, CV3). sigma (n,), phi (b,). Needs two segments at least.
     """
     changes = jackknife(regression, sigma, phi)
-    *_, determined = _information(regression.factor(sigma))
     G = len(changes)
     matrix = (G - 1) / G * changes.T @ changes
-    return Covariance("cluster-by-segment", _masked(matrix, determined), G - 1, G)
+    return Covariance("cluster-by-segment", _masked(matrix, determined(regression.factor(sigma))), G - 1, G)
 
 
 def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array:
@@ -97,15 +96,19 @@ def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
     return np.asarray(np.maximum(sigma, floor))
 
 
-def _information(factor: Array) -> tuple[Array, Array, np.ndarray]:
+def determined(factor: ArrayLike) -> NDArray[np.bool_]:
+    """Return which base parameters (b,) a factor (b + 1, b + 1) determines."""
+    return _information(np.asarray(factor, dtype=np.float64))[2]
+
+
+def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return column scale (b,), pseudo-inverse of the scaled Gram matrix (b, b), and which phi are determined (b,)."""
     R = factor[:, :-1]
     scale = _column_scale(R)
     _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
     good = s > _SINGULAR * s[0]
     inverse = (vt[good].T / s[good] ** 2) @ vt[good]
-    determined = np.linalg.norm(vt[~good], axis=0) < 1e-6
-    return scale, inverse, determined
+    return scale, inverse, np.linalg.norm(vt[~good], axis=0) < 1e-6
 
 
 def _column_scale(R: Array) -> Array:
@@ -123,9 +126,9 @@ def _solved(grams: Array, scores: Array) -> Array:
     return np.asarray((np.linalg.pinv(grams, hermitian=True) @ scores[..., None])[..., 0])
 
 
-def _masked(matrix: Array, determined: np.ndarray) -> Array:
+def _masked(matrix: Array, known: NDArray[np.bool_]) -> Array:
     out = matrix.copy()
-    out[~determined] = np.nan
-    out[:, ~determined] = np.nan
+    out[~known] = np.nan
+    out[:, ~known] = np.nan
     out.setflags(write=False)
     return out

@@ -60,6 +60,11 @@ class Estimate:
         return tuple(name for name in self.base.identifiable if known[name])
 
     @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Joint terms that these logs do not determine: theta holds the prior's value for them, 0 without one."""
+        return undetermined(self.base, self.covariance, 10 * len(self.links))
+
+    @property
     def inertials(self) -> Array | None:
         """The links' ten parameters (n, 10), or None when theta is not known."""
         return None if self.theta is None else self.theta[: 10 * len(self.links)].reshape(-1, 10)
@@ -67,6 +72,19 @@ class Estimate:
     def value(self, name: str) -> float | None:
         """Return one standard parameter, or None when theta is not known."""
         return None if self.theta is None else float(self.theta[self.base.standard.index(name)])
+
+
+def undetermined(base: BaseParameters, covariance: Covariance, n_rigid: int) -> tuple[str, ...]:
+    """Return the joint terms (theta from n_rigid on) that no base parameter with a standard error holds."""
+    open_ = (base.K[np.isfinite(covariance.standard_errors)] == 0).all(axis=0)
+    return tuple(name for name, o in list(zip(base.standard, open_, strict=True))[n_rigid:] if o)
+
+
+def undetermined_told(names: tuple[str, ...], standard: tuple[str, ...], theta: Array | None) -> list[str]:
+    """Return a sentence on the joint terms that logs do not determine, and on what stands for them in theta."""
+    value = {} if theta is None else dict(zip(standard, theta.tolist(), strict=True))
+    told = [f"{name} ({value[name]:.4g} stands there)" if value.get(name) else name for name in names]
+    return [f"not determined by these logs, so no result: {', '.join(told)}"] if told else []
 
 
 def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, Array | float]:

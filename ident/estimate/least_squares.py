@@ -48,11 +48,16 @@ def joint_noise(regression: Regression) -> Array:
 
 def solve(regression: Regression, sigma: ArrayLike) -> Array:
     """Return the least-squares phi (b,), of least norm (in scaled columns) where the logs leave it open."""
-    factor = regression.factor(sigma)
+    return solved(regression.factor(sigma))
+
+
+def solved(factor: Array) -> Array:
+    """Return argmin ||R phi - z|| (b,) of a factor [R z], of least norm (in scaled columns) where it is open."""
     R, z = factor[:, :-1], factor[:, -1]
     scale = np.linalg.norm(R, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    return np.asarray(np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale)
+    seen = scale > 0
+    scale = np.where(seen, scale, 1.0)
+    return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale, 0.0))
 
 
 def _least_squares(name: str, model: Model, regression: Regression, sigma: Array) -> Estimate:
@@ -73,6 +78,7 @@ def _least_squares(name: str, model: Model, regression: Regression, sigma: Array
     )
     open_ = [n for n, se in zip(regression.base.names, covariance.standard_errors, strict=True) if not np.isfinite(se)]
     if open_:
+        open_ = [*estimate.undetermined, *(n for n in open_ if n not in estimate.undetermined)]
         raise EstimationError(
             f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
             f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a "

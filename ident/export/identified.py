@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, ModelError
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, undetermined_told
 from ident.estimate.fitted_model import require_same
 from ident.estimate.written import rounded
 from ident.export.digits import told
@@ -69,6 +69,11 @@ class Identified:
         first = 10 * len(self.estimate.links)
         return dict(zip(self.estimate.base.standard[first:], self.theta[first:].tolist(), strict=True))
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Joint parameters of which nothing is known, neither by the logs nor by the prior: 0 stands for them."""
+        return tuple(name for name in self.estimate.undetermined if not self.terms[name])
+
     def geometry(self, target: str) -> Robot:
         """Return the robot; raises ModelError for a target that cannot do without."""
         if self.robot is None:
@@ -80,13 +85,14 @@ class Identified:
     def per_joint(self, kind: str) -> Mapping[str, float]:
         """Return the joints' own parameters of one kind ('viscous' ...) by joint; coupled motors have none.
 
-        Raises ModelError for a negative drive inertia or friction, which no simulator takes.
+        Those of which nothing is known, neither by the logs nor by the prior, are left out. Raises ModelError for a
+        negative drive inertia or friction, which no simulator takes.
         """
         coupled = set() if self.robot is None else coupled_motors(self.robot)
         found = {
             joint: self.terms[f"{joint}.{kind}"]
             for joint in self.estimate.joints
-            if f"{joint}.{kind}" in self.terms and joint not in coupled
+            if f"{joint}.{kind}" in self.terms and joint not in coupled and f"{joint}.{kind}" not in self.unknown
         }
         for joint, value in found.items():
             if value < 0 and kind in ("drive_inertia", "viscous", "coulomb"):
@@ -104,7 +110,7 @@ class Identified:
     def left_out(self, *kinds: str) -> tuple[str, ...]:
         """Return a note on the joint terms that a target with a place for `kinds` only cannot hold."""
         placed = {f"{joint}.{kind}" for kind in kinds for joint in self.per_joint(kind)}
-        left = [name for name in self.terms if name not in placed]
+        left = [name for name in self.terms if name not in placed and name not in self.unknown]
         if not left:
             return ()
         told = sorted({name.rpartition(".")[2] for name in left} & TERMS.keys())
@@ -136,6 +142,7 @@ def identified(
         validation,
         told(estimate),
         *_powers(estimate),
+        *undetermined_told(estimate.undetermined, estimate.base.standard, theta),
     )
     return Identified(estimate, theta, head, robot, source, fixed_massless)
 

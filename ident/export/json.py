@@ -42,7 +42,7 @@ def write_json(item: Identified) -> Written:
         "conventions": {**CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
         "links": [_link(link, theta[10 * i : 10 * i + 10], decided) for i, link in enumerate(estimate.links)],
         "joint_terms": [
-            _term(name, float(theta[k]), decided[name], robot)
+            _term(name, None if name in item.unknown else float(theta[k]), decided[name], robot)
             for k, name in enumerate(names)
             if k >= 10 * len(estimate.links)
         ],
@@ -50,7 +50,7 @@ def write_json(item: Identified) -> Written:
             {
                 "name": name,
                 "expression": estimate.base.expression(k),
-                "value": float(phi[k]),
+                "value": float(phi[k]) if np.isfinite(errors[k]) else None,
                 "standard_error": float(f"{errors[k]:.3g}") if np.isfinite(errors[k]) else None,
             }
             for k, name in enumerate(estimate.base.names)
@@ -76,7 +76,7 @@ def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _term(name: str, value: float, decided: str, robot: Robot | None) -> dict[str, Any]:
+def _term(name: str, value: float | None, decided: str, robot: Robot | None) -> dict[str, Any]:
     joint, _, kind = name.rpartition(".")
     meaning, revolute, prismatic = TERMS.get(kind, (kind, "SI", "SI"))
     kinds = {} if robot is None else {j.name: j.kind for j in robot.joints}

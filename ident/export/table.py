@@ -35,16 +35,16 @@ def write_csv(item: Identified) -> Written:
             _, revolute, prismatic = TERMS.get(part, (part, "SI", "SI"))
             both = f"{revolute} (prismatic: {prismatic})"
             unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(owner, ""), both)
-        found.append((plain(name), number(value), unit, decided[name]))
+        found.append((plain(name), "" if name in item.unknown else number(value), unit, decided[name]))
     return Written(_csv((*item.head, *CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
 
 
 def write_base_csv(item: Identified) -> Written:
-    """Return one row a base parameter: name, the combination that it is, value, standard error (empty: not known)."""
+    """Return one row a base parameter: name, combination, value and its standard error (both empty: not determined)."""
     e = item.estimate
     errors = e.covariance.standard_errors
     found = [
-        (plain(name), e.base.expression(k), number(value), f"{error:.3g}" if np.isfinite(error) else "")
+        (plain(name), e.base.expression(k), *((number(value), f"{error:.3g}") if np.isfinite(error) else ("", "")))
         for k, (name, value, error) in enumerate(zip(e.base.names, deserved_base(e, item.phi), errors, strict=True))
     ]
     about = (*item.head, *CONVENTIONS, f"Standard errors: {e.covariance.kind}.")

@@ -37,7 +37,7 @@ def write_identified_urdf(item: Identified) -> Written:
     MuJoCo drops the mass of a URDF's root link when it reads it; the root's mass is not identified and not changed.
     """
     content, massless = _content(item)
-    notes = (*massless, *_notes(item.estimate, item.robot))
+    notes = (*massless, *_notes(item))
     item.per_joint("drive_inertia")  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*item.head, *CONVENTIONS, *notes)))
     return Written(exchanged(content, [(start, end, comment)]), notes)
@@ -46,7 +46,7 @@ def write_identified_urdf(item: Identified) -> Written:
 def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
     """Return the file without its comment, and which links took the mass of what is fixed to them."""
     estimate, robot, given = item.estimate, item.robot, item.source
-    dynamics = _dynamics(estimate, item.theta)
+    dynamics = _dynamics(item)
     if given is not None:
         if robot is None:
             robot = _identified_in(given.data, given.name, estimate)
@@ -136,20 +136,20 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
 
 
-def _dynamics(estimate: Estimate, theta: Array) -> dict[str, tuple[float, float] | None]:
-    value = dict(zip(estimate.base.standard, theta, strict=True))
+def _dynamics(item: Identified) -> dict[str, tuple[float, float] | None]:
+    value = {name: x for name, x in item.terms.items() if name not in item.unknown}
     found: dict[str, tuple[float, float] | None] = {}
-    for joint in estimate.joints:
+    for joint in item.estimate.joints:
         viscous, coulomb = value.get(f"{joint}.viscous"), value.get(f"{joint}.coulomb")
         none = viscous is None and coulomb is None
         found[joint] = None if none else (float(viscous or 0.0), float(coulomb or 0.0))
     return found
 
 
-def _notes(estimate: Estimate, robot: Robot | None) -> tuple[str, ...]:
-    terms = estimate.base.standard[10 * len(estimate.links) :]
-    written = {f"{joint}.{part}" for joint in estimate.joints for part in ("viscous", "coulomb")}
-    left = [name for name in terms if name not in written]
+def _notes(item: Identified) -> tuple[str, ...]:
+    robot = item.robot
+    written = {f"{joint}.{part}" for joint in item.estimate.joints for part in ("viscous", "coulomb")}
+    left = [name for name in item.terms if name not in written and name not in item.unknown]
     notes = []
     if left:
         notes.append(f"A URDF has no place for {', '.join(left)}: the controller has to add them.")

@@ -20,6 +20,7 @@ from ident.logs.log import Log
 from ident.logs.mask import moving
 from ident.logs.motion import Motion
 from ident.logs.resample import Interpolation, resample
+from ident.logs.rest import resting
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
@@ -44,6 +45,7 @@ class Processing:
     neighbours. `start_s`, `stop_s` [s] after the recording's first row: only start <= t < stop is kept; filters
     still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
     motion is compressed.
+    A joint that rests (see `rest`) stays at the median of its readings, without velocity and acceleration.
     `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `mask.moving`.
     `segment_s` [s]: length of the segments, None for the rule of `blocks`. `period_s` [s]: after which the motion
     repeats itself, 0 for never; None: found from the positions.
@@ -186,6 +188,8 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     if len(t) < 3:
         raise LogError("has fewer than 3 samples", file=log.file, key=log.name)
     q, qd, qdd = _derivatives(log, p, t, (q, qd), rate)
+    moves = ~resting(log.q)
+    q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
     tau = _low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
 
     # which samples belong to the motion: torque known, in the window, not at an edge of the recording

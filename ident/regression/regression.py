@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
 from ident.regression.base import BaseParameters
 from ident.regression.segment import Segment, once, r_factor
+
+#: A column whose norm is below this share of the largest one's is rounding: each entry is a sum with terms as large as
+#: gravity's, rounded to 2e-16 of them, and filters add some digits more. The least of real ones, squares of speeds of
+#: 1e-4 rad/s, are at 1e-9.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +104,17 @@ class Regression:
         """Sum of squared measured torques of each joint (n,)."""
         return np.array([np.sum(r[:, -1] ** 2) for r in self.joint_factors])
 
-    def unseen(self) -> tuple[str, ...]:
-        """Base parameters whose column is zero in these logs, so that nothing can be said of them."""
-        seen = np.zeros(len(self.base.names))
+    @cached_property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
+        squares = np.zeros(len(self.base.names))
         for j, r in enumerate(self.joint_factors):
-            seen[list(self.parameters[j])] += np.abs(r[:, :-1]).sum(axis=0)
-        return tuple(name for name, s in zip(self.base.names, seen, strict=True) if s == 0.0)
+            squares[list(self.parameters[j])] += np.sum(r[:, :-1] ** 2, axis=0)
+        return np.asarray(squares > ROUNDING**2 * squares.max(initial=0.0))
+
+    def unseen(self) -> tuple[str, ...]:
+        """Base parameters whose column is zero in these logs but for rounding: nothing can be said of them."""
+        return tuple(name for name, seen in zip(self.base.names, self.seen, strict=True) if not seen)
 
 
 def weighted_factor(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
@@ -113,7 +123,7 @@ def weighted_factor(regression: Regression, factors: tuple[Array, ...], sigma: A
 
 
 def weighted_rows(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
-    """Return per-joint factors stacked as rows (k, b + 1), each divided by its sigma (n,)."""
+    """Return per-joint factors stacked as rows (k, b + 1), each divided by its sigma (n,); unseen columns are zero."""
     b = len(regression.base.names)
     sigma = frozen(sigma, (regression.n_joints,), "sigma", RegressionError)
     if not (sigma > 0).all():
@@ -123,6 +133,7 @@ def weighted_rows(regression: Regression, factors: tuple[Array, ...], sigma: Arr
     for j, r in enumerate(factors):
         stacked[row : row + len(r), [*regression.parameters[j], b]] = r / sigma[j]
         row += len(r)
+    stacked[:, :-1] *= regression.seen
     return stacked
 
 

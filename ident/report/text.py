@@ -64,8 +64,10 @@ def percent(share: float | None) -> str:
 
 
 def with_error(value: float, half_width: float | None) -> str:
-    """Return value and half width with the digits that the half width allows, such as "0.0412 ± 0.0002"."""
-    if half_width is None or not math.isfinite(half_width) or half_width <= 0:
+    """Return value and half width with the digits that it allows, such as "0.0412 ± 0.0002", or "not determined"."""
+    if half_width is None or not math.isfinite(half_width):
+        return "not determined"
+    if half_width <= 0:
         return f"{number(value)} ± {MISSING}"
     digits = 1 - math.floor(math.log10(half_width))  # two digits of the half width
     power = math.floor(math.log10(max(abs(value), half_width)))

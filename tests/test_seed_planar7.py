@@ -94,3 +94,22 @@ def test_printed_terms_stand_in_the_mass_matrix_but_for_one():
 
 def test_the_closed_form_is_derived_and_has_the_readmes_size():
     assert [planar7.derivation(n)[1] for n in (2, 3, 7)] == [9, 39, 1218]
+
+
+def test_velocity_terms_vanish_at_low_speed_beside_gravity_but_never_beside_inertia():
+    found = {speed: planar7.shares(speed) for speed in (0.1, 0.3, 1.0, 3.0)}
+    readme = {0.1: (0.56, 1.7, 0.52, 0.63), 0.3: (5.0, 15, 4.6, 5.7), 1.0: (43, 82, 25, 47), 3.0: (67, 95, 29, 72)}
+    for speed, (velocity, inertia) in found.items():
+        figures = [100 * f(x) for x in (velocity, inertia) for f in (np.min, np.max)]
+        assert figures == pytest.approx(readme[speed], rel=0.02)
+        np.testing.assert_allclose(velocity / inertia, np.divide(*found[1.0]), rtol=1e-9)
+    ratio = np.divide(*found[1.0])
+    assert (ratio.min(), ratio.max()) == pytest.approx((0.93, 3.24), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("factors", "figures"), [((1.0, 1.0), (159, 0, 0)), ((0.5, 1.0), (350, 293, 166)), ((1.0, 0.9), (156, 15.5, 39.1))]
+)
+def test_a_wrong_model_stays_smooth_and_only_the_energy_tells(factors, figures):
+    found = planar7.mistaken(*factors, step=4e-3)
+    np.testing.assert_allclose(found, figures, rtol=0.01, atol=0.02)

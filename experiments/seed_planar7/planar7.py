@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ident.dynamics import bias, gravity_load, inverse_dynamics, kinetic_energy, mass_matrix, potential_energy
 from ident.model import Model
 from ident.robot import Robot
 from ident.simulation import Plant, Rollouts, Simulation, plant, rollouts, simulate, simulate_fixed
@@ -28,6 +29,13 @@ N, LENGTH, MASS, AMPLITUDE, STEP, DURATION = 7, 1.0, 2.0, 20.0, 1e-3, 1.0  # pub
 PERIOD = 1.0  # [s], ours: one sine in the simulated second, the same for every joint
 STEPS = round(DURATION / STEP)
 
+MISTAKES = {  # factors of the terms of velocity and of gravity
+    "right": (1.0, 1.0),
+    "terms of velocity left out": (0.0, 1.0),
+    "halved": (0.5, 1.0),
+    "of the other sign": (-1.0, 1.0),
+    "gravity 10 % low": (1.0, 0.9),
+}
 PRINTED = (  # what the document prints of its matrices, by lines
     "m5a2a4cos(q3+q4)+m6a2a4cos(q3+q4)+m7a2a4cos(q3+q4)",
     "m6a4a6cos(q5+q6)+2m7a4a6cos(q5+q6)+m7a5a7cos(q5+q6)",
@@ -80,10 +88,10 @@ def by_c() -> tuple[Array, Array, float]:
     return y[:, 0], y[:, 1], (time.perf_counter() - before) / (4 * STEPS)
 
 
-def runge_kutta(slope: Callable[[float, Array], Array], y: Array) -> Array:
+def runge_kutta(slope: Callable[[float, Array], Array], y: Array, h: float = STEP) -> Array:
     """Return the states at every step, by the document's method."""
-    rows, h = [y], STEP
-    for k in range(STEPS):
+    rows = [y]
+    for k in range(round(DURATION / h)):
         t = k * h
         k1 = slope(t, y)
         k2 = slope(t + h / 2, y + h / 2 * k1)
@@ -125,6 +133,47 @@ def points(q: Array) -> Array:
     turned = np.cumsum(q)
     along = LENGTH * np.cumsum(np.column_stack([np.cos(turned), np.sin(turned)]), axis=0)
     return np.vstack([np.zeros(2), along])
+
+
+def shares(speed: float, states: int = 5000) -> tuple[Array, Array]:
+    """Return rms of velocity's and of acceleration's torque (7,), of rms of the whole torque, at so many times 1 rad/s.
+
+    Random poses, velocities and accelerations of 1 rad/s and 1 rad/s^2 as of one motion; played faster, its velocities
+    grow with the speed and its accelerations with its square.
+    """
+    robot, _ = arm()
+    rng = np.random.default_rng(0)
+    q, (qd, qdd) = rng.uniform(-np.pi, np.pi, (states, N)), rng.normal(size=(2, states, N))
+    load = gravity_load(robot, robot.inertials, q)
+    velocity = bias(robot, robot.inertials, q, speed * qd) - load
+    inertia = inverse_dynamics(robot, robot.inertials, q, 0 * qd, speed**2 * qdd) - load
+    whole, *parts = (np.sqrt((x**2).mean(axis=0)) for x in (load + velocity + inertia, velocity, inertia))
+    return parts[0] / whole, parts[1] / whole
+
+
+def mistaken(velocity: float, gravity: float, step: float = STEP) -> tuple[float, float, float]:
+    """Return the largest angle and the largest error [deg], and by how much the energy is off [J], of a wrong model.
+
+    The terms of velocity and of gravity are multiplied by these factors in the simulation; energy and work are true.
+    """
+    robot, _ = arm()
+    parameters = robot.inertials
+
+    def slope(t: float, y: Array) -> Array:
+        q, qd = y[:, None]
+        load = gravity_load(robot, parameters, q)[0]
+        moving = bias(robot, parameters, q, qd)[0] - load
+        rest = torque(t, y[0], y[1]) - velocity * moving - gravity * load
+        return np.array([y[1], np.linalg.solve(mass_matrix(robot, parameters, q)[0], rest)])
+
+    q, qd = runge_kutta(slope, np.zeros((2, N)), step).transpose(1, 0, 2)
+    t = step * np.arange(len(q))
+    right = simulate(arm()[1], np.zeros(N), np.zeros(N), t, torque, rtol=1e-9, atol=1e-10).q
+    energy = kinetic_energy(robot, parameters, q, qd) + potential_energy(robot, parameters, q)
+    power = AMPLITUDE * np.sin(2 * np.pi * t / PERIOD) * qd.sum(axis=1)
+    done = np.append(0.0, np.cumsum(step * (power[1:] + power[:-1]) / 2))
+    balance = np.abs(energy - energy[0] - done).max()
+    return float(np.degrees(np.abs(q).max())), float(np.degrees(np.abs(q - right).max())), float(balance)
 
 
 def entries(line: str) -> list[tuple[int, int]]:
@@ -208,6 +257,15 @@ def main() -> None:
     halves = f"{np.abs(residual(halved)).max():.1e}"
     print(f"largest residual {np.abs(residual(run)).max():.1e} J, with steps of 0.5 ms {halves} J")
 
+    for speed in (0.1, 0.3, 1.0, 3.0):
+        velocity, inertia = shares(speed)
+        ends = [100 * f(x) for x in (velocity, inertia) for f in (np.min, np.max)]
+        print(
+            "{:3.1f} rad/s: velocity {:.2g} to {:.2g} %, inertia {:.2g} to {:.2g} % of the torque".format(speed, *ends)
+        )
+    for name, factors in MISTAKES.items():
+        largest, off, balance = mistaken(*factors)
+        print(f"{name}: largest angle {largest:.0f} deg, {off:.0f} deg off, energy off by {balance:.2g} J")
     print("\nprinted terms, and the entries D_ij that hold them")
     for line in (*PRINTED, PRINTED[1].replace("a7cos(q5+q6)", "a7cos(q6+q7)")):
         print(f"  {line}: {', '.join(f'{i}{j}' for i, j in entries(line)) or 'none'}")

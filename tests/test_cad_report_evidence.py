@@ -274,6 +274,18 @@ def test_density_is_compared_with_the_printed_one_and_with_materials():
     assert [f.verdict for f in examine(light) if f.about == "density"] == ["problem"]
 
 
+def test_the_density_of_no_material_is_told_as_such():
+    body = random_body(np.random.default_rng(4))
+    unassigned = replace(body, volume=body.mass / 1000)
+    for text, verdict in (
+        (solidworks(unassigned, show=fixed(9)).text, "undecided"),
+        (solidworks(replace(unassigned, volume=body.mass / 1020), show=fixed(9)).text, "agrees"),
+        (fusion(unassigned).text, "agrees"),  # another program's default is another
+    ):
+        (found,) = [f for f in examine(parse_report(text)) if f.about == "density"]
+        assert (found.verdict, "where no material is assigned" in str(found)) == (verdict, verdict == "undecided")
+
+
 def test_thin_plates_exist_within_rounding_and_impossible_bodies_do_not():
     """A plate's largest moment is the sum of the others; any rounding may push it over."""
     rng = np.random.default_rng(8)

@@ -33,6 +33,9 @@ Verdict = Literal["decided", "agrees", "problem", "undecided", "note"]
 #: Outside of these, a printed mass, volume or unit is doubted: from foams to tungsten [kg/m^3].
 DENSITIES = (100.0, 20000.0)
 
+#: What SolidWorks takes where no material is assigned [kg/m^3].
+UNASSIGNED = 1000.0
+
 #: Densities of materials by their names [kg/m^3], wide enough for all their kinds, plastics with glass among them
 #: (engineering handbooks).
 MATERIALS: Mapping[str, tuple[float, float]] = {
@@ -603,6 +606,9 @@ def _density(report: MassReport) -> list[Finding]:
         elif high < DENSITIES[0] or low > DENSITIES[1]:
             evidence = f"{text}, and materials have {DENSITIES[0]:g} to {DENSITIES[1]:g}; ask for the units of both"
             found.append(Finding("density", "problem", f"{middle:.5g} kg/m^3 is no material's", evidence))
+        elif report.program == "SolidWorks" and low <= UNASSIGNED <= high < 1.01 * low:
+            evidence = f"{text}, which SolidWorks takes where no material is assigned; ask what the part is made of"
+            found.append(Finding("density", "undecided", f"{UNASSIGNED:g} kg/m^3", evidence))
         else:
             found.append(Finding("density", "agrees", f"{middle:.5g} kg/m^3", text + " and could be a material's"))
         named = [x for word, x in MATERIALS.items() if re.search(word, report.material, re.IGNORECASE)]

@@ -18,6 +18,7 @@ from ident.errors import CadError, InputError
 from ident.robot import FixedBody, Joint, Robot
 from ident.spatial.pose import Pose, axis_angle
 
+ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
 BROKEN = Path(__file__).parent / "broken" / "cad"
 EXPECTED = tomllib.loads((BROKEN / "expected.toml").read_text(encoding="utf-8"))
 HEADER = "link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz"
@@ -218,6 +219,23 @@ def test_any_numbers_are_read_and_judged_or_refused(tmp_path_factory, cells):
         assert not bad
         verdict = check_cad(read)[0]
         assert verdict.failures or verdict.status == "possible"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "[convention]\nlength = 'mm'\n",  # agrees with the table
+        "[convention]\ninertia = 'kg mm²'\n",
+    ],
+)
+def test_a_table_named_by_a_toml_file_declares_its_units_itself(tmp_path, above):
+    (tmp_path / "cad.csv").write_bytes((ARM5 / "cad_solidworks.csv").read_bytes())
+    (tmp_path / "cad.toml").write_text(f'table = "cad.csv"\n{above}[joint.joint1]\nviscous = 0.1\n', encoding="utf-8")
+    cad, alone = read_cad(tmp_path / "cad.toml"), read_cad(tmp_path / "cad.csv")
+    assert cad.table == alone.table
+    np.testing.assert_array_equal(cad.parameters, alone.parameters)
+    assert cad.joint_values == {"joint1.viscous": 0.1}
 
 
 def arm(names: tuple[str, ...] = ("upper", "lower"), fixed: tuple[FixedBody, ...] = ()) -> Robot:

@@ -12,7 +12,8 @@ its columns in any order, and one row per link::
     link1,76,-0.598,0.016,-23.413,47316,-3,-2549,51601,-16,77113
 
 TOML: the same keys in a table [convention]; one [[link]] per link with `name` and the ten numbers, or
-`table = "FILE.csv"` beside it; and joint values, where CAD or data sheets give them, always in SI::
+`table = "FILE.csv"` beside it, which may declare them itself; and joint values, where CAD or data sheets give them,
+always in SI::
 
     [joint.joint1]
     drive_inertia = 0.004            # also viscous, coulomb, offset, stiffness
@@ -28,8 +29,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ident.cad.convention import Convention, convention_from
+from ident.cad.convention import convention_from
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
+from ident.cad.units import normal
 from ident.errors import CadError, nearest
 
 #: Keys of a [joint.NAME] table [SI].
@@ -47,7 +49,7 @@ def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
     data = _bytes(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        table = _read_csv(_text(data, path), path.name, None)
+        table = _read_csv(_text(data, path), path.name)
         cad = cad_of(table, path.name, hashlib.sha256(data).hexdigest())
     elif suffix == ".toml":
         cad = _read_toml(data, path)
@@ -70,7 +72,6 @@ def _read_toml(data: bytes, path: Path) -> Cad:
     for key in ("convention", "joint"):
         if not isinstance(given.get(key, {}), dict):
             raise CadError("wanted a table", file=file, key=key, fix=f"Begin it with a line [{key}]")
-    convention = convention_from(given.get("convention", {}), file, "convention.")
     if ("table" in given) == ("link" in given):
         what = "both [[link]] and 'table' are given" if "table" in given else "there is no link"
         raise CadError(what, file=file, fix='Write either one [[link]] per link or table = "FILE.csv"')
@@ -78,8 +79,9 @@ def _read_toml(data: bytes, path: Path) -> Cad:
     if "table" in given:
         inner = _inside(given["table"], path)
         more = _bytes(inner)
-        table = _read_csv(_text(more, inner), inner.name, convention)
+        table = _read_csv(_text(more, inner), inner.name, file, given.get("convention", {}))
         return cad_of(table, inner.name, hashlib.sha256(data + more).hexdigest(), joint_values)
+    convention = convention_from(given.get("convention", {}), file, "convention.")
     table = Table(convention, _toml_rows(given["link"], text, file))
     return cad_of(table, file, hashlib.sha256(data).hexdigest(), joint_values)
 
@@ -133,7 +135,8 @@ def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
     return values
 
 
-def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
+def _read_csv(text: str, file: str, outer: str = "", declared: Mapping[str, Any] | None = None) -> Table:
+    """Return a table; `declared`: what the TOML file `outer` that names it declares of its convention."""
     lines = [_unquoted(line) for line in text.splitlines()]
     above = 0  # number of lines above the header
     while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
@@ -143,14 +146,18 @@ def _read_csv(text: str, file: str, convention: Convention | None) -> Table:
             raise CadError("a line with # below the header", file=file, line=n, fix="Move it above the header")
     head = "\n".join(line.lstrip()[1:] for line in lines[:above])
     given = _toml(head, file, "the lines above the header are not valid TOML", "Begin a remark with two signs, ##")
-    if convention is None:
-        convention = convention_from(given, file, sign="# ")
-    elif given:
-        raise CadError(
-            "the convention is declared twice, here and in the TOML file",
-            file=file,
-            fix="Delete the lines above the header",
-        )
+    for key, value in (declared or {}).items():
+        if key in given and normal(str(given[key])) != normal(str(value)):
+            raise CadError(
+                f"is '{given[key]}' here and '{value}' in {outer}",
+                file=file,
+                key=key,
+                fix="Delete one of the two lines",
+            )
+    if declared and not given:
+        convention = convention_from(declared, outer, "convention.")
+    else:
+        convention = convention_from({**(declared or {}), **given}, file, sign="# ")
     if above == len(lines):
         raise CadError("there is no header", file=file, fix=f"Write a line link,{','.join(COLUMNS)}")
     reader = csv.reader(lines[above:], strict=True)

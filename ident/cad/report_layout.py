@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
 from ident.cad.mass_report import ENTRIES, MassReport, Number, Products
@@ -149,8 +150,10 @@ class _State:
                 self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line, fix)
         made = Number(text, name, factor, line, over)
         try:
-            made.printed  # noqa: B018  (it checks the digits)
+            believable = not made.value or abs(made.value) > _LEAST  # no more than 1e60 by its digits
         except ValueError:
+            believable = False
+        if not believable:
             self.fail(f"'{_short(text)}' is no number that can be true", line)
         return made
 
@@ -331,6 +334,10 @@ _NEEDED = {
     "at_center": tuple(i + j for i in "xyz" for j in "xyz"),
     "at_origin": tuple(i + j for i in "xyz" for j in "xyz"),
 }
+
+
+#: No number of a report is smaller, in SI, but zero; so that no square or product of them overflows.
+_LEAST = Fraction(1, 10**60)
 
 
 def _finished(state: _State, last: int) -> MassReport:

@@ -407,8 +407,6 @@ def _write_report(
     frames: Path | None,
 ) -> None:
     """Write all files of `report` to a folder, which appears whole or not at all."""
-    import shutil
-    import tempfile
 
     from ident.cad.back_to_cad import (
         write_bill_of_materials,
@@ -418,17 +416,12 @@ def _write_report(
         write_reports,
     )
     from ident.cad.read_reports import read_frames
-    from ident.errors import InputError
     from ident.estimate import verdicts
-    from ident.files import write_whole
+    from ident.files import whole_folder, write_whole
     from ident.report.cad_figures import link_figure
     from ident.report.fonts import legible
 
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InputError("is there already", file=out, fix="Name a new folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
+    with whole_folder(out) as work:
         identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
         given = found.cad.for_robot(robot)
         as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
@@ -457,12 +450,6 @@ def _write_report(
                 bodies["identified"] = identified[i]
             figure = link_figure(link, bodies, clouds.get(link))
             legible(figure).savefig(work / f"{link.replace('/', '_')}.png", dpi=130)
-        if out.exists():
-            out.rmdir()
-        work.chmod(0o755)
-        work.rename(out)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _about_intervals(allowed: Intervals) -> list[str]:

@@ -32,10 +32,11 @@ from ident.excitation.worth import Worth, worth
 from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
+from ident.files import whole_folder
 from ident.logs import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
-from ident.pipeline import NOTES, Warned, load, motions, urdf_source, whole_folder
+from ident.pipeline import NOTES, Warned, load, motions, urdf_source
 from ident.provenance import provenance, sha256
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot

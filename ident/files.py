@@ -1,36 +1,176 @@
-"""Writing files whole or not at all."""
+"""Writing files and folders whole or not at all, and removing what killed processes left of them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ident.errors import InputError
 
+#: Ending of the files that say which process makes what is beside them; they hold the name that it shall have.
+MARK = ".writing"
+_MARK = re.compile(r"\..*\.[0-9a-f]{8}\.writing")
+
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:
-    """Write `content` to `path` through a temporary file beside it, so that no half-written file is ever left.
+    """Write `content` to `path` so that no half-written file is ever left; missing folders are made.
 
-    Missing folders are made. Text is written as UTF-8. Raises InputError when the place cannot be written to.
+    Text is written as UTF-8. Raises InputError when the place cannot be written to.
     """
     path = Path(path)
-    data = content.encode() if isinstance(content, str) else content
+    with whole_file(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; the file takes its place at the end, or is removed when anything fails.
+
+    Raises InputError when the place cannot be written to.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with _beside(path) as part:
+            yield part
+            part.replace(path)
     except OSError as cause:
-        raise InputError(f"cannot be written: {cause.strerror}", file=path) from cause
+        raise InputError(f"cannot be written: {cause.strerror or cause}", file=path) from cause
+
+
+@contextlib.contextmanager
+def whole_folder(out: Path, files: Collection[str] = ()) -> Iterator[Path]:
+    """Yield a new folder beside `out` that takes its place at the end, or is removed when anything fails.
+
+    Raises InputError when `out` holds other files than `files`, or the place cannot be written to.
+    """
+    if out.exists() and not out.is_dir():
+        raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
+    strangers = sorted(p.name for p in out.iterdir() if p.name not in files) if out.exists() else []
+    if strangers:
+        raise InputError(
+            f"the folder '{out}' holds '{strangers[0]}', which ident did not write", fix="Choose another --out"
+        )
+    made = [p for p in out.parents if not p.exists()]  # the innermost first
+    with contextlib.ExitStack() as stack:
+        for parent in reversed(made):  # from the innermost: they hold the results then, or something else
+            stack.callback(_remove_empty, parent)
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            part = stack.enter_context(_beside(out))
+            part.mkdir()
+        except OSError as cause:
+            raise _unwritable(out, cause) from None
+        yield part
+        try:
+            _take_place(part, out)
+        except OSError as cause:
+            raise _unwritable(out, cause) from None
+
+
+def _take_place(part: Path, out: Path) -> None:
+    """Give the folder `part` the name `out`; what had it before goes once that has worked."""
+    old = _old(part)
+    if out.exists():
+        out.rename(old)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException as cause:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(cause, OSError):
-            raise InputError(f"cannot be written: {cause.strerror}", file=path) from cause
+        part.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
         raise
-    return path
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _unwritable(out: Path, cause: OSError) -> InputError:
+    return InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out")
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+# ---- what is being written, and by whom ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Yield a hidden path beside `path`, of nothing yet, and remove what it is of at the end.
+
+    A marking file beside it is locked as long as this process lives, whatever kills it. What is marked and not locked
+    is removed first. Raises OSError.
+    """
+    _sweep(path.parent)
+    while True:
+        mark = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}{MARK}")
+        handle = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_RDWR)
+        if _lock(handle) is not False:  # else another process takes it for one that was left
+            break
+        os.close(handle)
+    try:
+        os.write(handle, path.name.encode(errors="surrogateescape"))
+        yield _part(mark)
+    finally:
+        _remove(_part(mark))
+        os.close(handle)
+        mark.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes that are gone have left unfinished in `folder`, and give back what they had set aside."""
+    for mark in [Path(entry) for entry in os.scandir(folder) if _MARK.fullmatch(entry.name)]:
+        with contextlib.suppress(OSError):  # another process did it, or it is another user's
+            handle = os.open(mark, os.O_RDWR)
+            try:
+                ours = _lock(handle) is True
+                if ours:
+                    name = os.read(handle, 4096).decode(errors="surrogateescape")
+                    old = _old(_part(mark))
+                    if old.exists() and name and not (folder / name).exists():
+                        old.rename(folder / name)
+                    _remove(_part(mark))
+                    _remove(old)
+            finally:
+                os.close(handle)
+            if ours:
+                mark.unlink(missing_ok=True)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file for this process without waiting: False where another one has it, None where none can."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _part(mark: Path) -> Path:
+    return mark.with_name(mark.name.removesuffix(MARK))
+
+
+def _old(part: Path) -> Path:
+    return part.with_name(part.name + ".old")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import tempfile
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -20,6 +16,7 @@ from ident.cad import read_cad, require_consistent
 from ident.config import Experiment, build_model
 from ident.errors import ConfigError, IdentError, InputError, UnusableError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
+from ident.files import whole_folder
 from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
 from ident.logs.fetch import file_sha256, file_size
 from ident.logs.stream import iter_logs, iter_motions
@@ -427,55 +424,6 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
         tell("writing results", 1, 1)
     where = out or results_folder(experiment)
     return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
-
-
-@contextlib.contextmanager
-def whole_folder(out: Path, files: Collection[str]) -> Iterator[Path]:
-    """Yield a new folder beside `out` that takes its place at the end, or is removed when anything fails.
-
-    Raises InputError when `out` holds other files than `files`, or the place cannot be written to.
-    """
-    if out.exists() and not out.is_dir():
-        raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
-    strangers = sorted(p.name for p in out.iterdir() if p.name not in files) if out.exists() else []
-    if strangers:
-        raise InputError(
-            f"the folder '{out}' holds '{strangers[0]}', which ident did not write", fix="Choose another --out"
-        )
-    made = [p for p in out.parents if not p.exists()]  # the innermost first
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as cause:
-        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
-    try:
-        yield part
-        _take_place(part, out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        for parent in made:
-            with contextlib.suppress(OSError):  # it holds the results now, or something else
-                parent.rmdir()
-
-
-def _take_place(part: Path, out: Path) -> None:
-    """Give the folder `part` the name `out`; what had it before goes once that has worked."""
-    umask = os.umask(0)
-    os.umask(umask)
-    old = part.with_name(part.name + ".old")
-    try:
-        part.chmod(0o777 & ~umask)
-        if out.exists():
-            out.rename(old)
-        try:
-            part.rename(out)
-        except OSError:
-            if old.exists():
-                old.rename(out)
-            raise
-    except OSError as cause:
-        raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def results_folder(experiment: Experiment) -> Path:

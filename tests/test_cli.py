@@ -22,6 +22,7 @@ from ident.estimate import closest_to_prior
 from ident.estimate.storage import load_estimate
 from ident.export import exportable
 from ident.export.urdf import new_urdf
+from ident.files import whole_folder
 from ident.logs import Processing
 from ident.model import torque
 from ident.regression import load_regression
@@ -259,17 +260,17 @@ def test_a_folder_that_cannot_be_replaced_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "rename", move)
     with (
         pytest.raises(InputError, match="out: cannot be written: Permission denied"),
-        pipeline.whole_folder(out, pipeline.FILES) as f,
+        whole_folder(out, pipeline.FILES) as f,
     ):
         (f / "estimate.json").write_text("after")
     assert tree(tmp_path) == before
 
 
 def test_folders_made_for_the_results_go_with_them(tmp_path):
-    with pytest.raises(KeyError), pipeline.whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES):
+    with pytest.raises(KeyError), whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES):
         raise KeyError
     assert tree(tmp_path) == {}
-    with pipeline.whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES) as folder:
+    with whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES) as folder:
         (folder / "estimate.json").write_text("x")
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/c": None, "a/b/c/estimate.json": b"x"}
 

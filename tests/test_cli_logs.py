@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from ident.cli import app
 from ident.cli_logs import logs
-from ident.errors import LogError
+from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest
 from ident.logs.convert import convert
 from ident.robot.dh import MDHJoint, from_mdh
@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
 
     path = write_bag(tmp_path / "run", "bag", motion()[0])
     monkeypatch.setattr(pyarrow.parquet.ParquetWriter, "write_table", full)
-    with pytest.raises(LogError, match=r"t\.parquet: cannot be written: No space left on device"):
+    with pytest.raises(InputError, match=r"t\.parquet: cannot be written: No space left on device"):
         convert(path, tmp_path / "t.parquet")
     assert [p.name for p in tmp_path.iterdir()] == ["run.bag"]
 

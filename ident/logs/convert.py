@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ident.errors import LogError
-from ident.files import write_whole
+from ident.files import whole_file, write_whole
 from ident.logs.info import LogInfo, Tell, log_info
 from ident.logs.recorded import Part, joint_units, parts
 from ident.logs.tables import plural
@@ -67,7 +64,7 @@ def convert(
                        " another --out")  # fmt: skip
     info = log_info(path, topic=topic, joints=joints, robot=robot, tell=tell)
     _require_usable(info)
-    with _replacing(out) as temporary:
+    with whole_file(out) as temporary:
         dropped = _write(info, temporary, out.suffix, tell)
         text = stanza(info, out.name, robot, dropped)
         write_whole(manifest, text)
@@ -135,28 +132,6 @@ def stanza(info: LogInfo, table: str, robot: Robot | None = None, dropped: int =
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside `path` that takes its place when all went well, and vanishes otherwise."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-    except OSError as cause:
-        raise LogError(f"cannot be written: {cause.strerror}", file=path) from cause
-    temporary = Path(name)
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except OSError as cause:
-        raise LogError(f"cannot be written: {cause.strerror or cause}", file=path) from cause
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _write(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:

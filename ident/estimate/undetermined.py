@@ -40,6 +40,7 @@ def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
     size = np.linalg.norm(factor[:, :-1], axis=0)
     size = np.where(size > 0, size, 1.0)
     values = base.K @ _values(model, prior)
+    alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
     pinned: list[int] = []
 
     def row(k: int, weight: float) -> Array:
@@ -48,7 +49,7 @@ def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
         return found
 
     while True:
-        open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if base.kept[k] >= model.n_rigid]
+        open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if alone[k]]
         first = [k for k in open_ if k not in pinned and not base.names[k].endswith(".offset")]
         if not first:
             rows = [row(k, _PULL) for k in open_ if k not in pinned]

@@ -260,16 +260,26 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     import numpy as np
 
     from ident.model import Model
-    from ident.regression import base_parameters
+    from ident.regression import base_parameters, rank_margin
+    from ident.regression.base import DOUBTFUL
     from ident.report.text import number, table
     from ident.robot import read_robot
     from ident.spatial.inertia import consistency
 
     robot = read_robot(file)
-    base = base_parameters(Model(robot))
+    model = Model(robot)
+    base, (kept, dropped) = base_parameters(model), rank_margin(model)
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
     say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
     say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
+    say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
+    if kept < DOUBTFUL:
+        tell_aside(
+            "note: the number of combinations hangs on the last digits of the description: angles or lengths that just "
+            "miss zero, a right angle or each other make combinations that no log can tell from noise"
+        )
+    for note in robot.notes:
+        tell_aside(f"note: {note}")
     rows, tones, problems = [], [], 0
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         verdict, mass = "no inertial", None

@@ -463,10 +463,10 @@ def test_regrouped_bodies_have_the_same_torque_and_fewer_numbers(seed):
         assert np.count_nonzero(body == 0.0) >= (3 if joint.kind == "revolute" else 0)
 
 
-def test_groupings_of_large_numbers_cost_no_digits(tmp_path):
-    """Axes in any direction make base parameters out of small differences; the code's numbers have none."""
+def test_axes_in_any_direction_cost_no_digits(tmp_path):
+    """With pivots by name alone the base parameters of this tree were small differences of large numbers."""
     x = example(15)
-    assert np.abs(x.estimate.base.K).max() > 1000
+    assert np.abs(x.estimate.base.K).max() < 20
     library = cpp_library(x.write("cpp", tmp_path / "x.hpp"))
     for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-6)):
         x.check(called(library[kind], x, kind), tolerance)

@@ -58,7 +58,7 @@ def test_random_trees_have_pinocchios_frames_and_inertias(seed):
     "file", ["pendubot/planar_manip.urdf", "staubli_tx40/tx40_mdh_modified.urdf", "ur10e/ur10e.urdf"]
 )
 def test_real_robots_have_pinocchios_frames_and_inertias(file):
-    robot = read_urdf(real_data() / file)
+    robot = read_urdf(real_data() / file, literal_angles=True)  # as Pinocchio does
     model = pinocchio.buildModelFromXML((real_data() / file).read_text())
     check_against_pinocchio(model, robot, np.random.default_rng(1))
 
@@ -124,6 +124,18 @@ def test_a_mimic_or_floating_joint_can_be_locked():
     )
     assert robot.joint_names == ("j",)
     assert [(b.name, b.link) for b in robot.fixed] == [("b", 0), ("c", 0)]
+
+
+def test_the_first_of_two_origins_counts_as_in_pinocchio_and_the_reader_says_so():
+    text = (
+        '<robot name="g"><link name="r"/><link name="a"/><joint name="j" type="revolute"><parent link="r"/>'
+        '<child link="a"/><limit lower="-2" upper="2" effort="1" velocity="1"/>\n'
+        '<origin xyz="1 2 3" rpy="0.1 0 0"/>\n<origin xyz="4 5 6"/></joint></robot>'
+    )
+    robot = parse_urdf(text.encode())
+    np.testing.assert_array_equal(robot.joints[0].placement.position, [1, 2, 3])
+    check_against_pinocchio(pinocchio.buildModelFromXML(text), robot, np.random.default_rng(0), samples=1)
+    assert robot.notes == ("joint 'j' has 2 <origin>: the first, in line 2, counts, as in other parsers",)
 
 
 def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():

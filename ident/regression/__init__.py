@@ -1,6 +1,6 @@
 """Base parameters and the factors of a regression."""
 
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, rank_margin
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.regression.segment import Segment
@@ -13,5 +13,6 @@ __all__ = [
     "base_parameters",
     "compress",
     "load_regression",
+    "rank_margin",
     "save_regression",
 ]

@@ -20,6 +20,9 @@ from ident.model.model import Model, regressor
 #: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.
 LARGEST = 4.0
 
+#: A `rank_margin` that begins below this hangs on the last digits of the robot's description.
+DOUBTFUL = 1e-5
+
 _DEPENDENT = 1e-9  # of the largest singular value; what is nothing but rounding is about 1e-15
 _NEARLY = 1e-3  # what is left of a column that those before it nearly span
 _TIE = 1e-6  # numbers that are nearer to each other are the same, and the names decide
@@ -65,8 +68,10 @@ class BaseParameters:
 
 def base_parameters(model: Model) -> BaseParameters:
     """Return the base parameters of a model, from its structure (random states, fixed seed, no log)."""
-    unit, size = _unit_columns(model)
-    kept = _kept(_row_space(model, unit, size)[0], model)
+    R = _factor(model)
+    kept = _kept(_row_space(model, R)[0], model)
+    size = np.linalg.norm(R, axis=0)
+    unit = R / np.where(size > _ZERO * size.max(), size, np.inf)
 
     # unit = unit[:, kept] @ X, undone for the scaling of columns
     X, *_ = np.linalg.lstsq(unit[:, kept], unit, rcond=None)
@@ -85,10 +90,10 @@ def base_parameters(model: Model) -> BaseParameters:
 def rank_margin(model: Model) -> tuple[float, float]:
     """Return the smallest singular value that counted as one and the largest that counted as zero, of the largest.
 
-    Singular values of the regressor with columns of length one. Their distance tells how sure the number of base
-    parameters is; the second is 0 where nothing was dropped.
+    Singular values of the regressor, its columns of the same unit brought to one size. Their distance tells how sure
+    the number of base parameters is; the second is 0 where nothing was dropped.
     """
-    _, s, rank = _row_space(model, *_unit_columns(model))
+    _, s, rank = _row_space(model, _factor(model))
     return float(s[rank - 1]), float(s[rank]) if rank < len(s) else 0.0
 
 
@@ -104,24 +109,27 @@ def units(model: Model) -> Array:
     return found
 
 
-def _unit_columns(model: Model) -> tuple[Array, Array]:
-    """Return the regressor's R factor (p, p) at random states with columns of length one or zero, and their lengths."""
+def _factor(model: Model) -> Array:
+    """Return the regressor's R factor (p, p) at random states."""
     p, n = len(model.names), model.robot.n
     rng = np.random.default_rng(20210605)
     q, qd, qdd = rng.uniform(-3.0, 3.0, size=(3, 2 * p // n + 50, n))
-    R = np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd).reshape(-1, p), mode="r")
-    size = np.linalg.norm(R, axis=0)
-    return R / np.where(size > _ZERO * size.max(), size, np.inf), size
+    return np.asarray(np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd).reshape(-1, p), mode="r"))
 
 
-def _row_space(model: Model, unit: Array, size: Array) -> tuple[Array, Array, int]:
-    """Return an orthonormal basis (r, p) of the regressor's rows, singular values of `unit` over the first, and r.
+def _row_space(model: Model, R: Array) -> tuple[Array, Array, int]:
+    """Return an orthonormal basis (r, p) of the regressor's rows, its singular values over the largest, and r.
 
-    The basis is that of parameters in units of the robot's length, in which coefficients are numbers of order one.
+    Singular values are those of columns divided by the largest of all links' masses, first moments or inertias; the
+    basis is that of parameters in units of the robot's length, in which coefficients are numbers of order one.
     """
-    _, s, Vt = np.linalg.svd(unit)
+    typical = np.linalg.norm(R, axis=0)
+    rigid = typical[: model.n_rigid].reshape(-1, 10)
+    for part in (slice(0, 1), slice(1, 4), slice(4, 10)):
+        rigid[:, part] = rigid[:, part].max()
+    _, s, Vt = np.linalg.svd(R / np.where(typical > _ZERO * typical.max(), typical, np.inf))
     rank = int(np.count_nonzero(s > _DEPENDENT * s[0]))
-    basis, _ = np.linalg.qr((Vt[:rank] * (size / units(model))).T)
+    basis, _ = np.linalg.qr((Vt[:rank] * (typical / units(model))).T)
     return basis.T, s / s[0], rank
 
 

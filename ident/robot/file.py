@@ -12,6 +12,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InputError, RobotError
+from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.robot import GRAVITY, Limits, Robot
 from ident.robot.toml_table import TomlTable, read_toml
@@ -22,7 +23,7 @@ from ident.spatial.pose import Pose, rpy
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
-_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission")
+_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles")
 _URDF_KEYS = (*_COMMON, "urdf", "lock")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
@@ -77,7 +78,8 @@ def _from_urdf(table: TomlTable, path: Path) -> Robot:
     table.known(_URDF_KEYS)
     with table.place("urdf"):
         urdf = data_path(table.text("urdf"), path.parent)
-    robot = read_urdf(urdf, lock=table.texts("lock") if "lock" in table.data else ())
+    lock = table.texts("lock") if "lock" in table.data else ()
+    robot = read_urdf(urdf, lock=lock, literal_angles=table.flag("literal_angles", False))
     return replace(robot, name=table.text("name", robot.name))
 
 
@@ -93,12 +95,28 @@ def _from_table(table: TomlTable, path: Path) -> Robot:
     if "base" in table.data:
         mounting = table.table("base")
         mounting.known(("xyz", "rpy"))
-        base = Pose(rpy(*(mounting.numbers("rpy", 3) / angle)), mounting.numbers("xyz", 3) / length)
+        turn = rpy(*(_meant(table, a) for a in mounting.numbers("rpy", 3) / angle))
+        base = Pose(turn, mounting.numbers("xyz", 3) / length)
     rows = [_row(row, length, angle) for row in table.tables("joint")]
     name = table.text("name", path.stem)
+    rounded = {}
+    for i, row in enumerate(rows):
+        turns = ("alpha", "theta", "offset") if row["kind"] == "revolute" else ("alpha", "theta")
+        meant = {key: _meant(table, row[key]) for key in turns}
+        if words := tuple(f"{key} = {row[key]:.12g}" for key in turns if meant[key] != row[key]):
+            rounded[row.get("name", f"joint{i + 1}")] = words
+        rows[i] = row | meant
     if convention == "dh":
-        return from_dh(name, [DHJoint(**row) for row in rows], base=base)
-    return from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+        robot = from_dh(name, [DHJoint(**row) for row in rows], base=base)
+    else:
+        robot = from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+    return replace(robot, notes=rounding_told(rounded))
+
+
+def _meant(table: TomlTable, angle: float) -> float:
+    """Return the angle [rad] that is meant: degrees are exact, and radians may be rounded."""
+    literal = table.flag("literal_angles", False) or table.choice("angle", ANGLE) == "deg"
+    return angle if literal else meant_angle(repr(float(angle)))
 
 
 def _row(table: TomlTable, length: float, angle: float) -> dict[str, Any]:
@@ -130,7 +148,8 @@ def _gravity(table: TomlTable) -> Array:
     if "gravity" in table.data:
         raise table.error("mounting_rpy", "stands beside gravity, and each gives the direction of gravity: keep one")
     unit = ANGLE[table.choice("angle", ANGLE)]
-    return np.asarray(rpy(*(table.numbers("mounting_rpy", 3) / unit)).T @ np.array(GRAVITY))
+    angles = [_meant(table, a) for a in table.numbers("mounting_rpy", 3) / unit]
+    return np.asarray(rpy(*angles).T @ np.array(GRAVITY))
 
 
 def _transmission(table: TomlTable, robot: Robot) -> Transmission:

@@ -96,7 +96,8 @@ class Robot:
 
     `inertials` (n, 10) are the numbers that the description itself gives for the moving links with
     everything fixed to them merged in, NaN rows where it gives none, or None. `transmission` maps joints to motors
-    where they differ. Raises RobotError for repeated names, a parent that comes after its child, or wrong shapes.
+    where they differ. `notes` tell what was not taken as the description has it. Raises RobotError for repeated names,
+    a parent that comes after its child, or wrong shapes.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Robot:
     fixed: tuple[FixedBody, ...] = ()
     inertials: Array | None = None
     transmission: Transmission | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joints", tuple(self.joints))

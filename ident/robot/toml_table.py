@@ -89,6 +89,13 @@ class TomlTable:
         entries = TomlTable({f"{key}[{i + 1}]": v for i, v in enumerate(values)}, self.path, self.file)
         return np.array([entries.number(k) for k in entries.data])
 
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, f"is {_short(value)}, wanted true or false")
+        return value
+
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text that is not empty."""
         if key not in self.data and default is not None:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import RobotError, nearest
+from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
 from ident.spatial.inertia import from_com, transformed
@@ -42,7 +43,11 @@ class UrdfLink:
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """One <joint>; `origin` is the child link's frame seen from the parent link's at zero position."""
+    """One <joint>; `origin` is the child link's frame seen from the parent link's at zero position, as it is meant.
+
+    written: the same with its angles as they stand; rounded: those of them that are not taken so; notes: what else
+    is not taken as it stands.
+    """
 
     name: str
     kind: str
@@ -50,6 +55,9 @@ class UrdfJoint:
     parent: str
     child: str
     origin: Pose
+    written: Pose
+    rounded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,17 +71,22 @@ class Urdf:
     joints: Mapping[str, UrdfJoint]
 
 
-def read_urdf(path: str | Path, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()) -> Robot:
+def read_urdf(
+    path: str | Path, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = (), literal_angles: bool = False
+) -> Robot:
     """Return the robot that a URDF file describes.
 
     gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold at zero, as if they were fixed.
     `inertials` are NaN where a link and everything fixed to it have no <inertial>; a body without one among others
     that have it counts as massless. Bodies fixed to the root are listed with link = -1.
+    Angles and axes of joints that are rounded (1.5708) are taken as what they mean, see `meant_angle`, unless
+    `literal_angles`; `notes` tell it.
     As the URDF standard has it: revolute and prismatic joints need <limit> with effort and velocity, whose lower and
     upper default to 0; <axis> defaults to 1 0 0. Whether a body can exist is not asked here.
     Raises RobotError with the line and the joint or link.
     """
-    return parse_urdf(read_bytes(path), file=Path(path).name, gravity=gravity, lock=lock)
+    document = parse_document(read_bytes(path), file=Path(path).name)
+    return to_robot(document, gravity=gravity, lock=lock, literal_angles=literal_angles)
 
 
 def parse_urdf(
@@ -99,7 +112,9 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
     return found
 
 
-def to_robot(urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()) -> Robot:
+def to_robot(
+    urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = (), literal_angles: bool = False
+) -> Robot:
     """Return the robot of a parsed document; arguments and errors as for read_urdf."""
     locked = {lock} if isinstance(lock, str) else set(lock)
     for name in sorted(locked):
@@ -116,11 +131,13 @@ def to_robot(urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = 
     links: list[str] = []
     inertials: list[Array] = []
     fixed: list[FixedBody] = []
+    rounded: dict[str, tuple[str, ...]] = {}
     # (joint, moving link that carries it, frame of the joint's parent link seen from that moving link)
     ahead = [(joint, -1, Pose.identity()) for joint in hanging[urdf.root]]
     while ahead:
         joint, carrier, pose = ahead.pop()
-        placement = pose @ joint.origin
+        placement = pose @ (joint.written if literal_angles else joint.origin)
+        words = () if literal_angles else joint.rounded
         inertial = urdf.links[joint.child].inertial
         if joint.kind == "fixed" or joint.name in locked:
             fixed.append(FixedBody(joint.child, carrier, placement, inertial))
@@ -128,10 +145,14 @@ def to_robot(urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = 
                 own = inertials[carrier]
                 inertials[carrier] = np.where(np.isnan(own), 0.0, own) + transformed(inertial, placement)
         else:
-            joints.append(_moving(joint, carrier, placement, urdf.file))
+            axis, axis_words = _axis(joint, urdf.file, literal_angles)
+            words += axis_words
+            joints.append(_moving(joint, carrier, placement, axis, urdf.file))
             links.append(joint.child)
             inertials.append(np.full(10, np.nan) if inertial is None else inertial)
             carrier, placement = len(joints) - 1, Pose.identity()
+        if words:
+            rounded[joint.name] = words
         ahead += [(below, carrier, placement) for below in hanging[joint.child]]
     if not joints:
         held = " that is not locked" if locked else ""
@@ -144,6 +165,7 @@ def to_robot(urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = 
         base=urdf.root,
         fixed=tuple(fixed),
         inertials=np.array(inertials),
+        notes=(*rounding_told(rounded), *(note for joint in urdf.joints.values() for note in joint.notes)),
     )
 
 
@@ -234,7 +256,11 @@ class At:
 
     def origin(self, element: Element) -> Pose:
         """Return the pose of its <origin>, identity without."""
-        if (origin := self.only(element, "origin")) is None:
+        return self.pose(self.only(element, "origin"))
+
+    def pose(self, origin: Element | None) -> Pose:
+        """Return the pose of an <origin>, identity without."""
+        if origin is None:
             return Pose.identity()
         self.known(origin, ("xyz", "rpy"))
         xyz = self.numbers(origin, "xyz", 3) if "xyz" in origin.attributes else [0.0, 0.0, 0.0]
@@ -273,10 +299,19 @@ def _joint(at: At, name: str, element: Element, links: Mapping[str, UrdfLink]) -
         if link not in links:
             raise at.error(f"the {end} link '{link}' is not in the file{nearest(link, links)}", holder)
         ends.append(link)
-    return UrdfJoint(name, kind, element, ends[0], ends[1], at.origin(element))
+    origins, notes = element.all("origin"), []
+    if len(origins) > 1:
+        first = f"the first, in line {origins[0].line}, counts, as in other parsers"
+        notes.append(f"joint '{name}' has {len(origins)} <origin>: {first}")
+    written = at.pose(origins[0] if origins else None)
+    words = origins[0].attributes["rpy"].value.split() if origins and "rpy" in origins[0].attributes else []
+    angles = [meant_angle(word) for word in words]
+    rounded = tuple(word for word, angle in zip(words, angles, strict=True) if angle != float(word))
+    origin = Pose(rpy(*angles), written.position) if rounded else written
+    return UrdfJoint(name, kind, element, ends[0], ends[1], origin, written, rounded, tuple(notes))
 
 
-def _moving(joint: UrdfJoint, carrier: int, placement: Pose, file: str | None) -> Joint:
+def _moving(joint: UrdfJoint, carrier: int, placement: Pose, axis: Array, file: str | None) -> Joint:
     at = At(file, f"joint '{joint.name}'")
     hold = f"Lock it at zero with lock = ['{joint.name}'] if it does not move in the log"
     if joint.kind not in ("revolute", "continuous", "prismatic"):
@@ -284,12 +319,22 @@ def _moving(joint: UrdfJoint, carrier: int, placement: Pose, file: str | None) -
     if mimic := at.only(joint.element, "mimic"):
         raise at.error("joints that mimic another are not modelled", mimic, hold)
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
-    axis = [1.0, 0.0, 0.0]
-    if (element := at.only(joint.element, "axis")) is not None:
-        axis = at.numbers(element, "xyz", 3)
-        if math.hypot(*axis) < 1e-9:
-            raise at.error("<axis> is zero", element, "Give the axis a direction, such as 0 0 1")
-    return Joint(joint.name, kind, carrier, placement, np.array(axis), limits=_limits(at, joint))
+    return Joint(joint.name, kind, carrier, placement, axis, limits=_limits(at, joint))
+
+
+def _axis(joint: UrdfJoint, file: str | None, literal: bool) -> tuple[Array, tuple[str, ...]]:
+    """Return the direction of the axis, and its numbers as written where they are not taken so."""
+    at = At(file, f"joint '{joint.name}'")
+    if (element := at.only(joint.element, "axis")) is None:
+        return np.array([1.0, 0.0, 0.0]), ()
+    axis = np.array(at.numbers(element, "xyz", 3))
+    if np.linalg.norm(axis) < 1e-9:
+        raise at.error("<axis> is zero", element, "Give the axis a direction, such as 0 0 1")
+    if literal:
+        return axis, ()
+    words = element.attributes["xyz"].value.split()
+    meant = meant_axis(words, sum(abs(meant_angle(word) - float(word)) for word in joint.rounded))
+    return meant, tuple(w for w, a, b in zip(words, axis, meant, strict=True) if a != b)
 
 
 def _limits(at: At, joint: UrdfJoint) -> Limits:

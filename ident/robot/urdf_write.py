@@ -163,11 +163,12 @@ def _same_robot(urdf: Urdf, robot: Robot) -> Robot:
     unknown = [name for name in robot.joint_names if name not in urdf.joints]
     if unknown:
         raise RobotError(f"the file has no joint '{unknown[0]}', which the robot to be written has", file=urdf.file)
-    same = to_robot(urdf, gravity=robot.gravity, lock=locked)
-    if same.fingerprint() != robot.fingerprint():
-        problem = f"the robot '{robot.name}' to be written has other links, axes or placements than this file"
-        raise RobotError(problem, file=urdf.file, fix="Write into the file that the robot was read from")
-    return same
+    for literal in (False, True):
+        same = to_robot(urdf, gravity=robot.gravity, lock=locked, literal_angles=literal)
+        if same.fingerprint() == robot.fingerprint():
+            return same
+    problem = f"the robot '{robot.name}' to be written has other links, axes or placements than this file"
+    raise RobotError(problem, file=urdf.file, fix="Write into the file that the robot was read from")
 
 
 def _why(robot: Robot, i: int, given: Array, what: str) -> str:

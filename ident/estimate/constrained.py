@@ -7,6 +7,7 @@ residual first, then closest to the prior at that residual), `cross_validated` c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
 from ident.estimate.least_squares import joint_noise, solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.plausible import implausible
 from ident.estimate.prior import Prior
 from ident.estimate.program import Coordinates, Program, Solution
 from ident.estimate.undetermined import drawn_factor, settled
@@ -201,6 +203,8 @@ def finish(
         warnings=(*told, *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
+    doubts = implausible(model.robot, theta[: model.n_rigid].reshape(-1, 10), prior, estimate.fixed_by_data)
+    estimate = replace(estimate, implausible=doubts)
     if not solution.accurate:
         raise EstimationError(
             f"the constrained fit did not converge: {solver} stopped short of its tolerance, as did all others."

@@ -24,15 +24,18 @@ STOUTNESS = 0.2  # radius of a link against the mean link length, at least
 class Prior:
     """Link parameters (n, 10) that can exist, positive joint-term values by name, and where they come from.
 
+    neutral (n,): which links have a neutral body, because nothing is known of them; default none.
     Raises ModelError when a link of the prior cannot exist: its divergence would be infinite.
     """
 
     inertials: Array
     source: str
     joint_values: Mapping[str, float] = field(default_factory=dict)
+    neutral: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inertials", frozen(self.inertials, (None, 10), "prior inertials", ModelError))
+        object.__setattr__(self, "neutral", tuple(self.neutral) or (False,) * len(self.inertials))
         for i, body in enumerate(self.inertials):
             found = consistency(body)
             if not found.consistent:
@@ -70,18 +73,20 @@ def cad_prior(
         raise ModelError(f"{source}: {'. '.join(bad)}", fix="Correct these numbers, or fit without them")
     if missing:
         source += f"; neutral bodies for {', '.join(missing)}"
-    return Prior(values, source, dict(joint_values or {}))
+    return Prior(values, source, dict(joint_values or {}), tuple(link in missing for link in robot.links))
 
 
 def neutral_prior(robot: Robot) -> Prior:
     """Return the prior for a robot without CAD: solid rods of 2000 kg/m^3 from each joint to the next."""
-    return Prior(neutral_inertials(robot), f"neutral: solid rods of {DENSITY:g} kg/m^3 between the joints")
+    source = f"neutral: solid rods of {DENSITY:g} kg/m^3 between the joints"
+    return Prior(neutral_inertials(robot), source, neutral=(True,) * robot.n)
 
 
 def neutral_inertials(robot: Robot) -> Array:
     """Return a rod (n, 10) per link, from its frame to the mean of the joints and frames that it carries.
 
     Radius: a tenth of its length, but at least a fifth of the mean link length; length: at least twice the radius.
+    Where no link has a length, the joints' share of the robot's reach stands for the mean, within 0.1 to 0.5 m.
     """
     ends = []
     for i in range(robot.n):
@@ -89,7 +94,7 @@ def neutral_inertials(robot: Robot) -> Array:
         carried += [f.pose.position for f in robot.fixed if f.link == i]
         ends.append(np.mean(carried, axis=0) if carried else np.zeros(3))
     lengths = np.linalg.norm(ends, axis=1)
-    typical = lengths[lengths > 0].mean() if (lengths > 0).any() else 0.1
+    typical = lengths[lengths > 0].mean() if (lengths > 0).any() else np.clip(robot.reach / robot.n, 0.1, 0.5)
     bodies = []
     for end, length in zip(ends, lengths, strict=True):
         radius = max(SLENDERNESS * length, STOUTNESS * typical)

@@ -87,6 +87,7 @@ class EstimateFile(_Strict):
         "(rad; m), power (of the speed)"
     )
     feasible: bool | None = Field(description="whether every link can exist: exact check of these very numbers")
+    implausible: list[str] = Field(default=[], description="links that can exist and not be believed, in words")
     base: list[BaseEntry] = Field(description="base parameters phi, the combinations that torque can show")
     covariance: CovarianceEntry
     fit: list[JointEntry] = Field(description="one entry per joint, in the order of `joints`")
@@ -179,6 +180,7 @@ def _document(e: Estimate) -> dict[str, Any]:
         "parameters": dict(zip(base.standard, values, strict=True)),
         "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
         "feasible": e.feasible,
+        "implausible": list(e.implausible),
         "base": [
             {
                 "name": name,
@@ -288,6 +290,7 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
         selection=tuple((t.weight, _or(t.error, float("nan"))) for t in stored.selection),
         solver=stored.solver,
         feasible=stored.feasible,
+        implausible=tuple(stored.implausible),
         warnings=tuple(stored.warnings),
         provenance=dict(stored.provenance),
         shapes={name: dict(shape) for name, shape in stored.shapes.items()},

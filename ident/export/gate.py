@@ -31,15 +31,16 @@ def fingerprint(estimate: Estimate) -> str:
 def with_validation(estimate: Estimate, validation: Validation | None, prediction: str = "identified") -> Estimate:
     """Return the estimate with the verdict of its validation in its provenance, from where it is saved and read.
 
-    It passes when on all held-out recordings together every joint is predicted better than by zero torque, and the
-    whole not worse than 1.05 times CAD's error where CAD was given. Without held-out recordings the estimate is
-    returned as it is: not validated.
+    It passes when no link is implausible, on all held-out recordings together every joint is predicted better than by
+    zero torque, and the whole not worse than 1.05 times CAD's error where CAD was given. Without held-out recordings
+    the estimate is returned as it is: not validated.
     """
     total = None if validation is None else validation.total(prediction)
     if validation is None or total is None:
         return estimate
     where = ", ".join(r.recording for r in validation.held_out)
-    failures = [
+    failures = [f"implausible {found}" for found in estimate.implausible]
+    failures += [
         f"joint '{joint}' is predicted no better than by zero torque"
         for joint, relative in zip(validation.joints, total.relative, strict=True)
         if np.isfinite(relative) and relative >= 1
@@ -66,6 +67,8 @@ def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
     if verdict is not None and verdict.startswith(_PASSED):
         return f"Validation {verdict}."
     found = "was never validated on a held-out recording" if verdict is None else f"did not pass validation ({verdict})"
+    if verdict is None and estimate.implausible:
+        found += f" and is not to be believed ({'; '.join(estimate.implausible)})"
     if not unvalidated:
         raise UnusableError(
             f"the fit of '{estimate.robot}' {found}, so nothing was exported. "

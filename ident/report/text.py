@@ -134,6 +134,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     """Return whether the numbers can be used, in plain words."""
     if estimate.feasible is False:
         return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
+    if estimate.implausible:
+        return Judgement("bad", "Do not use", f"Not to be believed: {'; '.join(estimate.implausible)}.")
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
         reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
@@ -161,6 +163,7 @@ def warnings(
     found = list(estimate.warnings)
     if estimate.feasible is False:
         found.append("A link of this estimate cannot exist; it is not exported.")
+    found += [f"Implausible: {doubt}." for doubt in estimate.implausible]
     if estimate.active:
         found.append(f"{len(estimate.active)} constraints are at their bound: {'; '.join(estimate.active)}.")
     if estimate.covariance.kind == "classical":
@@ -200,6 +203,9 @@ def summary_rows(
                 tones.append("")
     rows.append(("every link can exist", {True: "yes", False: "NO", None: "not asked"}[estimate.feasible]))
     tones.append({True: "good", False: "bad", None: "unknown"}[estimate.feasible])  # type: ignore[arg-type]
+    if estimate.theta is not None:
+        rows.append(("every link is plausible", "NO" if estimate.implausible else "yes"))
+        tones.append("bad" if estimate.implausible else "good")
     rows.append(("condition number (SI; scaled)", _conditions(estimate)))
     rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments"))
     tones += ["", ""]
@@ -368,6 +374,8 @@ def _joints(estimate: Estimate) -> str:
 def _feasibility(estimate: Estimate) -> str:
     if estimate.theta is None:
         return "Only combinations of parameters are known, so whether the links can exist was not asked."
+    if estimate.feasible and estimate.implausible:
+        return f"Every link can exist, but is not to be believed: {'; '.join(estimate.implausible)}."
     if estimate.feasible:
         return "Every link can exist: checked exactly, on the digits that are written."
     return "At least one link CANNOT exist. Do not use these numbers for simulation or control."

@@ -150,6 +150,18 @@ class Robot:
         """Index of each link's parent link, -1 for the base."""
         return tuple(j.parent for j in self.joints)
 
+    @property
+    def reach(self) -> float:
+        """Length of the longest way from the base along joints, travels of sliding joints and fixed frames [m]."""
+        ways = list[float]()
+        for joint in self.joints:
+            travel = joint.limits.upper - joint.limits.lower
+            length = float(np.linalg.norm(joint.placement.position))
+            length += travel if joint.kind == "prismatic" and math.isfinite(travel) else 0.0
+            ways.append(length + (ways[joint.parent] if joint.parent >= 0 else 0.0))
+        ends = [float(np.linalg.norm(f.pose.position)) + ways[f.link] for f in self.fixed if f.link >= 0]
+        return max(ways + ends)
+
     def carried_by(self, joint: int) -> tuple[int, ...]:
         """Return the indices of the links that joint `joint` carries, itself included, ascending."""
         carried = {joint}

@@ -1,0 +1,120 @@
+"""Links that can exist and not be believed are named, fail the verdict, and leave only on request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from identified import case
+from random_robots import random_pair
+from test_export_gate import validated
+
+from ident.errors import EstimationError
+from ident.estimate import Prior, cad_prior, constrained, neutral_prior
+from ident.estimate.plausible import implausible
+from ident.estimate.storage import load_estimate, save_estimate
+from ident.export.formats import export_to
+from ident.export.gate import VERDICT, with_validation
+from ident.report import text
+from ident.robot import Limits, MDHJoint, from_mdh, read_robot
+from ident.spatial.inertia import from_com, to_com
+
+
+def changed(link: int, body: np.ndarray) -> np.ndarray:
+    bodies = case().inertials.copy()
+    bodies[link] = body
+    return bodies
+
+
+def arm(mass: float = 3.0, c: tuple[float, float, float] = (0.25, -0.01, 0.02), size: float = 1.0) -> np.ndarray:
+    return from_com(mass, c, mass / 3.0 * size**2 * np.diag([0.01, 0.06, 0.055]))
+
+
+@pytest.mark.parametrize(("body", "found"), [
+    (arm(), None),
+    (arm(4.0, (0.28, 0.0, 0.0), 1.2), None),
+    (arm(1201.0), "arm: mass 1201 kg, CAD's 3 kg"),
+    (arm(0.5), "arm: mass 0.5 kg, CAD's 3 kg"),
+    (arm(size=40.0), "arm: largest radius of gyration 5.7 m, CAD's 0.14 m"),
+    (arm(c=(2.0, 0.0, 0.0)), "arm: centre of mass 1.8 m from CAD's"),
+    (from_com(3.7, (0.25, 0.0, 0.0), np.diag([8e-11, 0.06, 0.06])),
+     "arm: least radius of gyration 4.6e-06 m, CAD's 0.057 m"),
+])  # fmt: skip
+def test_against_cad(body, found):
+    c = case()
+    assert implausible(c.robot, changed(1, body), Prior(c.inertials, "cad")) == (() if found is None else (found,))
+
+
+def test_a_mass_that_the_logs_determine_is_believed():
+    c = case()
+    bodies = changed(2, 10.0 * c.inertials[2])
+    assert len(implausible(c.robot, bodies, Prior(c.inertials, "cad"))) == 1
+    assert implausible(c.robot, bodies, Prior(c.inertials, "cad"), {"slider.m"}) == ()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_without_cad_true_bodies_are_plausible_and_absurd_ones_are_not(seed):
+    rng = np.random.default_rng(seed)
+    _, robot = random_pair(rng, int(rng.integers(2, 9)), prismatic=False)
+    assert robot.inertials is not None
+    prior = neutral_prior(robot)
+    assert implausible(robot, robot.inertials, prior) == ()
+    assert len(implausible(robot, 1000.0 * robot.inertials, prior)) == robot.n
+    mass, c, inertia = to_com(robot.inertials[0])
+    far = np.array([from_com(mass, c + 2 * robot.reach, inertia), *robot.inertials[1:]])
+    assert "centre of mass" in implausible(robot, far, prior)[0]
+
+
+@pytest.mark.parametrize("name", ["ur10e", "tx40", "arm5", "ur5e", "panda"])
+def test_cad_of_real_robots_is_plausible_beside_a_neutral_prior(name):
+    from ident.cad import read_cad
+
+    folder = Path(__file__).parents[1] / "datasets" / name
+    robot = read_robot(folder / "robot.toml")
+    cad = read_cad(folder / "cad.csv").for_robot(robot) if (folder / "cad.csv").exists() else robot.inertials
+    assert implausible(robot, cad_prior(robot, cad, "cad").inertials, neutral_prior(robot)) == ()
+
+
+def test_an_implausible_result_is_named_fails_and_stays(tmp_path):
+    c = case()
+    prior = Prior(0.01 * c.inertials, "cad.csv")  # a table in the wrong unit
+    estimate = constrained(c.model, c.regression, prior, weight=1e-6)
+    assert any("mass" in doubt and "CAD's" in doubt for doubt in estimate.implausible)
+    good = validated()
+    assert good.implausible == ()
+    named = replace(good, implausible=("arm: mass 1201 kg, CAD's 3 kg",))
+    stored = load_estimate(save_estimate(named, tmp_path / "estimate.json"))
+    assert stored.implausible == named.implausible
+    validation = good_validation()
+    failed = with_validation(stored, validation)
+    assert failed.provenance[VERDICT].startswith("failed: implausible arm: mass 1201 kg")
+    for e in (failed, replace(stored, provenance={})):
+        with pytest.raises(EstimationError, match="1201 kg"):
+            export_to("json", e, tmp_path / "o.json", robot=c.robot)
+    export_to("json", failed, tmp_path / "o.json", robot=c.robot, unvalidated=True)
+    judged = text.verdict(named, validation)
+    assert (judged.tone, judged.headline) == ("bad", "Do not use")
+    assert "1201 kg" in judged.reason
+    assert ("every link is plausible", "NO") in text.summary_rows(named).rows
+    assert ("every link is plausible", "yes") in text.summary_rows(good).rows
+    assert any("1201 kg" in w for w in text.warnings(named))
+
+
+def good_validation():
+    from ident.compare.validate import validate
+
+    c = case()
+    return validate(c.model, c.other, {"identified": c.constrained.phi}, fitted=c.regression, base=c.regression.base)
+
+
+def test_the_neutral_body_is_no_dwarf_where_no_link_has_a_length():
+    """A carriage of 0.26 m travel weighed 0.1 kg before."""
+    travel = Limits(lower=0.0, upper=0.26)
+    carriage = from_mdh("carriage", [MDHJoint(kind="prismatic", limits=travel)])
+    assert carriage.reach == pytest.approx(0.26)
+    assert neutral_prior(carriage).inertials[0, 0] == pytest.approx(0.26**3 / 0.1**3 * 0.1005, rel=1e-3)
+    wrist = from_mdh("wrist", [MDHJoint(d=0.5), MDHJoint(alpha=1.5), MDHJoint(alpha=1.5)])
+    assert wrist.reach == pytest.approx(0.5)
+    assert (neutral_prior(wrist).inertials[:, 0] > 0.4).all()  # 0.1 kg each before

@@ -28,7 +28,7 @@ lowest:
 # Those of 3.12 and 3.13 that the machine has, on the path or in pyenv.
 pythons:
 	@set -e; found=; for v in 3.12 3.13; do \
-	  python=$$(command -v python$$v || ls -d $$HOME/.pyenv/versions/$$v*/bin/python$$v 2>/dev/null | tail -1) || true; \
+	  python=; for p in python$$v $$HOME/.pyenv/versions/$$v*/bin/python$$v; do "$$p" -c "" 2>/dev/null && python=$$p; done; \
 	  if [ -z "$$python" ]; then echo "no Python $$v here"; continue; fi; \
 	  found=yes; echo "Python $$v: $$python"; "$$python" -m venv --clear .venv-$$v; \
 	  .venv-$$v/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . $(TESTERS); \

@@ -82,11 +82,14 @@ def progress() -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from ident.pipeline import silent
+
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield silent
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         tasks: dict[str, Any] = {}
 
         def tell(doing: str, done: int, total: int) -> None:

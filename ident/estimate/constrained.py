@@ -18,7 +18,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, feasible, least_norm
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
-from ident.estimate.least_squares import joint_noise, solve, solved
+from ident.estimate.least_squares import joint_noise, solve, solved, torque_findings
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.plausible import implausible
 from ident.estimate.prior import Prior
@@ -182,12 +182,13 @@ def finish(
     covariance = default_covariance(regression, sigma, solve(regression, sigma))
     open_ = undetermined(regression.base, covariance, model.n_rigid)
     active = active_constraints(model, prior, bounds or Bounds(), numbers, open_)
+    joints = model.robot.joint_names
     told = [f"first solver failed: {solver}"] if "after" in solver else []
     estimate = Estimate(
         estimator="constrained",
         robot=model.robot.name,
         links=model.robot.links,
-        joints=model.robot.joint_names,
+        joints=joints,
         shapes=model.shapes,
         base=regression.base,
         phi=phi,
@@ -200,7 +201,7 @@ def finish(
         selection=selection,
         solver=solver,
         feasible=True,
-        warnings=(*told, *undetermined_told(open_, model.names, numbers)),
+        warnings=(*told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     doubts = implausible(model.robot, theta[: model.n_rigid].reshape(-1, 10), prior, estimate.fixed_by_data)

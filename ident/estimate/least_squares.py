@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import EstimationError
@@ -13,6 +13,9 @@ from ident.model.model import Model
 from ident.regression.regression import Regression
 
 _ROUNDS = 5
+#: A joint of whose torque, its mean apart, the fit explains less than this share has no say in what is weighed how.
+EXPLAINED = 0.05
+_CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque that is its mean
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
 
@@ -38,12 +41,79 @@ def joint_noise(regression: Regression) -> Array:
     """Return each joint's residual standard deviation (n,) [N m; N] under weights that it is consistent with.
 
     Gautier (1997) takes it from ordinary least squares, where noisy joints spoil the parameters, and so the residuals,
-    of quiet ones; weighing and estimating in turn settles after a few rounds.
+    of quiet ones; weighing and estimating in turn settles after a few rounds. A joint that has no torque of its own
+    (passive, or not recorded) is fitted by bodies that weigh nothing: its residual falls to zero, its weight grows,
+    and the others are ruined. So where the fit explains less than EXPLAINED of a joint's torque its noise is at least
+    the largest of the other joints. Raises EstimationError where no joint has a torque of its own.
     """
+    return _weighed(regression)[0]
+
+
+def unexplained(regression: Regression) -> NDArray[np.bool_]:
+    """Return of which joints' torques (n,), their mean apart, the fit explains less than EXPLAINED; raises likewise."""
+    return _weighed(regression)[1]
+
+
+def _weighed(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
+    """Return each joint's noise (n,) and which torques are not explained, but for the case that none is.
+
+    One after the other, the least explained first: its weight may be what spoils the next.
+    """
+    constant, own = constant_torques(regression), _varying(regression)
+    if constant.all():
+        raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
+    none = constant.copy()
+    while not none.all():
+        sigma = _noise(regression, none)
+        left = regression.squared_residuals(solve(regression, sigma)) / np.where(none, np.inf, own)
+        if left.max() <= 1.0 - EXPLAINED:
+            return sigma, none
+        none[np.argmax(left)] = True
+    return _noise(regression, constant), constant
+
+
+def constant_torques(regression: Regression) -> NDArray[np.bool_]:
+    """Return which joints' torques (n,) are zero in all rows, or constant where the model has an offset."""
+    return np.asarray(_varying(regression) <= _CONSTANT * regression.squared_torques)
+
+
+def _varying(regression: Regression) -> Array:
+    """Return the sum of squares of each torque (n,), about its mean where the model has the joint's offset."""
+    found = regression.squared_torques.copy()
+    for j, r in enumerate(regression.joint_factors):
+        for k, b in enumerate(regression.parameters[j]):
+            if regression.base.names[b].endswith(".offset") and r[:, k].any():
+                found[j] = np.sum((r[:, -1] - r[:, k] * (r[:, k] @ r[:, -1]) / (r[:, k] @ r[:, k])) ** 2)
+    return found
+
+
+def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
     sigma = np.ones(regression.n_joints)
     for _ in range(_ROUNDS):
         sigma = residual_sigma(regression, solve(regression, sigma))
+        sigma[none] = np.maximum(sigma[none], sigma[~none].max())
     return sigma
+
+
+def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str]:
+    """Return a sentence on each torque that is none, that the fit does not explain, or that is another's."""
+    constant, none = constant_torques(regression), unexplained(regression)
+    found = []
+    for j in np.flatnonzero(none):
+        what = "the fit explains next to nothing of the torque"
+        if constant[j]:
+            what = f"{'constant' if regression.squared_torques[j] else 'zero'} torque in all rows"
+        found.append(
+            f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
+            " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"
+        )
+    energy = np.array([[np.sum(r[:, -1] ** 2) for r in s.factors] for s in regression.segments])
+    for i, j in zip(*np.triu_indices(len(joints), 1), strict=True):
+        if not constant[i] and not constant[j] and np.allclose(energy[:, i], energy[:, j], rtol=1e-9, atol=0.0):
+            found.append(
+                f"the torques of '{joints[i]}' and '{joints[j]}' are the same numbers: is a column named twice?"
+            )
+    return found
 
 
 def solve(regression: Regression, sigma: ArrayLike) -> Array:
@@ -74,6 +144,7 @@ def _least_squares(name: str, model: Model, regression: Regression, sigma: Array
         theta=None,
         covariance=covariance,
         sigma=residual_sigma(regression, phi) if name == "ols" else sigma,
+        warnings=tuple(torque_findings(regression, model.robot.joint_names)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     open_ = [n for n, se in zip(regression.base.names, covariance.standard_errors, strict=True) if not np.isfinite(se)]

@@ -286,7 +286,8 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
         if robot.inertials is not None and np.isfinite(robot.inertials[i]).all():
             found = consistency(robot.inertials[i])
             mass = float(robot.inertials[i, 0])
-            verdict = "can exist" if found.consistent else f"cannot exist: {'; '.join(found.failures())}"
+            verdict = "massless frame" if not robot.inertials[i].any() else "can exist"
+            verdict = verdict if found.consistent else f"cannot exist: {'; '.join(found.failures())}"
             problems += not found.consistent
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
         limits = f"{number(joint.limits.lower, 3)} to {number(joint.limits.upper, 3)}"

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
+from ident.cad.robot_inertials import read_inertials
 from ident.cad.table import printed
 from ident.errors import CadError
 from ident.estimate.cones import Block, ConeProgram
@@ -30,6 +31,24 @@ def table(text: str, convention: Convention = TABLE) -> Cad:
 def test_published_table_about_the_centre_of_mass_is_accepted():
     verdicts = require_consistent(read_cad(ARM5 / "cad_solidworks.csv", [f"link{i}" for i in range(1, 6)]))
     assert [v.status for v in verdicts] == ["possible"] * 5
+
+
+def test_a_frame_of_a_urdf_without_mass_is_no_impossible_body(tmp_path):
+    body = '<link name="%s"><inertial><mass value="%g"/><inertia ixx="%g" ixy="0" ixz="0" iyy="%g" iyz="0" izz="%g"/>'
+    rows = [("base", 0, 0, 0, 0), ("arm", 2, 1, 1, 1), ("half", 0, 1e-3, 1e-3, 1e-3)]
+    (tmp_path / "arm.urdf").write_text(
+        '<robot name="g">'
+        + "".join(body % row + "</inertial></link>" for row in rows)
+        + "".join(
+            f'<joint name="to_{row[0]}" type="continuous"><parent link="base"/><child link="{row[0]}"/></joint>'
+            for row in rows[1:]
+        )
+        + "</robot>"
+    )
+    verdicts = check_cad(read_inertials(tmp_path / "arm.urdf"))
+    assert [v.status for v in verdicts] == ["possible", "possible", "impossible"]
+    assert str(verdicts[0]) == "link 'base' is a frame without mass"
+    assert check_cad(table("0 0 0 0 0 0 0 0 0 0"))[0].status == "impossible"  # in a table it is a forgotten number
 
 
 def test_published_table_about_the_link_origin_is_refused_for_all_five_links():
@@ -82,7 +101,7 @@ def test_verdicts_agree_with_the_exact_check_of_the_ten_numbers(mass, center, te
         assert (verdict.status == "possible") == exact.consistent
         assert verdict.moments == pytest.approx(exact.moments, rel=1e-9, abs=1e-12)
         assert [f.split(":")[0] for f in verdict.failures] == [f.split(":")[0] for f in exact.failures()]
-    if mass <= 0:
+    if mass <= 0 and cad.parameters.any():  # of zeros only: a frame without mass
         assert verdict.status == "impossible"
         assert verdict.failures[0].startswith("m > 0 fails")
         assert verdict.moments is verdict.triangle_gap is None

@@ -74,6 +74,18 @@ def test_the_readmes_urdf_form_reads_the_tx40(tmp_path, monkeypatch):
     assert robot.transmission.motors[5] == "motor_6"
 
 
+def test_joints_to_keep_and_a_base_of_which_one_half_is_said(tmp_path):
+    (tmp_path / "arm.urdf").write_text(URDF)
+    (tmp_path / "robot.toml").write_text('urdf = "arm.urdf"\nkeep = ["j*"]\n')
+    assert read_robot(tmp_path / "robot.toml").joint_names == ("j",)
+    table = 'convention = "mdh"\nlength = "mm"\nangle = "deg"\nbase = { %s }\n[[joint]]\n'
+    for base, position, tilt in (("rpy = [90, 0, 0]", [0, 0, 0], 0.0), ("xyz = [0, 0, 500]", [0, 0, 0.5], 1.0)):
+        (tmp_path / "table.toml").write_text(table % base)
+        placement = read_robot(tmp_path / "table.toml").joints[0].placement
+        np.testing.assert_allclose(placement.position, position, rtol=0, atol=0)
+        assert placement.rotation[2, 2] == pytest.approx(tilt, abs=1e-15)
+
+
 def test_a_urdf_beside_the_file_with_lock_gravity_and_matrix(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF)
     (tmp_path / "arm.toml").write_text(

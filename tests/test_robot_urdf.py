@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from random_robots import pinocchio_model, random_pair, random_robot
 from ident.errors import RobotError
 from ident.robot.file import read_robot
 from ident.robot.frames import frame_poses
-from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
+from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot
 from ident.spatial.inertia import from_com, tensor
 
 BROKEN = Path(__file__).parent / "broken" / "robot"
@@ -136,6 +137,39 @@ def test_the_first_of_two_origins_counts_as_in_pinocchio_and_the_reader_says_so(
     np.testing.assert_array_equal(robot.joints[0].placement.position, [1, 2, 3])
     check_against_pinocchio(pinocchio.buildModelFromXML(text), robot, np.random.default_rng(0), samples=1)
     assert robot.notes == ("joint 'j' has 2 <origin>: the first, in line 2, counts, as in other parsers",)
+
+
+def test_joints_to_lock_or_to_keep_are_given_by_name_or_pattern():
+    names = ("arm_1", "arm_2", "finger[l]", "finger[r]")
+    text = '<robot name="g"><link name="l0"/>' + "".join(
+        f'<link name="l{i}"/><joint name="{name}" type="continuous"><parent link="l{i - 1}"/>'
+        f'<child link="l{i}"/></joint>'
+        for i, name in enumerate(names, start=1)
+    )
+    urdf = parse_document(
+        (
+            text
+            + '<link name="t"/><joint name="weld" type="fixed"><parent link="l4"/><child link="t"/></joint></robot>'
+        ).encode()
+    )
+    for options, left in (
+        ({"lock": ["finger*"]}, names[:2]),
+        ({"lock": ["finger[l]"]}, (*names[:2], names[3])),  # a name is a name first
+        ({"keep": ["arm_?"]}, names[:2]),
+        ({"keep": ["arm_*", "finger[[]r]"]}, (*names[:2], names[3])),
+        ({"keep": "arm_2"}, ("arm_2",)),
+        ({"lock": ["arm_1"], "keep": ["arm_2"]}, ("arm_2",)),
+    ):
+        assert to_robot(urdf, **options).joint_names == left, options
+    for options, message in (
+        ({"keep": ["hand_*"]}, "there is no joint 'hand_*' to keep"),
+        ({"keep": ["weld"]}, "joint 'weld' cannot be kept moving: it is fixed"),
+        ({"lock": ["weld*"]}, "there is no joint 'weld*' to lock; did you mean 'weld'?"),
+        ({"lock": ["arm_*"], "keep": ["arm_1"]}, "joint 'arm_1' stands in lock and in keep. Leave it in one of them."),
+        ({"lock": ["*"]}, "the robot has no revolute, continuous or prismatic joint that is not locked"),
+    ):
+        with pytest.raises(RobotError, match=re.escape(message)):
+            to_robot(urdf, **options)
 
 
 def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():

@@ -29,7 +29,8 @@ class LinkVerdict:
     status: "possible"; "rounded" when a condition fails, as a thin plate's may, but holds for numbers that are printed
     so, each rounded at its own last digit; "impossible". `failures`: one phrase per condition that fails, with the
     amount in the table's units and in SI. mass [kg]; moments: principal, about the centre of mass, ascending [kg m^2];
-    triangle_gap = smallest + middle - largest [kg m^2], both None without a mass. file and line: where the link stands.
+    triangle_gap = smallest + middle - largest [kg m^2], both None without a mass (a URDF's frame of zeros is possible).
+    file and line: where the link stands.
     doubts: what is possible but odd, such as a radius of gyration that is no link's and tells of a wrong unit.
     nearest: of a link that is not far from possible, the entries of the nearest tensor that can exist, in words.
     """
@@ -48,7 +49,7 @@ class LinkVerdict:
     def __str__(self) -> str:
         """Return one sentence."""
         if self.status == "possible":
-            return f"link '{self.link}' can exist"
+            return f"link '{self.link}' {'can exist' if self.mass else 'is a frame without mass'}"
         what = "cannot exist" if self.status == "impossible" else "can exist only within the rounding of its digits"
         where = f" (line {self.line})" if self.line is not None else ""
         nearest = f"; the nearest that can exist: {self.nearest}" if self.nearest else ""
@@ -81,6 +82,8 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     link, file, line = cad.links[i], cad.source or None, cad.line(i)
     unit = cad.table.convention if cad.table else PLAIN
     mass = exact[0]
+    if cad.table is None and not any(exact):  # in a URDF a body of zeros is a mere frame, in a table it is forgotten
+        return LinkVerdict(link, "possible", (), 0.0, None, None, file, line)
     if mass <= 0:
         phrase = "m > 0 fails: m = " + _in_units(mass, unit, "mass")
         return LinkVerdict(link, "impossible", (phrase,), float(mass), None, None, file, line)

@@ -24,7 +24,7 @@ LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
 _COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles")
-_URDF_KEYS = (*_COMMON, "urdf", "lock")
+_URDF_KEYS = (*_COMMON, "urdf", "lock", "keep")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
 
@@ -78,14 +78,14 @@ def _from_urdf(table: TomlTable, path: Path) -> Robot:
     table.known(_URDF_KEYS)
     with table.place("urdf"):
         urdf = data_path(table.text("urdf"), path.parent)
-    lock = table.texts("lock") if "lock" in table.data else ()
-    robot = read_urdf(urdf, lock=lock, literal_angles=table.flag("literal_angles", False))
+    lock, keep = (table.texts(key) if key in table.data else () for key in ("lock", "keep"))
+    robot = read_urdf(urdf, lock=lock, keep=keep, literal_angles=table.flag("literal_angles", False))
     return replace(robot, name=table.text("name", robot.name))
 
 
 def _from_table(table: TomlTable, path: Path) -> Robot:
     if not table.data.keys() & {"convention", "joint"}:
-        table.known((*_DH_KEYS, "urdf", "lock"))
+        table.known((*_DH_KEYS, *_URDF_KEYS))
         raise table.error("", "the file has neither a DH table nor a urdf", "Add [[joint]] tables, or urdf = 'FILE'")
     table.known(_DH_KEYS)
     convention = table.choice("convention", ("dh", "mdh"))
@@ -95,8 +95,8 @@ def _from_table(table: TomlTable, path: Path) -> Robot:
     if "base" in table.data:
         mounting = table.table("base")
         mounting.known(("xyz", "rpy"))
-        turn = rpy(*(_meant(table, a) for a in mounting.numbers("rpy", 3) / angle))
-        base = Pose(turn, mounting.numbers("xyz", 3) / length)
+        xyz, angles = (mounting.numbers(key, 3) if key in mounting.data else np.zeros(3) for key in ("xyz", "rpy"))
+        base = Pose(rpy(*(_meant(table, a) for a in angles / angle)), xyz / length)
     rows = [_row(row, length, angle) for row in table.tables("joint")]
     name = table.text("name", path.stem)
     rounded = {}

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -72,11 +73,17 @@ class Urdf:
 
 
 def read_urdf(
-    path: str | Path, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = (), literal_angles: bool = False
+    path: str | Path,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    lock: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    literal_angles: bool = False,
 ) -> Robot:
     """Return the robot that a URDF file describes.
 
-    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold at zero, as if they were fixed.
+    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold at zero, as if they were fixed, or
+    `keep` those to leave moving, which locks all others; both take patterns, such as "gripper_*".
     `inertials` are NaN where a link and everything fixed to it have no <inertial>; a body without one among others
     that have it counts as massless. Bodies fixed to the root are listed with link = -1.
     Angles and axes of joints that are rounded (1.5708) are taken as what they mean, see `meant_angle`, unless
@@ -86,7 +93,7 @@ def read_urdf(
     Raises RobotError with the line and the joint or link.
     """
     document = parse_document(read_bytes(path), file=Path(path).name)
-    return to_robot(document, gravity=gravity, lock=lock, literal_angles=literal_angles)
+    return to_robot(document, gravity=gravity, lock=lock, keep=keep, literal_angles=literal_angles)
 
 
 def parse_urdf(
@@ -113,15 +120,19 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
 
 
 def to_robot(
-    urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = (), literal_angles: bool = False
+    urdf: Urdf,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    lock: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    literal_angles: bool = False,
 ) -> Robot:
     """Return the robot of a parsed document; arguments and errors as for read_urdf."""
-    locked = {lock} if isinstance(lock, str) else set(lock)
-    for name in sorted(locked):
-        if name not in urdf.joints:
-            raise RobotError(f"there is no joint '{name}' to lock{nearest(name, urdf.joints)}", file=urdf.file)
-        if urdf.joints[name].kind == "fixed":
-            raise RobotError(f"joint '{name}' cannot be locked: it is fixed already", file=urdf.file)
+    locked, kept = _chosen(urdf, lock, "lock"), _chosen(urdf, keep, "keep")
+    if both := sorted(locked & kept):
+        raise RobotError(f"joint '{both[0]}' stands in lock and in keep", file=urdf.file, fix="Leave it in one of them")
+    if kept:
+        locked = {j.name for j in urdf.joints.values() if j.kind != "fixed"} - kept
 
     hanging: dict[str, list[UrdfJoint]] = {name: [] for name in urdf.links}
     for joint in reversed(list(urdf.joints.values())):
@@ -167,6 +178,22 @@ def to_robot(
         inertials=np.array(inertials),
         notes=(*rounding_told(rounded), *(note for joint in urdf.joints.values() for note in joint.notes)),
     )
+
+
+def _chosen(urdf: Urdf, patterns: Iterable[str], what: str) -> set[str]:
+    """Return the joints that are not fixed and that names or patterns stand for; each stands for one at least."""
+    found: set[str] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        if pattern in urdf.joints and urdf.joints[pattern].kind == "fixed":
+            cannot = "locked: it is fixed already" if what == "lock" else "kept moving: it is fixed"
+            raise RobotError(f"joint '{pattern}' cannot be {cannot}", file=urdf.file)
+        moving = [j.name for j in urdf.joints.values() if j.kind != "fixed"]
+        matching = {name for name in moving if name == pattern or fnmatchcase(name, pattern)}
+        if not matching:
+            near = nearest(pattern, urdf.joints)
+            raise RobotError(f"there is no joint '{pattern}' to {what}{near}", file=urdf.file)
+        found |= matching
+    return found
 
 
 def parse_document(data: bytes, *, file: str | None = None) -> Urdf:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ident.excite import Excitation
     from ident.robot import Robot
 
+#: What a motion's folder holds, whichever command made it: samples, and a ROS 2 message.
+MOTION = ("trajectory.csv", "trajectory.yaml")
 Share = "share kept free, such as 0.05"
 
 WORTH = ("unit", "CAD", "predicted standard error", "of the CAD value", "shown")
@@ -133,9 +135,19 @@ def excite(
             here += f"{MEANINGS[criterion][0]} {_meant(criterion, done.value)}"
         tell_aside(here if best is None else f"{here}; best {_meant(criterion, best)}")
 
-    folder = out or Path(f"excitation-{arm.name}")
+    folder = folder_named(out, f"excitation-{arm.name}")
     found = excite_to(wishes, folder, told, command_line())
     _tell(found, folder)
+
+
+def folder_named(out: Path | None, default: str) -> Path:
+    """Return the folder to write; InputError for what looks like a file's name."""
+    from ident.errors import InputError
+
+    if out is not None and out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
+        problem = f"'{out.name}' is a file's name, wanted a folder: it gets {', '.join(MOTION)}"
+        raise InputError(problem, key="--out", fix=f"Such as --out {out.stem}")
+    return out or Path(default)
 
 
 def _meant(criterion: str, value: float) -> str:

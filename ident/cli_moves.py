@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ident.cli_dynamics import RobotPath
+from ident.cli_excite import MOTION, folder_named
 from ident.console import guarded, joint_numbers, say, tell_aside
 
 if TYPE_CHECKING:
@@ -17,11 +19,24 @@ if TYPE_CHECKING:
     from ident.robot.robot import Robot
 
 _ATTEMPTS = 20  # choices of postures before the way between them is given up
+_SHARES = (
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+)  # of each joint's limit of velocity: spread as friction's curve bends
+OutPath = Annotated[
+    Path | None, typer.Option("--out", "-o", help=f"Folder, which gets {' and '.join(MOTION)}; without: COMMAND-ROBOT")
+]
 Rate = Annotated[float, typer.Option("--rate", help="Rate of the file [Hz]")]
 ScenePath = Annotated[Path | None, typer.Option("--scene", help="scene.toml: what must not touch on the whole way")]
 Margin = Annotated[float, typer.Option("--margin", help="Kept from both ends of every range \\[rad; m]")]
 Slow = Annotated[
-    float | None, typer.Option("--acceleration", help="Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]")
+    float | None,
+    typer.Option(
+        "--acceleration",
+        help="Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]; without both: top speed in 0.5 s",
+    ),
 ]
 CadPath = Annotated[
     Path | None, typer.Option("--cad", help="CAD table for the torque limits; without: the robot's own numbers")
@@ -44,7 +59,7 @@ def postures(
     scene: ScenePath = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the candidates")] = 0,
     rate: Rate = 100.0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help=".csv or .yaml (ROS 2)")] = None,
+    out: OutPath = None,
 ) -> None:
     """A tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration."""
     import numpy as np
@@ -59,7 +74,8 @@ def postures(
     from ident.model import Model
     from ident.robot import read_robot
 
-    arm = read_robot(robot)
+    path = folder_named(out, f"postures-{read_robot(robot).name}")
+    arm = _with_accelerations(read_robot(robot), velocity, acceleration)
     where = None if scene is None else read_scene(scene, arm)
     limits, share = _torque_limits(arm, cad, torque_margin), 0.0
     tried: list[Array] = []
@@ -89,7 +105,6 @@ def postures(
     finally:
         if limits is not None and tried:
             _left_out(limits, tried[0])
-    path = out or Path(f"{arm.name}-postures.csv")
     _write(moves, arm, scene, path)
     say(
         f"{len(chosen)} postures, {moves.t[-1]:.4g} s, at rest for {moves.resting.mean():.0%} of the time; wrote {path}"
@@ -106,7 +121,13 @@ def postures(
 @guarded
 def sweep(
     robot: RobotPath,
-    speeds: Annotated[str, typer.Option("--speeds", help="Speeds \\[rad/s; m/s], such as '0.05 0.2 0.8'")],
+    speeds: Annotated[
+        str | None,
+        typer.Option(
+            "--speeds",
+            help="Speeds \\[rad/s; m/s], such as '0.05 0.2 0.8'; without: 5, 10, 20 and 40 % of each joint's limit",
+        ),
+    ] = None,
     joints: Annotated[str | None, typer.Option("--joints", help="Joints to sweep; without: all of them")] = None,
     posture: Annotated[
         str | None, typer.Option("--posture", help="Where the others stand; without: the middle of the ranges")
@@ -117,34 +138,64 @@ def sweep(
     torque_margin: TorqueMargin = 0.0,
     scene: ScenePath = None,
     rate: Rate = 100.0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help=".csv or .yaml (ROS 2)")] = None,
+    out: OutPath = None,
 ) -> None:
     """Each joint through its range at constant speeds, there and back: friction without inertia."""
     import numpy as np
 
-    from ident.errors import InputError
     from ident.excitation.moves import position_range
     from ident.excitation.path_torque import require_torque
     from ident.excitation.velocity_sweep import velocity_sweep
     from ident.robot import read_robot
 
     arm = read_robot(robot)
-    try:
-        values = [float(word) for word in speeds.replace(",", " ").split()]
-    except ValueError:
-        raise InputError(f"'{speeds}' is no list of numbers", key="--speeds") from None
+    path = folder_named(out, f"sweep-{arm.name}")
     names = arm.joint_names if joints is None else tuple(joints.replace(",", " ").split())
+    wanted = _speeds(arm, names, speeds)
+    fastest = max((max(values) for values in wanted.values() if values), default=None)
+    arm = _with_accelerations(arm, fastest, acceleration)
     middle = np.mean(position_range(arm, margin), axis=0)
     at = middle if posture is None else joint_numbers(posture, arm, "--posture")
     limits = _torque_limits(arm, cad, torque_margin)
-    moves = velocity_sweep(arm, dict.fromkeys(names, values), at, rate, acceleration=acceleration, margin=margin)
+    moves = velocity_sweep(arm, wanted, at, rate, acceleration=acceleration, margin=margin)
     share = None if limits is None else require_torque(limits, moves)
-    path = out or Path(f"{arm.name}-sweep.csv")
     _write(moves, arm, scene, path)
-    say(f"{len(names)} joints at {len(values)} speeds, {moves.t[-1]:.4g} s, at constant speed for "
-        f"{moves.constant.mean():.0%} of the time; wrote {path}")  # fmt: skip
+    what = f"{len(names)} joint{'s' if len(names) > 1 else ''} at {len(wanted[names[0]])} speeds"
+    say(f"{what}, {moves.t[-1]:.4g} s, at constant speed for {moves.constant.mean():.0%} of the time; wrote {path}")
     if share is not None:
         say(_proven(share))
+
+
+def _with_accelerations(robot: Robot, velocity: float | None, acceleration: float | None) -> Robot:
+    """Return the robot with limits of acceleration, and say which of them its file does not state."""
+    from ident.excitation.moves import RAMP, with_accelerations
+
+    limited, taken = with_accelerations(robot, velocity)
+    if taken and acceleration is None:
+        least, most = min(taken.values()), max(taken.values())
+        said = f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+        tell_aside(
+            f"note: {robot.name} states no limit of acceleration for {', '.join(taken)}: {said} (rad/s^2; m/s^2) taken,"
+            f" top speed in {RAMP:g} s; --acceleration sets another"
+        )
+    return limited
+
+
+def _speeds(robot: Robot, names: tuple[str, ...], given: str | None) -> dict[str, list[float]]:
+    """Return the speeds [rad/s; m/s] of each joint: the given ones, or shares of its limit."""
+    from ident.errors import InputError
+
+    if given is not None:
+        try:
+            return {name: [float(word) for word in given.replace(",", " ").split()] for name in names}
+        except ValueError:
+            raise InputError(f"'{given}' is no list of numbers", key="--speeds", fix="Such as '0.05 0.2 0.8'") from None
+    limits = {joint.name: joint.limits.velocity for joint in robot.joints}
+    for name in names:
+        if math.isinf(limits.get(name, 0.0)):
+            problem = f"joint '{name}' states no limit of velocity to take shares of"
+            raise InputError(problem, key="--speeds", fix="Give the speeds, such as --speeds '0.05 0.2 0.8'")
+    return {name: [share * limits.get(name, 0.0) for share in _SHARES] for name in names}
 
 
 def _torque_limits(robot: Robot, cad: Path | None, margin: float) -> TorqueLimits | None:
@@ -192,18 +243,17 @@ def _proven(share: float) -> str:
 
 
 def _write(moves: Moves, robot: Robot, scene: Path | None, path: Path) -> None:
-    """Write the motion, once it is known to touch nothing."""
-    from ident.errors import InputError
+    """Write the motion to a folder, once it is known to touch nothing."""
     from ident.excitation.path_clearance import require_clear
     from ident.excitation.scene_file import read_scene
     from ident.excitation.write_csv import write_csv
     from ident.excitation.write_ros2 import write_ros2
+    from ident.pipeline import whole_folder
 
-    writers = {".csv": write_csv, ".yaml": write_ros2}
-    if path.suffix not in writers:
-        raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(writers)}")
     if scene is not None:
         require_clear(read_scene(scene, robot), robot, moves.t, moves.q)
     else:
         tell_aside("note: no scene is given: nothing keeps the robot from touching itself or its surroundings")
-    writers[path.suffix](path, robot, moves.t, moves.q, moves.qd, moves.qdd)
+    with whole_folder(path, MOTION) as folder:
+        for name, write in zip(MOTION, (write_csv, write_ros2), strict=True):
+            write(folder / name, robot, moves.t, moves.q, moves.qd, moves.qdd)

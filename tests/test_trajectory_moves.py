@@ -219,7 +219,10 @@ def without(j: int, **change: float) -> Robot:
         (lambda: posture_tour(ROBOT, [MIDDLE], 100, hold=0), "no duration"),
         (lambda: posture_tour(ROBOT, [MIDDLE], 1e5, hold=1000), "more than 1e7 samples"),
         (lambda: posture_tour(ROBOT, [MIDDLE], 100, hold=np.nan), "time at each posture"),
-        (lambda: posture_tour(without(0, velocity=np.inf), [MIDDLE], 9), "'joint1' .* velocity of inf.*give velocity="),
+        (
+            lambda: posture_tour(without(0, velocity=np.inf), [MIDDLE], 9),
+            "'joint1' .* velocity of inf.*velocity=, --velocity",
+        ),
         (lambda: velocity_sweep(ROBOT, {"joint1": [2.1]}, MIDDLE, 100), "'joint1' .* at 2.1, .* limit 2"),
         (lambda: velocity_sweep(ROBOT, {"joint1": [-0.1]}, MIDDLE, 100), "'joint1' .* at -0.1"),
         (lambda: velocity_sweep(ROBOT, {"joint1": [np.nan]}, MIDDLE, 100), "speeds of joint 'joint1'.* nan"),
@@ -235,7 +238,7 @@ def without(j: int, **change: float) -> Robot:
         (lambda: velocity_sweep(ROBOT, {"joint1": [1]}, MIDDLE, 100, pause=-1), "pause"),
         (
             lambda: velocity_sweep(without(0, acceleration=np.inf), {"joint1": [1]}, MIDDLE, 100),
-            "'joint1' has a limit of acceleration of inf.*give acceleration=",
+            "'joint1' has a limit of acceleration of inf.*acceleration=, --acceleration",
         ),
     ],
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -17,6 +18,8 @@ from ident.robot.robot import Joint, Robot
 STEP = Polynomial([0, 0, 0, 10, -15, 6])
 #: Greatest magnitudes of its first three derivatives: at s = 1/2, at (3 -+ sqrt 3) / 6, and at the ends.
 PEAKS = (15 / 8, 10 / np.sqrt(3), 60.0)
+#: Without a limit of acceleration, a joint is to take this long [s] to its greatest velocity: gentle for an arm.
+RAMP = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +88,27 @@ def peaks(joint: Joint, velocity: float | None = None, acceleration: float | Non
     for what, value in zip(("velocity", "acceleration"), found, strict=True):
         if not 0 < value < np.inf:
             problem = f"joint '{joint.name}' has a limit of {what} of {value:g}, wanted a positive finite one"
-            raise ExcitationError(problem, fix=f"State it in the robot's file, or give {what}=")
+            raise ExcitationError(problem, fix=f"State it in the robot's file, or give one ({what}=, --{what})")
     if limits.jerk <= 0:
         raise ExcitationError(f"joint '{joint.name}' has a jerk limit of {limits.jerk:g}, wanted a positive one")
     return (*found, limits.jerk)
+
+
+def with_accelerations(robot: Robot, velocity: float | None = None) -> tuple[Robot, dict[str, float]]:
+    """Return the robot with limits of acceleration, and those that its file does not state, by joint [rad/s^2; m/s^2].
+
+    They are the limit of velocity, `velocity` where that is lower, over RAMP; none where neither is finite.
+    """
+    found: dict[str, float] = {}
+    for joint in robot.joints:
+        fastest = min(joint.limits.velocity, math.inf if velocity is None else velocity)
+        if math.isinf(joint.limits.acceleration) and 0 < fastest < math.inf:
+            found[joint.name] = fastest / RAMP
+    limited = (
+        replace(joint, limits=replace(joint.limits, acceleration=found.get(joint.name, joint.limits.acceleration)))
+        for joint in robot.joints
+    )
+    return replace(robot, joints=tuple(limited)), found
 
 
 def position_range(robot: Robot, margin: float = 0.0) -> tuple[Array, Array]:

@@ -51,6 +51,7 @@ def static_postures(
     """
     robot = model.robot
     number = count(number, "the number of postures", 1, 1000)
+    seed = count(seed, "the seed", 0, 2**63)
     candidates = count(candidates, "the number of candidates", number, 100_000)
     lower, upper = position_range(robot, margin)
     q = np.random.default_rng(seed).uniform(lower, upper, (candidates, robot.n))

@@ -5,7 +5,6 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tomllib
 from collections.abc import Callable, Sequence
@@ -207,6 +206,7 @@ def main() -> None:
 def _kind(file: Path) -> str:
     """Return what a file is, by its ending and the tables in it."""
     from ident.errors import InputError
+    from ident.logs.manifest import manifest_of
 
     if file.is_dir():
         if not (file / "experiment.toml").is_file() and any(file.glob("*.txt")):
@@ -217,7 +217,7 @@ def _kind(file: Path) -> str:
     if ending in (".urdf", ".xml"):
         return "robot"
     if ending in (".npz", ".mat", ".parquet", ".txt", ".csv"):
-        return "log" if _manifest_of(file) or ending not in (".txt", ".csv") else "cad"
+        return "log" if manifest_of(file) or ending not in (".txt", ".csv") else "cad"
     if ending != ".toml":
         raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
     try:
@@ -235,25 +235,6 @@ def _kind(file: Path) -> str:
     if keys & {"urdf", "joint"}:
         return "robot"
     raise InputError("is no robot, CAD table, data set or experiment", file=file)
-
-
-def _manifest_of(file: Path) -> Path | None:
-    """Return the data set that names a file: dataset.toml beside or above it, or LOG.toml from `ident logs convert`."""
-    from ident.errors import IdentError
-    from ident.logs import read_manifest
-
-    folders = (file.resolve().parent, *file.resolve().parent.parents[:3])
-    for path in (file.resolve().with_suffix(".toml"), *(folder / "dataset.toml" for folder in folders)):
-        if path.is_file():
-            with contextlib.suppress(IdentError):
-                manifest = read_manifest(path)
-                if any(
-                    (path.parent / manifest.folder / f).resolve() == file.resolve()
-                    for r in manifest.recordings
-                    for f in r.files
-                ):
-                    return path
-    return None
 
 
 def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
@@ -328,14 +309,14 @@ def _check_cad(file: Path, robot: Path | None, _: str | None) -> int:
 
 def _check_log(file: Path, robot: Path | None, recording: str | None) -> int:
     from ident.errors import InputError
-    from ident.logs import read_manifest
+    from ident.logs.manifest import manifest_of, recordings_of
 
-    path = _manifest_of(file)
+    path = manifest_of(file)
     if path is None:
         fix = "Describe its columns in a dataset.toml beside it, and check that"
         raise InputError("no dataset.toml says which columns are which signals", file=file, fix=fix)
-    names = [r.name for r in read_manifest(path).recordings if any(Path(f).name == file.name for f in r.files)]
-    return sum(_check_dataset(path, robot, name) for name in ([recording] if recording else names))
+    names = [recording] if recording else recordings_of(path, file)
+    return sum(_check_dataset(path, robot, name) for name in names)
 
 
 def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int:

@@ -47,8 +47,9 @@ def dynamics(
         str | None,
         typer.Option(
             "--torque",
-            help="Drive torques of the simulation: one constant per joint [N m; N], or a .csv or .parquet table with"
-            " the columns 't \\[s]', 'joint1.tau [N m]' and so on, as --out writes it",
+            help="Drive torques of the simulation: one constant per joint [N m; N], a recording's file that a"
+            " dataset.toml names, or a .csv or .parquet table with the columns 't \\[s]', 'joint1.tau [N m]' and so on,"
+            " as --out writes it",
         ),
     ] = None,
     limits: Annotated[
@@ -309,7 +310,7 @@ def _drives(torque: str | None, robot: Robot) -> TorqueFunction:
     from ident.errors import InputError
     from ident.simulation import read_torques
 
-    if torque is not None and torque.strip().endswith((".csv", ".parquet")):
+    if torque is not None and (Path(torque.strip()).suffix in (".csv", ".parquet") or Path(torque.strip()).is_file()):
         return read_torques(torque.strip(), robot)
     words = [] if torque is None else torque.replace(",", " ").split()
     try:

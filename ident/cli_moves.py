@@ -248,7 +248,7 @@ def _write(moves: Moves, robot: Robot, scene: Path | None, path: Path) -> None:
     from ident.excitation.scene_file import read_scene
     from ident.excitation.write_csv import write_csv
     from ident.excitation.write_ros2 import write_ros2
-    from ident.pipeline import whole_folder
+    from ident.files import whole_folder
 
     if scene is not None:
         require_clear(read_scene(scene, robot), robot, moves.t, moves.q)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ident.robot import Robot
 
 #: What options that take a posture or a speed of every joint want.
-JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg'; rad (m) without deg"
+JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
+_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 #: What scripts may go by; `--help` ends with it.
 EXIT_CODES = (
@@ -172,14 +174,26 @@ def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
     if text is None:
         return np.zeros(robot.n)
     words = text.replace(",", " ").split()
-    degrees = bool(words) and words[-1] == "deg"
-    try:
-        values = np.array([float(word) for word in words[: len(words) - (words[-1] in ("deg", "rad"))]])
-    except (ValueError, IndexError):
-        raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
-    if len(values) != robot.n or not np.isfinite(values).all():
+    numbers: list[float] = []
+    units: list[str] = []
+    for word in words:
+        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
+        number = word.removesuffix(unit)
+        try:
+            numbers += [float(number)] if number else []
+        except ValueError:
+            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
+        if number:
+            units.append(unit)
+        else:  # a unit by itself is that of all numbers before it that have none
+            units = [given or unit for given in units]
+    if len(numbers) != robot.n or not np.isfinite(numbers).all():
         raise InputError(
             f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
         )
-    turning = np.array([joint.kind == "revolute" for joint in robot.joints])
-    return np.where(turning & degrees, np.radians(values), values)
+    for joint, unit in zip(robot.joints, units, strict=True):
+        if unit and (unit in ("deg", "rad")) != (joint.kind == "revolute"):
+            moves = "turns" if joint.kind == "revolute" else "slides"
+            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
+            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
+    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])

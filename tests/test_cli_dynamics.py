@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from typer.testing import CliRunner
 
 from ident.cad import read_cad
 from ident.cli import app
+from ident.console import joint_numbers
 from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
+from ident.errors import InputError
 from ident.estimate.storage import save_estimate
 from ident.model import torque
 from ident.report.cad_figures import link_figure
@@ -352,3 +355,82 @@ def test_dollars_in_names_are_no_mathematics(tmp_path):
         assert (tmp_path / name).stat().st_size > 1000
     figure = link_figure("$\\link$", {"CAD": np.array([2.0, 0, 0, 0, 0.01, 0, 0, 0.01, 0, 0.01])})
     figure.canvas.draw()
+
+
+MIXED = """
+name = "mixed"
+convention = "mdh"
+length = "m"
+angle = "rad"
+gravity = [0, 0, -9.81]
+
+[[joint]]
+name = "turn"
+limits = { lower = -3, upper = 3 }
+
+[[joint]]
+name = "lift"
+kind = "prismatic"
+limits = { lower = 0, upper = 1 }
+
+[[joint]]
+name = "wrist"
+a = 0.3
+limits = { lower = -3, upper = 3 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("30 deg 0.2 m 1 rad", (np.pi / 6, 0.2, 1)),
+        ("30deg, 200mm, 1", (np.pi / 6, 0.2, 1)),
+        ("0.5 0.2 -1e-1", (0.5, 0.2, -0.1)),
+        ("0.5 200 mm 1", "turn turns, and 'mm' is no unit of that. Give one number per joint, such as"),
+        ("30 0.2 60 deg", "lift slides, and 'deg' is no unit of that"),
+        ("30 deg 0.2 m", "is not 3 finite numbers, one for each of turn, lift, wrist"),
+        ("30 grad 0.2 1", "is no list of numbers"),
+    ],
+)
+def test_degrees_and_metres_of_one_robot(tmp_path, text, right):
+    (tmp_path / "mixed.toml").write_text(MIXED)
+    robot = read_robot(tmp_path / "mixed.toml")
+    if isinstance(right, str):
+        with pytest.raises(InputError, match=f"--q: '?.*{re.escape(right)}"):
+            joint_numbers(text, robot, "--q")
+    else:
+        np.testing.assert_allclose(joint_numbers(text, robot, "--q"), right, rtol=1e-15)
+
+
+def test_a_recordings_file_drives_a_simulation_in_its_own_units(tmp_path, monkeypatch):
+    """The log of an experiment is read by its dataset.toml: columns, units, gains."""
+    monkeypatch.chdir(tmp_path)
+    log = ARM5 / "identification.parquet"
+    start = ["dynamics", ROBOT, "--cad", CAD, "--q", "0 60 -60 0 0 deg", "--simulate", "0.05", "--no-limits"]
+    code, text = ident(*start, "--torque", str(log), "-o", "own.csv")
+    assert code == 0, text
+    measured, own = pd.read_parquet(log), pd.read_csv("own.csv")
+    tau = [f"tau{i}" for i in range(1, 6)]
+    t = measured["t"] - measured["t"].iloc[0]
+    for i, name in enumerate(tau, 1):
+        wanted = np.interp(own["t [s]"], t, measured[name])
+        np.testing.assert_allclose(own[f"joint{i}.tau [N m]"], wanted, rtol=1e-9, atol=1e-12)
+    # the same log as currents in mA behind gears, under other names
+    table = pd.DataFrame({"clock": 1e3 * measured["t"]} | {f"i{k}": 1e3 * measured[k] / 20 for k in tau})
+    for k in range(1, 6):
+        table[f"p{k}"] = measured[f"q{k}"]
+    table.to_csv("currents.csv", index=False)
+    (tmp_path / "dataset.toml").write_text(
+        '[dataset]\nname = "currents"\n[signals]\ntime = { column = "clock", unit = "ms" }\n'
+        f"position = {{ columns = {[f'p{k}' for k in range(1, 6)]}, unit = 'rad' }}\n"
+        f"torque = {{ columns = {[f'i{k}' for k in tau]}, unit = 'mA', gain = [0.02, 0.02, 0.02, 0.02, 0.02] }}\n"
+        '[[recording]]\nname = "first"\nfile = "currents.csv"\n'
+    )
+    code, text = ident(*start, "--torque", "currents.csv", "-o", "currents_run.csv")
+    assert code == 0, text
+    np.testing.assert_allclose(pd.read_csv("currents_run.csv").to_numpy(), own.to_numpy(), rtol=1e-6, atol=1e-9)
+    with (tmp_path / "dataset.toml").open("a") as file:
+        file.write('[[recording]]\nname = "second"\nfile = "currents.csv"\nrows = [1, 100]\n')
+    code, text = ident(*start, "--torque", "currents.csv")
+    assert code == 2
+    assert "currents.csv: dataset.toml makes several recordings of it: first, second. Copy the rows" in text

@@ -635,7 +635,10 @@ def test_torques_are_read_from_a_table(tmp_path: Any, ending: str) -> None:
 def test_torques_of_no_table_are_refused(tmp_path: Any) -> None:
     for name, message in (
         ("push.csv", "push.csv: there is no such file."),
-        ("push.mat", "push.mat: ends in '.mat'. Torques are read from .csv and .parquet."),
+        (
+            "push.mat",
+            "push.mat: ends in '.mat'. Give a .csv or .parquet file, or one that a dataset.toml names.",
+        ),
         ("empty.csv", "empty.csv: is empty, not one byte long. Record it again, or name another file."),
         ("text.csv", "text.csv, line 3: column 2 is 'much', wanted a number. Repair the line."),
     ):

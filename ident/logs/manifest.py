@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -129,6 +130,24 @@ class Manifest:
                 fix=f"It has: {', '.join(names)}",
             )
         return self.recordings[names.index(name)]
+
+
+def manifest_of(file: Path) -> Path | None:
+    """Return the data set that names a file: dataset.toml beside or above it, or LOG.toml from `ident logs convert`."""
+    folders = (file.resolve().parent, *file.resolve().parent.parents[:3])
+    for path in (file.resolve().with_suffix(".toml"), *(folder / "dataset.toml" for folder in folders)):
+        if path.is_file():
+            with contextlib.suppress(LogError):
+                if recordings_of(path, file):
+                    return path
+    return None
+
+
+def recordings_of(manifest: Path, file: Path) -> list[str]:
+    """Return the names of the recordings of a dataset.toml that a file belongs to."""
+    found = read_manifest(manifest)
+    folder = manifest.resolve().parent / found.folder
+    return [r.name for r in found.recordings if any((folder / f).resolve() == file.resolve() for f in r.files)]
 
 
 def read_manifest(path: str | Path) -> Manifest:

@@ -321,8 +321,8 @@ def _check_log(file: Path, robot: Path | None, recording: str | None) -> int:
 
 def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int:
     from ident.errors import InputError
-    from ident.logs import check_log, read_log, read_manifest
-    from ident.pipeline import NOTES
+    from ident.logs import read_manifest
+    from ident.pipeline import NOTES, checked
     from ident.report.text import number, table
     from ident.robot import read_robot
 
@@ -333,7 +333,7 @@ def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int
         raise InputError("a log is checked against its robot", file=file, key="--robot", fix="Add --robot FILE")
     arm, problems = read_robot(chosen), 0
     for name in [recording] if recording else [r.name for r in manifest.recordings]:
-        found = check_log(read_log(manifest, name, arm), arm)
+        _, found = checked(manifest, name, arm)
         say(f"recording '{name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
         shown = found.steps[:6]
         rows = [(number(step * 1e3), str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in shown]

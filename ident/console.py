@@ -6,6 +6,7 @@ Results go to stdout, all else to stderr.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import math
 import shlex
@@ -51,6 +52,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise ended(f"error: {cause}", FAILED) from None
         except IdentError as cause:
             raise ended(f"error: {cause}", BAD_INPUT) from None
+        except OSError as cause:
+            if cause.errno != errno.ENAMETOOLONG:
+                raise
+            message = (
+                f"error: the path '{str(cause.filename)[:60]}...' is too long for this system. Choose a shorter one"
+            )
+            raise ended(message + ".", BAD_INPUT) from None
         except KeyboardInterrupt:
             raise ended("interrupted; nothing was written", INTERRUPTED) from None
 

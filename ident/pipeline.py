@@ -17,9 +17,9 @@ from ident.config import Experiment, build_model
 from ident.errors import ConfigError, IdentError, InputError, UnusableError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.files import whole_folder
-from ident.logs import Finding, Log, Manifest, Motion, Processing, check_log, locate, read_log, read_manifest
-from ident.logs.fetch import file_sha256, file_size
-from ident.logs.stream import iter_logs, iter_motions
+from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate, read_manifest
+from ident.logs.fetch import file_sha256
+from ident.logs.stream import check_parts, iter_motions, read_whole
 from ident.model import Model
 from ident.model.term import KINDS
 from ident.provenance import provenance, sha256
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 #: A delay is worth a warning when taking it out leaves less than this share of the residual.
 WORTH = 0.98
 
-#: Recordings with more bytes than this are streamed in parts.
-STREAM = 200_000_000
+#: Recordings with more numbers than this (rows times columns) are streamed in parts.
+STREAM = 2**23
 #: Kinds of `Warned` that say what is so without anything being wrong.
 NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
 #: The step of a run that may fail after the fit and is no file.
@@ -197,18 +197,21 @@ def motions(
     names = list(recordings)
     for number, name in enumerate(names):
         tell("reading logs", number, len(names))
-        files = [locate(loaded.manifest, f) for f in loaded.manifest.recording(name).files]
-        if sum(file_size(f) for f in files) > STREAM and processing.derivative != "fourier":
-            for log in iter_logs(loaded.manifest, name, loaded.robot):
-                warned += _found(log, loaded.robot, processing)
+        log, report = checked(loaded.manifest, name, loaded.robot, processing.derivative == "fourier")
+        warned += _found(name, report, processing)
+        if log is None:
             yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
         else:
             from ident.logs import process
 
-            log = read_log(loaded.manifest, name, loaded.robot)
-            warned += _found(log, loaded.robot, processing)
             yield process(log, processing)
     tell("reading logs", len(names), len(names))
+
+
+def checked(manifest: Manifest, name: str, robot: Robot, whole: bool = False) -> tuple[Log | None, LogReport]:
+    """Return a recording, None where it is too long to be held at once (unless `whole`), and what is odd about it."""
+    log = read_whole(manifest, name, robot, None if whole else STREAM)
+    return log, check_parts(manifest, name, robot) if log is None else check_log(log, robot)
 
 
 def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
@@ -475,15 +478,14 @@ def _known_links(experiment: Experiment, model: Model) -> None:
         raise ConfigError(cause.problem, file=experiment.file, key="fit.bounds", fix=cause.fix) from None
 
 
-def _found(log: Log, robot: Robot, processing: Processing) -> list[Warned]:
-    """Return what is odd about a log, except for what the processing takes care of."""
+def _found(name: str, report: LogReport, processing: Processing) -> list[Warned]:
+    """Return what is odd about a recording, except for what the processing takes care of."""
     answered = set[str]()
     if processing.position_hz is not None or processing.derivative != "central":
         answered |= {"coarse position"}
     if processing.resample_hz is not None:
         answered |= {"irregular sampling"}
-    findings: tuple[Finding, ...] = check_log(log, robot).findings
-    return [Warned(log.name, f.kind, f.message) for f in findings if f.kind not in answered]
+    return [Warned(name, f.kind, f.message) for f in report.findings if f.kind not in answered]
 
 
 def _delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:

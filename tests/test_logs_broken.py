@@ -162,3 +162,95 @@ def test_log_refuses(change, message):
     with pytest.raises(LogError) as caught:
         Log(name="run", **(good | change))
     assert str(caught.value).startswith(message)
+
+
+COLUMNS = MANIFEST.replace('"t"', "1").replace('array = "q"', "columns = [2, 3]").replace(
+    'array = "tau"', "columns = [4, 5]"
+)  # fmt: skip
+
+
+def in_text(folder: Path, content: bytes, manifest: str = COLUMNS):
+    (folder / "x.csv").write_bytes(content)
+    return in_folder(folder, "x.csv", manifest)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    (b"0,1,2,3,4\r1,1,2,3,4\r2,1,2,3,4\r",
+     "x.csv, line 1: its lines end with CR alone. Save it with line ends LF or CR LF."),
+    (b"0\n1\n2\n3\n4\n", "x.csv, line 1: has one value per line, 5 columns are wanted."
+     " Write the values of a row on one line."),
+    (b"0\t1\t2\t3\t4\n", "x.csv, line 1: has one value per line, 5 columns are wanted."
+     " Set delimiter = '\\t' in [text]."),
+    (b"t" * 140_000 + b",q,q,m,m\n0,1,2,3,4\n", "x.csv, line 1: cannot be split into columns"
+     " (field larger than field limit (131072))."),
+    (b"7" * 5_000_000, "x.csv, line 1: the line has more than 4,194,304 bytes. Is it a text file?"),
+])  # fmt: skip
+def test_odd_text(tmp_path, content, message):
+    with pytest.raises(LogError) as caught:
+        in_text(tmp_path, content)
+    assert str(caught.value) == message
+
+
+def test_crlf_is_read(tmp_path):
+    assert in_text(tmp_path, b"0,1,2,3,4\r\n1,1,2,3,4\r\n").q.shape == (2, 2)
+
+
+def test_parquet_names_that_are_not_utf8(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame(np.ones((4, 5)), columns=["time", "qqqq", "q2", "m1", "m2"]).to_parquet(tmp_path / "x.parquet")
+    content = (tmp_path / "x.parquet").read_bytes()
+    (tmp_path / "x.parquet").write_bytes(content.replace(b"qqqq", b"\xff\xfeqq"))
+    with pytest.raises(LogError, match=r"^x.parquet: has column names that are not UTF-8. Save it with names in UTF-8"):
+        in_folder(tmp_path, "x.parquet", COLUMNS)
+
+
+def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    import scipy.io
+
+    from ident.logs import columns
+
+    monkeypatch.setattr(columns, "MOST", 100_000)
+    big = GOOD | {"q": np.zeros((10_000, 2))}
+    np.savez_compressed(tmp_path / "x.npz", **big)
+    scipy.io.savemat(tmp_path / "x.mat", big, do_compression=True)
+    for file in ("x.npz", "x.mat"):
+        with pytest.raises(LogError, match=rf"^{file}: its arrays need more than 0 GB of memory. Save them as Parquet"):
+            in_folder(tmp_path, file)
+
+
+def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
+    """Parquet of constants: 1.3 million rows in a few kB."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from ident.pipeline import checked
+
+    rows = 1_300_000
+    pq.write_table(pa.table({k: np.ones(rows) for k in "abcd"}), tmp_path / "x.parquet", compression="zstd")
+    assert (tmp_path / "x.parquet").stat().st_size < 100_000
+    text = COLUMNS.replace('column = 1, unit = "s"', "rate_hz = 1000").replace("[4, 5]", "[1, 2]")
+    (tmp_path / "dataset.toml").write_text(text.format(file="x.parquet"))
+    log, report = checked(read_manifest(tmp_path / "dataset.toml"), "run", TWO)
+    assert log is None
+    assert report.samples == rows
+    assert [f.kind for f in report.findings] == ["reading", "repeated rows", "constant torque", "constant torque"]
+
+
+@pytest.mark.parametrize("where", ["file", "folder", "argument"])
+def test_paths_over_255_characters(tmp_path, where):
+    from typer.testing import CliRunner
+
+    from ident.cli import app
+
+    long = "x" * 300
+    text = COLUMNS.format(file=f"{long}.csv" if where == "file" else "x.csv")
+    if where == "folder":
+        text = text.replace('name = "two"', f'name = "two"\nfolder = "{long}"')
+    (tmp_path / "dataset.toml").write_text(text)
+    path = tmp_path / ("dataset.toml" if where != "argument" else f"{long}.toml")
+    done = CliRunner().invoke(app, ["check", str(path), "--robot", str(tmp_path / "robot.toml")])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
+    message = "too long for this system" if where == "argument" else "wanted a path whose names have at most 255 bytes"
+    assert message in done.output

@@ -27,6 +27,7 @@ Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits
 TEXT = (".csv", ".txt", ".dat", ".tsv")
 EVERYTHING = sys.maxsize
+LINE = 2**22  # bytes of the longest line of a text file
 MOST = 2**31  # bytes that the wanted arrays of an NPZ or MAT file may need; these formats cannot be read in parts
 
 
@@ -104,17 +105,25 @@ def line_of_first_row(path: Path, text: TextFormat) -> int | None:
 def _text(path: Path, name: str, columns: Sequence[Reference], text: TextFormat, window: Window) -> Iterator[Chunk]:
     first, last, chunk = window
     with path.open("rb") as stream:
-        for _ in range(text.skip_lines):
-            stream.readline()
+        for skipped in range(text.skip_lines):
+            _first_line(stream, name, skipped + 1)
         header = None
-        if text.header:
-            header = [c.strip() for c in _fields(_decode(stream.readline(), name, text.skip_lines + 1), text)]
         line = text.skip_lines + text.header + 1
-        head = stream.readline()
+        if text.header:
+            header = [c.strip() for c in _fields(_first_line(stream, name, line - 1), name, line - 1, text)]
+        head = _first_line(stream, name, line)
         if not head.strip():
             return
-        fields = _fields(_decode(head, name, line), text)
+        fields = _fields(head, name, line, text)
         width = len(header) if header else len(fields)
+        if width == 1 and len(set(columns)) > 1:
+            mark = next((m for m in ";\t,| " if m != text.decimal and m.encode() in head.strip()), None)
+            raise LogError(
+                f"has one value per line, {len(set(columns))} columns are wanted",
+                file=name,
+                line=line,
+                fix="Write the values of a row on one line" if mark is None else f"Set delimiter = {mark!r} in [text]",
+            )
         wanted = [_text_column(name, array, column, header, width) for array, column in columns]
         lines = itertools.islice(itertools.chain([head], stream), first - 1, None if last == EVERYTHING else last)
         line += first - 1
@@ -125,6 +134,15 @@ def _text(path: Path, name: str, columns: Sequence[Reference], text: TextFormat,
             _check_width(block, name, line, width, text)
             yield _parse(block, name, line, wanted, text)
             line += len(block)
+
+
+def _first_line(stream: io.BufferedReader, name: str, line: int) -> bytes:
+    found = stream.readline(LINE)
+    if b"\r" in found.rstrip(b"\r\n"):
+        raise LogError("its lines end with CR alone", file=name, line=line, fix="Save it with line ends LF or CR LF")
+    if len(found) == LINE:
+        raise LogError(f"the line has more than {LINE:,} bytes", file=name, line=line, fix="Is it a text file?")
+    return found
 
 
 def _text_column(name: str, array: str | None, column: Column | None, header: list[str] | None, width: int) -> int:
@@ -151,7 +169,7 @@ def _numbered(name: str, column: int, width: int) -> int:
         raise LogError(
             f"has {plural(width, 'column')}, column {column} is asked for",
             file=name,
-            fix="Set delimiter in [text]" if width == 1 else "Columns count from 1",
+            fix="Columns count from 1",
         )
     return column - 1
 
@@ -170,7 +188,7 @@ def _check_width(block: list[bytes], name: str, line: int, width: int, text: Tex
     mark = text.delimiter.encode()
     for i, row in enumerate(block):
         if b'"' in row:
-            found = len(_fields(_decode(row, name, line + i), text))
+            found = len(_fields(row, name, line + i, text))
         else:
             found = len(row.split()) if text.delimiter == " " else row.count(mark) + 1
         if found != width:
@@ -215,7 +233,7 @@ def _parse(block: list[bytes], name: str, line: int, wanted: list[int], text: Te
 
 def _text_found(block: list[bytes], name: str, line: int, wanted: list[int], text: TextFormat) -> LogError:
     for i, row in enumerate(block):
-        fields = _fields(_decode(row, name, line + i), text)
+        fields = _fields(row, name, line + i, text)
         for c in wanted:
             field = fields[c].strip()
             try:
@@ -229,10 +247,14 @@ def _text_found(block: list[bytes], name: str, line: int, wanted: list[int], tex
     return LogError("holds something that is no number", file=name, line=line)
 
 
-def _fields(row: str, text: TextFormat) -> list[str]:
+def _fields(row: bytes, name: str, line: int, text: TextFormat) -> list[str]:
+    decoded = _decode(row, name, line)
     if text.delimiter == " ":
-        return row.split()
-    return next(csv.reader([row.rstrip("\r\n")], delimiter=text.delimiter), [""])
+        return decoded.split()
+    try:
+        return next(csv.reader([decoded.rstrip("\r\n")], delimiter=text.delimiter), [""])
+    except csv.Error as cause:
+        raise LogError(f"cannot be split into columns ({cause})", file=name, line=line) from None
 
 
 def _decode(row: bytes, name: str, line: int) -> str:
@@ -454,7 +476,9 @@ def _parquet(path: Path, name: str, columns: Sequence[Reference], window: Window
                 wanted.append(column)
             batches = source.iter_batches(batch_size=min(window[2], 65536), columns=list(dict.fromkeys(wanted)))
             yield from _rebatched(([_numpy(b, c) for c in wanted] for b in batches), window)
-    except (pa.ArrowException, OSError) as cause:
+    except UnicodeDecodeError:
+        raise LogError("has column names that are not UTF-8", file=name, fix="Save it with names in UTF-8") from None
+    except (pa.ArrowException, OSError, MemoryError) as cause:
         raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=name, fix=DAMAGED) from None
 
 

@@ -67,11 +67,6 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def file_size(path: Path) -> int:
-    """Return how many bytes a file has; a bag's folder: its files together."""
-    return sum(p.stat().st_size for p in path.iterdir() if p.is_file()) if path.is_dir() else path.stat().st_size
-
-
 def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
     import pooch
 

@@ -310,6 +310,8 @@ def _inside(value: Any) -> str:
     rooted = PurePosixPath(text).is_absolute() or PureWindowsPath(text).anchor or PureWindowsPath(text).drive
     if climbs or rooted or "$" in text or "\0" in text or text.startswith("~"):
         raise ValueError("a relative path that stays inside the data folder")
+    if any(len(part.encode()) > 255 for part in text.split("/")):
+        raise ValueError("a path whose names have at most 255 bytes")
     return text
 
 

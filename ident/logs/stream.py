@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, prod
@@ -9,6 +10,8 @@ from math import ceil, prod
 import numpy as np
 
 from ident.errors import LogError
+from ident.logs.check import Finding, LogReport, check_log
+from ident.logs.columns import EVERYTHING
 from ident.logs.decimate import memory as thinning_memory
 from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
@@ -17,11 +20,22 @@ from ident.logs.process import Processing, memory, motion, prepare, repeats
 from ident.robot import Robot
 
 
+def read_whole(manifest: Manifest, recording: str, robot: Robot, numbers: int | None) -> Log | None:
+    """Return a recording as `read_log` does, or None when it has more than so many numbers (rows times columns).
+
+    What it claims to hold is not asked: no more than twice as many numbers are ever read.
+    """
+    rows = EVERYTHING if numbers is None else max(3, numbers // (3 * robot.n + 1))
+    parts = read_parts(manifest, recording, robot, rows)
+    first = next(parts)
+    return None if next(parts, None) else first
+
+
 def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_000, overlap: int = 0) -> Iterator[Log]:
     """Yield a recording in consecutive logs of about `rows` rows of their own.
 
-    Each also has up to `overlap` rows of its neighbours on either side; `Log.margin` says how many. Only text and
-    Parquet files are read in parts; NPZ and MAT files are loaded whole. Raises what `read_log` raises.
+    Each also has up to `overlap` rows of its neighbours on either side; `Log.margin` says how many. Raises what
+    `read_log` raises.
     """
     if rows < 3 or overlap < 0:
         raise LogError(f"rows is {rows} and overlap {overlap}, wanted at least 3 and 0", key=recording)
@@ -45,6 +59,35 @@ def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_
         if own >= end:
             return
         held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
+
+
+def check_parts(manifest: Manifest, recording: str, robot: Robot) -> LogReport:
+    """Return what `check_log` says of a long recording, part by part: of each kind, the findings of its first part.
+
+    The median step and the quanta are those of the first part. Raises what `read_log` and `check_log` raise.
+    """
+    report, steps, findings, last = None, Counter[float](), list[Finding](), 0.0
+    for log in iter_logs(manifest, recording, robot):
+        part = check_log(log, robot)
+        report, last = report or replace(part, samples=0), float(log.t[-1])
+        steps.update(dict(part.steps))
+        told = {f.kind for f in findings}
+        findings += [f for f in part.findings if f.kind not in told]
+        report = replace(
+            report,
+            samples=report.samples + part.samples,
+            dt_min=min(report.dt_min, part.dt_min),
+            dt_max=max(report.dt_max, part.dt_max),
+        )
+    assert report is not None
+    note = "was checked in parts; of each kind of finding, those of the first part that has one are told"
+    return replace(
+        report,
+        duration=last,
+        dt_mean=last / (report.samples - 1),
+        steps=tuple(steps.most_common()),
+        findings=(Finding("reading", (), note), *findings),
+    )
 
 
 def iter_motions(

@@ -57,6 +57,8 @@ def data_path(text: str, folder: Path) -> Path:
     problem = f"the path '{text}' "
     if "\0" in text or not text:
         raise InputError(problem + "is no path")
+    if any(len(name.encode()) > 255 for name in text.split("/")):
+        raise InputError(f"the path '{text[:60]}...' has a name of more than 255 bytes", fix="Choose a shorter one")
     if text.startswith("$"):
         variable, _, text = text[1:].replace("\\", "/").partition("/")
         if variable != "IDENT_DATA":

@@ -428,7 +428,8 @@ def test_a_recordings_file_drives_a_simulation_in_its_own_units(tmp_path, monkey
     )
     code, text = ident(*start, "--torque", "currents.csv", "-o", "currents_run.csv")
     assert code == 0, text
-    np.testing.assert_allclose(pd.read_csv("currents_run.csv").to_numpy(), own.to_numpy(), rtol=1e-6, atol=1e-9)
+    again = pd.read_csv("currents_run.csv").filter(like=".tau [")
+    np.testing.assert_allclose(again, own.filter(like=".tau ["), rtol=1e-9, atol=1e-12)
     with (tmp_path / "dataset.toml").open("a") as file:
         file.write('[[recording]]\nname = "second"\nfile = "currents.csv"\nrows = [1, 100]\n')
     code, text = ident(*start, "--torque", "currents.csv")

@@ -31,7 +31,10 @@ def payload(
         list[str], typer.Option("--loaded", metavar="RECORDING", help="Recording with the load; repeat for more")
     ],
     frame: Annotated[
-        str | None, typer.Option("--frame", help="Frame that the load is told in: a link, or a frame fixed to one")
+        str | None, typer.Option("--frame", help="Frame that the load is told in: a link, or one fixed to it (flange)")
+    ] = None,
+    flange: Annotated[
+        str | None, typer.Option("--flange", help="Frame that is the flange, which calls need; else the robot file's")
     ] = None,
     against: Annotated[
         Path | None, typer.Option("--against", metavar="ESTIMATE", help="Robot as identified, instead of a fit")
@@ -70,6 +73,7 @@ def payload(
     )
     from ident.export import identified_load, payload_format_named
     from ident.files import write_whole
+    from ident.robot.frames import declared_flange
 
     held_out = tuple(validate or ())
     if form is None and (out is not None or unvalidated):
@@ -91,7 +95,9 @@ def payload(
     warned: list[Warned] = []
     with progress() as tell:
         item = pipeline.load(read)
-        carrier, pose, shown = _frame(item.robot, frame, needed=writer is not None)
+        if writer is not None or flange is not None:
+            flange = declared_flange(item.robot, flange)
+        carrier, pose, shown = _frame(item.robot, frame or flange or item.robot.flange)
         own_columns(item.base, own or ())
         if known_mass is not None:
             _require_one_gain(item, [*read.fit, *loaded, *held_out])
@@ -131,11 +137,11 @@ def payload(
         verdict = _admitted(errors[1] if held_out else None, unvalidated)
         when = datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date
         lines = (
-            f"Seen from {shown} of '{item.robot.name}'; recordings {', '.join(loaded)} against {origin}; {when}.",
+            f"Robot '{item.robot.name}'; recordings {', '.join(loaded)} against {origin}; {when}.",
             f"Result: sha256 {hashlib.sha256(repr((found.link, found.body.tolist())).encode()).hexdigest()}.",
-            verdict,
         )
-        text = writer.write(identified_load(found, pose, gain_error=gain_error / 100, origin=lines))
+        load = identified_load(found, item.robot, flange, gain_error=gain_error / 100, validation=verdict, origin=lines)
+        text = writer.write(load)
         if out is None:
             typer.echo(text, nl=False)
         else:
@@ -194,36 +200,21 @@ def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:
             )
 
 
-def _frame(robot: Robot, name: str | None, *, needed: bool) -> tuple[str | None, Pose | None, str]:
-    """Return carrying link (None: the last), the frame's pose in it, and how it is called."""
-    from ident.errors import InputError, ModelError, nearest
+def _frame(robot: Robot, name: str | None) -> tuple[str, Pose | None, str]:
+    """Return carrying link, the frame's pose in it (None: its own), and how it is called."""
+    from ident.errors import InputError
     from ident.estimate.payload import carrying_link
     from ident.model import Model
+    from ident.robot.frames import moving_frame
 
-    if name is None:
-        try:
+    try:
+        if name is None:
             link = robot.links[carrying_link(Model(robot), None)]
-        except ModelError as several:
-            raise InputError(several.problem, key="--frame", fix=several.fix) from None
-        fixed = [f.name for f in robot.fixed if f.link == robot.links.index(link)]
-        if needed and fixed:
-            raise InputError(
-                f"a controller wants the load in the flange's axes, and '{link}' has several frames",
-                key="--frame",
-                fix=f"Say which one is the flange: {', '.join([link, *fixed])}",
-            )
-        return link, None, f"its own frame {link}"
-    if name in robot.links:
-        return name, None, name
-    for body in robot.fixed:
-        if body.name == name and body.link >= 0:
-            return robot.links[body.link], body.pose, name
-    known = [*robot.links, *(f.name for f in robot.fixed if f.link >= 0)]
-    raise InputError(
-        f"no moving frame of '{robot.name}' is called '{name}'{nearest(name, known)}",
-        key="--frame",
-        fix=f"It has {', '.join(known)}",
-    )
+            return link, None, f"its own frame {link}"
+        carrier, pose = moving_frame(robot, name)
+    except InputError as unknown:
+        raise InputError(unknown.problem, key="--frame", fix=unknown.fix) from None
+    return robot.links[carrier], pose, name
 
 
 def _factors(item: Loaded, names: Sequence[str], warned: list[Warned], tell: object) -> Regression:
@@ -355,8 +346,8 @@ def gains_known(gains: DriveGains) -> bool:
 
 
 def _admitted(held_out: LoadedErrors | None, unvalidated: bool) -> str:
-    """Return what the file says about the validation; EstimationError where it forbids writing."""
-    from ident.errors import EstimationError
+    """Return what the file says about the validation; UnusableError where it forbids writing."""
+    from ident.errors import UnusableError
     from ident.report.text import percent
 
     if held_out is not None and held_out.passed:
@@ -364,7 +355,7 @@ def _admitted(held_out: LoadedErrors | None, unvalidated: bool) -> str:
         return f"Validation passed: torque error {percent(held_out.with_load_total)} on held-out {where}."
     why = "was not validated on a held-out recording with the load" if held_out is None else "failed its validation"
     if not unvalidated:
-        raise EstimationError(
+        raise UnusableError(
             f"the load {why}, so no call was written. Hold one out with --validate, or ask for it with --unvalidated."
         )
-    return f"WARNING: written on request although the load {why}."
+    return f"WARNING: NOT VALIDATED, written on request although the load {why}."

@@ -437,7 +437,7 @@ def bench(tmp_path_factory):
 def test_the_command_finds_gains_and_writes_the_call(bench, tmp_path):
     folder, truth = bench
     out = tmp_path / "load.script"
-    common = (folder, "--loaded", "carries", "--frame", "tool", "--known-mass", MASS)
+    common = (folder, "--loaded", "carries", "--flange", "tool", "--known-mass", MASS)
     code, text = ident(*common, "--validate", "again", "--format", "ur", "--out", out, "--date", "2020-02-02")
     assert code == 0, text
     for joint, gain in (("joint0", 12.5), ("joint1", 25.0), ("joint2", 37.5)):
@@ -447,6 +447,7 @@ def test_the_command_finds_gains_and_writes_the_call(bench, tmp_path):
     written = out.read_text()
     assert "2020-02-02" in written
     assert "Validation passed: torque error" in written
+    assert "Load seen from the flange, which is the frame 'tool'; written by ident." in written
     call = [float(x) for x in re.findall(r"-?\d+\.\d+", re.search(r"set_target_payload\(.*\)", written)[0])]
     flange = Pose(rpy(0, 0, 1.5), np.array([0, 0, 0.1]))
     mass, com, inertia = to_com(transformed(truth, flange.inverse()))
@@ -469,7 +470,7 @@ def test_the_command_with_wrong_gains_says_what_the_bars_hold(bench):
 
 
 def test_the_command_without_a_load(bench):
-    code, text = ident(bench[0], "--loaded", "air", "--frame", "tool", "--format", "franka", "--unvalidated")
+    code, text = ident(bench[0], "--loaded", "air", "--flange", "tool", "--format", "franka", "--unvalidated")
     assert code == 3
     assert "No load is seen" in text
     assert "do not determine the load's centre, so no call was written" in text
@@ -483,7 +484,7 @@ def test_the_command_with_a_known_mass_that_is_hardly_seen(bench, tmp_path, monk
         return replace(found, errors=found.scale * [0.6, np.nan, 0.8])
 
     monkeypatch.setattr("ident.estimate.drive_gains.drive_gains", blurred)
-    args = (bench[0], "--loaded", "carries", "--known-mass", MASS, "--frame", "tool")
+    args = (bench[0], "--loaded", "carries", "--known-mass", MASS, "--flange", "tool")
     code, text = ident(*args)
     assert code == 0, text
     assert f"No load of {MASS:g} kg is seen: no gain differs from zero." in text
@@ -503,8 +504,8 @@ def test_a_robot_with_two_ends_asks_for_the_option():
         <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
     )
     with pytest.raises(InputError, match=r"^--frame: the robot has 2 ends: left, right. Say which one carries"):
-        _frame(two, None, needed=False)
-    assert _frame(two, "right", needed=True)[0] == "right"
+        _frame(two, None)
+    assert _frame(two, "right")[0] == "right"
 
 
 def test_the_command_against_an_estimate(bench, tmp_path):
@@ -530,7 +531,9 @@ def test_the_command_against_an_estimate(bench, tmp_path):
         (["--loaded", "carries", "--frame", "tol"], "frame of 'random' is called 'tol'; did you mean 'tool'?"),
         (["--loaded", "carries", "--own", "ofset"], "no joint term 'ofset'; did you mean 'offset'?"),
         (["--loaded", "carries", "--format", "urr"], "there is no payload format 'urr'; did you mean 'ur'?"),
-        (["--loaded", "carries", "--format", "ur"], "Say which one is the flange: link2, tool."),
+        (["--loaded", "carries", "--format", "ur"], "--flange: the flange of 'random' is not declared, and"),
+        (["--loaded", "carries", "--format", "ur", "--frame", "tool"], "Name its frame: link0, link1, link2, tool."),
+        (["--loaded", "carries", "--format", "ur", "--flange", "tol"], "is called 'tol'; did you mean 'tool'?"),
         (["--loaded", "carries", "--out", "x.txt"], "--format: no controller is named"),
         (["--loaded", "carries", "--known-mass", "-1"], "a known mass of -1 kg"),
         (["--loaded", "carries", "--known-mass", "1", "--gain-error", "5"], "the drive gains are identified"),
@@ -545,17 +548,17 @@ def test_the_command_tells_bad_input(bench, args, told):
 
 
 def test_an_unvalidated_call_says_so(bench):
-    args = (bench[0], "--loaded", "carries", "--frame", "tool", "--format", "kuka")
+    args = (bench[0], "--loaded", "carries", "--flange", "tool", "--format", "kuka")
     code, text = ident(*args)
-    assert code == 3
+    assert code == 4
     assert "LOAD_DATA" not in text
     assert "Hold one out with --validate, or ask for it with --unvalidated" in text
     code, text = ident(*args, "--unvalidated")
     assert code == 0
-    assert "WARNING: written on request" in text
+    assert "WARNING: NOT VALIDATED, written on request" in text
     assert "LOAD_DATA[1] = {M 1.3" in text
     code, text = ident(*args, "--validate", "air")
-    assert code == 3
+    assert code == 4
     assert "the load failed its validation" in text
 
 

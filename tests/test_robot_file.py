@@ -19,6 +19,7 @@ import ident.robot
 from ident.errors import InputError, RobotError
 from ident.robot.dh import DHJoint, from_dh
 from ident.robot.file import data_path, read_robot
+from ident.robot.frames import declared_flange, moving_frame
 from ident.robot.robot import Limits
 from ident.robot.urdf import parse_urdf, read_urdf
 from ident.robot.xml import parse_xml
@@ -60,6 +61,9 @@ def test_the_readmes_dh_table_is_what_it_says(tmp_path):
         for ours, theirs in zip(robot.poses(q), expected.poses(q), strict=True):
             np.testing.assert_allclose(ours.matrix, base @ theirs.matrix, atol=1e-15)
     np.testing.assert_allclose(robot.gravity, [0, 0, 9.81], atol=1e-14)  # hanging from the ceiling
+    assert robot.flange == "flange"
+    link, pose = moving_frame(robot, robot.flange)
+    assert (link, pose.position.tolist(), pose.rotation.tolist()) == (1, [0, 0, 0.09], np.eye(3).tolist())
 
 
 def test_the_readmes_urdf_form_reads_the_tx40(tmp_path, monkeypatch):
@@ -72,6 +76,7 @@ def test_the_readmes_urdf_form_reads_the_tx40(tmp_path, monkeypatch):
     expected[5, 4] = 32.0
     np.testing.assert_array_equal(robot.transmission.matrix, expected)
     assert robot.transmission.motors[5] == "motor_6"
+    assert robot.flange == "tool0"
 
 
 def test_joints_to_keep_and_a_base_of_which_one_half_is_said(tmp_path):
@@ -97,6 +102,38 @@ def test_a_urdf_beside_the_file_with_lock_gravity_and_matrix(tmp_path):
     assert robot.gravity.tolist() == [0, 9.81, 0]
     assert robot.transmission.matrix.tolist() == [[-50.0]]
     assert read_robot(tmp_path / "arm.urdf").n == 2
+
+
+DH = "convention = 'dh'\nlength = 'mm'\nangle = 'deg'\n{}\n[[joint]]\n[[joint]]\n"
+
+
+def test_a_flange_in_the_units_of_its_file(tmp_path):
+    (tmp_path / "r.toml").write_text(DH.format("flange = { name = 'tool', xyz = [300, 0, 0], rpy = [0, 0, 90] }"))
+    robot = read_robot(tmp_path / "r.toml")
+    link, pose = moving_frame(robot, robot.flange)
+    assert (link, robot.flange) == (1, "tool")
+    np.testing.assert_allclose(pose.matrix, [[0, -1, 0, 0.3], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], atol=1e-15)
+    (tmp_path / "r.toml").write_text(DH.format("flange = 'link2'"))
+    assert read_robot(tmp_path / "r.toml").flange == "link2"
+    (tmp_path / "r.toml").write_text(DH.format(""))
+    with pytest.raises(InputError, match=r"the flange of 'r' is not declared.* Name its frame: link1, link2\. Or"):
+        declared_flange(read_robot(tmp_path / "r.toml"))
+
+
+@pytest.mark.parametrize(
+    ("flange", "message"),
+    [
+        ("'lnk2'", "flange: no moving frame of 'r' is called 'lnk2'; did you mean 'link2'"),
+        ("3", "flange: is 3, wanted a table"),
+        ("{ xyz = [1, 2] }", r"flange\.xyz"),
+        ("{ name = 'link1' }", r"flange\.name: 'link1' is the name of another frame"),
+        ("{ xzy = [0, 0, 1] }", "did you mean 'xyz'"),
+    ],
+)
+def test_a_flange_that_is_none(tmp_path, flange, message):
+    (tmp_path / "r.toml").write_text(DH.format(f"flange = {flange}"))
+    with pytest.raises(RobotError, match=message):
+        read_robot(tmp_path / "r.toml")
 
 
 def test_paths_stay_in_their_folder(tmp_path, monkeypatch):
@@ -229,6 +266,7 @@ KEYS = [
     "mounting_rpy",
     "urdf",
     "lock",
+    "flange",
 ]
 ODD = st.recursive(
     st.sampled_from(

@@ -33,4 +33,5 @@ def write_abb(load: Payload, *, name: str = "identified_load") -> str:
     mm = np.maximum(r.at_com - 3, 1)
     cog, aom = decimals(1e3 * r.com, mm), decimals(quaternion(axes), 9)
     data = f"[{decimal(r.mass, r.at_mass)}, [{cog}], [{aom}], {decimals(moments, np.diag(r.at_inertia))}]"
-    return "\n".join([*comment(about(load, CONVENTIONS), "!"), f"PERS loaddata {name} := {data};"]) + "\n"
+    head = comment(about(load, CONVENTIONS, products=True), "!")
+    return "\n".join([*head, f"PERS loaddata {name} := {data};"]) + "\n"

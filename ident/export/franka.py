@@ -22,4 +22,4 @@ def write_franka(load: Payload) -> str:
     column_major = decimals(r.inertia.T, r.at_inertia.T)
     com = decimals(r.com, r.at_com)
     call = f"robot.setLoad({decimal(r.mass, r.at_mass)}, {{{{{com}}}}}, {{{{{column_major}}}}});"
-    return "\n".join([*comment(about(load, CONVENTIONS), "//"), call]) + "\n"
+    return "\n".join([*comment(about(load, CONVENTIONS, products=True), "//"), call]) + "\n"

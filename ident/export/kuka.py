@@ -31,4 +31,4 @@ def write_kuka(load: Payload, *, tool: int = 1) -> str:
     a, b, c = (decimal(angle, 4) for angle in (yaw, pitch, roll))
     cm, j = f"{{X {x}, Y {y}, Z {z}, A {a}, B {b}, C {c}}}", f"{{X {jx}, Y {jy}, Z {jz}}}"
     data = f"{{M {decimal(r.mass, r.at_mass)}, CM {cm}, J {j}}}"
-    return "\n".join([*comment(about(load, CONVENTIONS), ";"), f"LOAD_DATA[{tool}] = {data}"]) + "\n"
+    return "\n".join([*comment(about(load, CONVENTIONS, products=True), ";"), f"LOAD_DATA[{tool}] = {data}"]) + "\n"

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, InputError
+from ident.robot.frames import declared_flange, moving_frame
+from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import is_positive_semidefinite, transformed
-from ident.spatial.pose import Pose
 from ident.spatial.principal_axes import principal_axes
 
 if TYPE_CHECKING:
@@ -32,17 +33,19 @@ POINT = 1e-4
 class Payload:
     """Mass [kg], centre (3,) [m] and tensor about the centre (3, 3) [kg m^2] of a load, all in the FLANGE's axes.
 
-    *_error: standard errors of mass, centre (3,) and tensor (3, 3), None where they are not known; origin: lines that
-    the file says of where this comes from. Raises InputError for wrong shapes, InfeasibleError for a body that cannot
-    exist (exact check).
+    flange: name of its frame. *_error: standard errors of mass, centre (3,) and tensor (3, 3), None where they are not
+    known; validation: what the file says of it; origin: lines on where this comes from. Raises InputError for wrong
+    shapes, InfeasibleError for a body that cannot exist (exact check).
     """
 
     mass: float
     com: Array
     inertia: Array
+    flange: str
     mass_error: float | None = None
     com_error: Array | None = None
     inertia_error: Array | None = None
+    validation: str = "WARNING: NOT VALIDATED on a held-out recording with the load."
     origin: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -86,21 +89,35 @@ class Rounded:
     at_inertia: Places
 
 
-def payload_of(body: ArrayLike, origin: tuple[str, ...] = ()) -> Payload:
+def payload_of(body: ArrayLike, flange: str, origin: tuple[str, ...] = ()) -> Payload:
     """Return the load of ten parameters about the flange's origin (10,); raises InfeasibleError."""
     mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
-    return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin=origin)
+    return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), flange, origin=origin)
 
 
 def identified_load(
-    found: IdentifiedPayload, flange: Pose | None = None, *, gain_error: float = 0.0, origin: tuple[str, ...] = ()
+    found: IdentifiedPayload,
+    robot: Robot,
+    flange: str | None = None,
+    *,
+    gain_error: float = 0.0,
+    validation: str = Payload.validation,
+    origin: tuple[str, ...] = (),
 ) -> Payload:
     """Return an identified load with its standard errors, seen from the flange.
 
-    flange: its frame seen from the carrying link's (None: the link's own). gain_error: relative standard error of the
-    drive gains. Raises EstimationError where the recordings do not determine one of its numbers.
+    flange: name of its frame, a link or a frame fixed to one; without, the one that the robot declares. gain_error:
+    relative standard error of the drive gains. Raises InputError where no flange is declared or another link carries
+    it, EstimationError where the recordings do not determine one of the load's numbers.
     """
-    figures = found.at(flange, gain_error=gain_error)
+    name = declared_flange(robot, flange)
+    link, pose = moving_frame(robot, name)
+    if robot.links[link] != found.link:
+        raise InputError(
+            f"the load was identified on '{found.link}', and the flange '{name}' belongs to '{robot.links[link]}'",
+            key="--flange",
+        )
+    figures = found.at(pose, gain_error=gain_error)
     known = [figures.mass_error, *figures.com_error, *figures.inertia_error.ravel()]
     if not np.isfinite(known).all():
         what = "mass" if not np.isfinite(known[0]) else "centre" if not np.isfinite(known[:4]).all() else "inertia"
@@ -108,7 +125,7 @@ def identified_load(
             f"the recordings do not determine the load's {what}, so no call was written. Give motions that"
             " turn the load about all axes, or a load that can be felt."
         )
-    load = payload_of(transformed(found.body, (flange or Pose.identity()).inverse()), origin)
+    load = payload_of(transformed(found.body, pose.inverse()), name, origin)
     inertia = load.inertia
     if np.abs(inertia).max() < POINT * np.abs(figures.inertia_error).max():
         inertia = np.zeros((3, 3))  # the digits that are left are the solver's
@@ -118,6 +135,7 @@ def identified_load(
         mass_error=None if found.known_mass else figures.mass_error,
         com_error=figures.com_error,
         inertia_error=figures.inertia_error,
+        validation=validation,
     )
 
 
@@ -125,19 +143,17 @@ def rounded(load: Payload) -> Rounded:
     """Return the load with as many digits as it deserves and as many more as it needs to exist as written."""
     at_mass, at_com, at_inertia = load.places()
     mass, at_mass = _mass(load, at_mass)
-    inertia, at_inertia = _digits(load.inertia, at_inertia)
+    inertia, at_inertia = _digits(_told_apart(load), at_inertia)
     return Rounded(mass, _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
 
 
 def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
     """Return the load's rounded mass and centre, rounded principal moments (3,) and their axes (3, 3), det +1.
 
-    Products of inertia within the largest of their standard errors count as zero, see `principal_axes`. The rounded
-    load's tensor is that of the moments, in their own axes.
+    The rounded load's tensor is that of the moments, in their own axes.
     """
     error = load.inertia_error
-    tolerance = None if error is None else float(np.max(np.asarray(error)[[0, 0, 1], [1, 2, 2]]))
-    moments, axes = principal_axes(load.inertia, tolerance=tolerance)
+    moments, axes = principal_axes(_told_apart(load))
     # of the moment a^T I a about an axis a, as if the errors of the entries of I were independent
     own = None if error is None else np.sqrt(np.einsum("ik,jk,ij->k", axes**2, axes**2, np.square(error)))
     diagonal, at_inertia = _digits(np.diag(moments), np.diag(_places(own, PLACES[2], (3,))))
@@ -145,6 +161,17 @@ def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
     mass, at_mass = _mass(load, at_mass)
     found = Rounded(mass, _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
     return found, np.diag(diagonal).copy(), axes
+
+
+def _told_apart(load: Payload) -> Array:
+    """Return the tensor (3, 3) that every vendor gets: its products of inertia zero where none differs from zero."""
+    return np.diag(np.diag(load.inertia)) if _no_products(load) else load.inertia
+
+
+def _no_products(load: Payload) -> bool:
+    """Return whether all three products of inertia are within their standard errors."""
+    error = load.inertia_error
+    return error is not None and bool((np.abs(load.inertia) <= np.asarray(error))[[0, 0, 1], [1, 2, 2]].all())
 
 
 def decimal(value: float, places: int) -> str:
@@ -205,8 +232,11 @@ def _possible(inertia: Array) -> bool:
     return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
 
 
-def about(load: Payload, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines at the head of a payload file: origin, conventions, error bars."""
+def about(load: Payload, lines: tuple[str, ...], *, products: bool = False) -> tuple[str, ...]:
+    """Return the lines at the head of a payload file: frame, origin, conventions, error bars.
+
+    products: whether the file has a place for products of inertia, or for axes that stand for them.
+    """
     bars = []
     if load.mass_error is not None:
         bars.append(f"mass {load.mass_error:.2g} kg")
@@ -216,4 +246,8 @@ def about(load: Payload, lines: tuple[str, ...]) -> tuple[str, ...]:
         six = np.asarray(load.inertia_error)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
         bars.append(f"Ixx Ixy Ixz Iyy Iyz Izz {', '.join(f'{x:.2g}' for x in six)} kg m^2")
     known = f"Standard errors: {'; '.join(bars)}." if bars else "Standard errors: not known."
-    return ("Load at the flange, written by ident.", *load.origin, known, *lines)
+    where = f"Load seen from the flange, which is the frame '{load.flange}'; written by ident."
+    rule = "Products of inertia: as they are; they count as zero where all three are within their standard errors."
+    if _no_products(load):
+        rule = "Products of inertia: zero, for all three are within their standard errors."
+    return (where, *load.origin, load.validation, known, *([rule] if products else []), *lines)

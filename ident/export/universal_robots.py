@@ -24,4 +24,4 @@ def write_ur_script(load: Payload) -> str:
     inertia = decimals(r.inertia[six], r.at_inertia[six])
     cog = decimals(r.com, r.at_com)
     call = f"set_target_payload({decimal(r.mass, r.at_mass)}, [{cog}], [{inertia}])"
-    return "\n".join([*comment(about(load, CONVENTIONS), "#"), call]) + "\n"
+    return "\n".join([*comment(about(load, CONVENTIONS, products=True), "#"), call]) + "\n"

@@ -14,7 +14,8 @@ from ident.arrays import Array
 from ident.errors import InputError, RobotError
 from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.robot.robot import GRAVITY, Limits, Robot
+from ident.robot.frames import moving_frame
+from ident.robot.robot import GRAVITY, FixedBody, Limits, Robot
 from ident.robot.toml_table import TomlTable, read_toml
 from ident.robot.transmission import Transmission
 from ident.robot.urdf import read_urdf
@@ -23,7 +24,7 @@ from ident.spatial.pose import Pose, rpy
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
-_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles")
+_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles", "flange")
 _URDF_KEYS = (*_COMMON, "urdf", "lock", "keep")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
@@ -46,6 +47,8 @@ def read_robot(path: str | Path) -> Robot:
         robot = robot.with_gravity(_gravity(table))
         if "transmission" in table.data:
             robot = replace(robot, transmission=_transmission(table.table("transmission"), robot))
+        if "flange" in table.data:
+            robot = _with_flange(table, robot)
         return robot
 
 
@@ -95,10 +98,7 @@ def _from_table(table: TomlTable, path: Path) -> Robot:
     angle = ANGLE[table.choice("angle", ANGLE)]
     base = Pose.identity()
     if "base" in table.data:
-        mounting = table.table("base")
-        mounting.known(("xyz", "rpy"))
-        xyz, angles = (mounting.numbers(key, 3) if key in mounting.data else np.zeros(3) for key in ("xyz", "rpy"))
-        base = Pose(rpy(*(_meant(table, a) for a in angles / angle)), xyz / length)
+        base = _placed(table, "base", ("xyz", "rpy"))
     rows = [_row(row, length, angle) for row in table.tables("joint")]
     name = table.text("name", path.stem)
     rounded = {}
@@ -119,6 +119,30 @@ def _meant(table: TomlTable, angle: float) -> float:
     """Return the angle [rad] that is meant: degrees are exact, and radians may be rounded."""
     literal = table.flag("literal_angles", False) or table.choice("angle", ANGLE) == "deg"
     return angle if literal else meant_angle(repr(float(angle)))
+
+
+def _with_flange(table: TomlTable, robot: Robot) -> Robot:
+    """Return the robot with its flange: the name of a frame, or of a DH table a frame fixed to the last link."""
+    if isinstance(table.data["flange"], str):
+        with table.place("flange"):
+            moving_frame(robot, table.text("flange"))
+        return replace(robot, flange=table.text("flange"))
+    if "urdf" in table.data:
+        raise table.error("flange", "must be the name of a frame of the URDF, such as 'tool0'")
+    pose = _placed(table, "flange", ("name", "xyz", "rpy"))
+    name = table.table("flange").text("name", "flange")
+    if name in (robot.base, *robot.links, *(body.name for body in robot.fixed)):
+        raise table.table("flange").error("name", f"'{name}' is the name of another frame")
+    return replace(robot, fixed=(*robot.fixed, FixedBody(name, robot.n - 1, pose)), flange=name)
+
+
+def _placed(table: TomlTable, key: str, known: tuple[str, ...]) -> Pose:
+    """Return the pose { xyz, rpy } of a DH robot's file in SI units; each defaults to zero."""
+    given = table.table(key)
+    given.known(known)
+    xyz, turn = (given.numbers(part, 3) if part in given.data else np.zeros(3) for part in ("xyz", "rpy"))
+    angles = (_meant(table, a) for a in turn / ANGLE[table.choice("angle", ANGLE)])
+    return Pose(rpy(*angles), xyz / LENGTH[table.choice("length", LENGTH)])
 
 
 def _row(table: TomlTable, length: float, angle: float) -> dict[str, Any]:

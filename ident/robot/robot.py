@@ -96,8 +96,9 @@ class Robot:
 
     `inertials` (n, 10) are the numbers that the description itself gives for the moving links with
     everything fixed to them merged in, NaN rows where it gives none, or None. `transmission` maps joints to motors
-    where they differ. `notes` tell what was not taken as the description has it. Raises RobotError for repeated names,
-    a parent that comes after its child, or wrong shapes.
+    where they differ. `notes` tell what was not taken as the description has it. `flange` names the frame at which
+    tools are mounted, a link's or one fixed to it, where that is declared. Raises RobotError for repeated names, a
+    parent that comes after its child, or wrong shapes.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Robot:
     inertials: Array | None = None
     transmission: Transmission | None = None
     notes: tuple[str, ...] = ()
+    flange: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joints", tuple(self.joints))

@@ -16,21 +16,19 @@ RELATIVE = 1e-9
 _SAME = 1e-9  # two rotations whose traces differ by less are equally near to the frame
 
 
-def principal_axes(inertia: ArrayLike, *, tolerance: float | None = None) -> tuple[Array, Array]:
+def principal_axes(inertia: ArrayLike) -> tuple[Array, Array]:
     """Return the principal moments (3,) [kg m^2] and axes R (3, 3), det R = +1, with inertia = R diag(moments) R^T.
 
     inertia (3, 3): a symmetric tensor; columns of R are the axes seen from the tensor's frame. Of the 24 proper
     rotations that diagonalise it R is the one nearest to the identity, and where several are equally near, the one
     with the larger first entries; so moment k is the one about the axis nearest to the frame's axis k. Moments that
-    differ by at most `tolerance` [kg m^2] count as equal, and R turns no further than the others demand: it is the
-    identity when all products are within the tolerance or all three moments are equal. The diagonal of R^T inertia R
-    is what is returned, so nothing is lost but products of the size of `tolerance` (default: 1e-9 of the largest
-    moment). Raises InputError for another shape or numbers that are not finite.
+    differ by at most 1e-9 of the largest count as equal, and R turns no further than the others demand: it is the
+    identity when all products are as small or all three moments are equal. The diagonal of R^T inertia R is what is
+    returned. Raises InputError for another shape or numbers that are not finite.
     """
     given = frozen(inertia, (3, 3), "inertia")
     tensor = (given + given.T) / 2
-    close = RELATIVE * float(np.abs(tensor).max()) if tolerance is None else tolerance
-    axes = _axes(tensor, close)
+    axes = _axes(tensor, RELATIVE * float(np.abs(tensor).max()))
     return np.einsum("ik,ij,jk->k", axes, tensor, axes), axes
 
 

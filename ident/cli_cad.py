@@ -57,7 +57,12 @@ CadOption = Annotated[
     typer.Option("--cad", help="Report, folder of reports, or table; without: the experiment's, or the robot's own"),
 ]
 FramesOption = Annotated[
-    Path | None, typer.Option("--frames", help="Poses of the CAD output frames in their link frames (.toml)")
+    Path | None,
+    typer.Option(
+        "--frames",
+        help="Where the CAD output frames stand in their link frames, .toml: under \\[LINK] position = [0, 0, 0.1] (m)"
+        " and rpy = [0, 0, 1.57] (rad, fixed axes); what is left out is 0",
+    ),
 ]
 FitOption = Annotated[
     Path | None,
@@ -87,9 +92,7 @@ def read(
     source: Source,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Table to write, .csv or .toml")] = None,
     products: ProductsOption = None,
-    frames: Annotated[
-        Path | None, typer.Option("--frames", help="Poses of the CAD output frames in their link frames (.toml)")
-    ] = None,
+    frames: FramesOption = None,
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot whose links the table must have")] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""

@@ -116,6 +116,7 @@ def read_frames(path: str | Path) -> dict[str, Pose]:
     Raises CadError naming the key.
     """
     path = Path(path)
+    keys = "position = [x, y, z] in m and rpy = [roll, pitch, yaw] in rad"
     try:
         given = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as cause:
@@ -125,10 +126,11 @@ def read_frames(path: str | Path) -> dict[str, Pose]:
     found = {}
     for link, entry in given.items():
         if not isinstance(entry, dict):
-            raise CadError("wanted a table", file=path, key=link, fix=f"Begin it with a line [{link}]")
+            raise CadError("wanted a table", file=path, key=link, fix=f"Write [{link}], and under it {keys}")
         for key in entry:
             if key not in ("position", "rpy"):
-                raise CadError(f"unknown key{nearest(key, ('position', 'rpy'))}", file=path, key=f"{link}.{key}")
+                problem = f"unknown key{nearest(key, ('position', 'rpy'))}"
+                raise CadError(problem, file=path, key=f"{link}.{key}", fix=f"A link has {keys}")
         three = [_three(entry.get(key, [0, 0, 0]), path, f"{link}.{key}") for key in ("position", "rpy")]
         if max(map(abs, three[1])) > 2 * math.pi:
             raise CadError("an angle is more than a turn", file=path, key=f"{link}.rpy", fix="Write it in radians")

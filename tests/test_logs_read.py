@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from logs_data import TWO, smooth
 
 from ident.errors import LogError
-from ident.logs import locate, read_log, read_manifest
+from ident.logs import check_log, locate, read_log, read_manifest
+from ident.logs.log import read_parts
 from ident.logs.units import RAW, UNITS, kind_of, si_factor
 from ident.robot import Transmission
 from ident.robot.dh import MDHJoint, from_mdh
@@ -234,3 +235,33 @@ def _with_folder(folder, text):
     path = folder / "dataset.toml"
     path.write_text(path.read_text().replace('name = "two"', f'name = "two"\nfolder = "{text}"', 1))
     return path
+
+
+@pytest.mark.parametrize("rows", [3, 10**6])
+def test_repeated_rows_are_dropped_on_request(tmp_path, rows):
+    """A row with the stamp of the one before, and one with all its signals; across the parts of a long log too."""
+    table = np.column_stack([np.arange(12) / 10, np.random.default_rng(1).normal(size=(12, 4))])
+    again = table[[0, 1, 2, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11]]
+    again[3, 1] += 1  # the same stamp, another value
+    again[8, 0] += 0.01  # the same values, another stamp
+    again[-1] = np.nan
+    np.savetxt(tmp_path / "x.csv", again[:-1], delimiter=",", fmt="%.17g")
+    body = """
+drop_repeated = true
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [4, 5], unit = "N m" }
+"""
+    manifest = write(tmp_path, body, "x.csv")
+    logs = list(read_parts(manifest, "run", TWO, rows))
+    np.testing.assert_array_equal(np.concatenate([log.q for log in logs]), table[:11, 1:3])
+    np.testing.assert_allclose(np.concatenate([log.t for log in logs]), table[:11, 0])
+    told = [note for log in logs for note in log.notes]
+    whole = ["2 repeated rows left out: 4, 9"]
+    assert told == (whole if rows > 3 else ["1 repeated row left out: 4", "1 repeated row left out: 9"])
+    assert [row for log in logs for row in log.rows(range(len(log.t)))] == [1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13]
+    if rows > 3:
+        assert [str(f) for f in check_log(logs[0], TWO).findings if f.kind == "reading"] == whole
+        assert logs[0].where([3]) == "row 5 (line 5)"
+    with pytest.raises(LogError, match="does not increase at row 4"):
+        read_log(write(tmp_path, body.replace("drop_repeated = true", ""), "x.csv"), "run", TWO)

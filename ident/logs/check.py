@@ -162,7 +162,7 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
 
 def _after(log: Log, at: np.ndarray, dt: Array) -> str:
     """Return "after rows 3 (16 ms), 90 (18 ms) and 7 more"."""
-    text = ", ".join(f"{log.first_row + i} ({_ms(dt[i])})" for i in at[:5])
+    text = ", ".join(f"{log.rows(i)[0]} ({_ms(dt[i])})" for i in at[:5])
     more = f" and {len(at) - 5} more" if len(at) > 5 else ""
     return f"after row{'s' if len(at) > 1 else ''} {text}{more}"
 

@@ -38,8 +38,9 @@ class Log:
     header not counted) of the first sample and `first_line` its line in a text file; `clock` [s] the file's own time
     at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a
     streamed recording. `notes`: how the files were read, where that is not obvious. `passive`: joints without motor,
-    whose torque has gain 0. Raises LogError, with the rows, for numbers that are not finite, for time that does not
-    increase, and for shapes that do not fit.
+    whose torque has gain 0. `numbers` (N,): the rows of the file where rows were left out, None where they follow one
+    another. Raises LogError, with the rows, for numbers that are not finite, for time that does not increase, and for
+    shapes that do not fit.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Log:
     margin: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
+    numbers: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         q = np.asarray(self.q)
@@ -124,7 +126,8 @@ class Log:
 
     def rows(self, samples: ArrayLike) -> tuple[int, ...]:
         """Return the rows of the file (1-based) of samples counted from 0."""
-        return tuple(int(i) + self.first_row for i in np.atleast_1d(np.asarray(samples, dtype=np.int64)))
+        at = np.atleast_1d(np.asarray(samples, dtype=np.int64))
+        return tuple((at + self.first_row if self.numbers is None else self.numbers[at]).tolist())
 
     def where(self, samples: ArrayLike) -> str:
         """Return the rows of the file, and the line of the first one, as text for a message."""
@@ -169,8 +172,10 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
     clock: int | float | None = None
     done, last = 0, -np.inf
     notes: list[str] = []
+    before: dict[str, Chunk] = {}
     gains = np.broadcast_to(record.torque.gain, robot.n) if np.size(record.torque.gain) in (1, robot.n) else ()
-    for raw in _chunks(manifest, record, rows, robot.joint_names, notes):
+    for chunk in _chunks(manifest, record, rows, robot.joint_names, notes):
+        raw = chunk
         size = len(next(iter(raw.values()))[0])
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
@@ -180,7 +185,18 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
                 clock = raw["time"][0][0].item()  # subtracted before the clock becomes a float: ns need 61 bits
                 clock = clock if isfinite(clock) else 0
             start, t = clock * unit, (raw["time"][0] - clock) * unit
-        t = np.asarray(t, dtype=np.float64)
+        t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
+        if record.drop_repeated:
+            keep = _new_rows(raw, before)
+            before = {k: [c[-1:] for c in columns] for k, columns in raw.items()}
+            numbers, t = row + done + np.flatnonzero(keep), t[keep]
+            raw = {k: [c[keep] for c in columns] for k, columns in raw.items()}
+            if not keep.all():
+                rows_left_out = (row + done + np.flatnonzero(~keep)).tolist()
+                told.append(f"{plural(len(rows_left_out), 'repeated row')} left out: {spans(rows_left_out)}")
+            if not keep.any():
+                done += size
+                continue
         log = Log(
             name=record.name,
             t=t,
@@ -192,13 +208,25 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             first_line=None if line is None else line + row - 1 + done,
             clock=float(start),
             sources=sources,
-            notes=tuple(notes),
+            notes=tuple(told),
+            numbers=numbers,
             passive=tuple(j for j, g in zip(robot.joint_names, gains, strict=True) if g == 0),
         )
         if log.t[0] <= last:
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
         last, done = float(log.t[-1]), done + size
         yield log
+
+
+def _new_rows(raw: dict[str, Chunk], before: dict[str, Chunk]) -> np.ndarray:
+    """Return which rows have another time, and another value of some other signal, than the row before."""
+    alike = {}
+    for key, columns in raw.items():
+        held = before.get(key, [c[:0] for c in columns])
+        joined = [np.concatenate([b, c]) for b, c in zip(held, columns, strict=True)]
+        alike[key] = np.all([c[1:] == c[:-1] for c in joined], axis=0)
+    same = np.all([a for key, a in alike.items() if key != "time"], axis=0) | alike.get("time", False)
+    return ~same if before else np.concatenate([[True], ~same])
 
 
 def _chunks(

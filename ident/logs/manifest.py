@@ -54,7 +54,8 @@ class Signal:
 class Recording:
     """One recording: its file, its rows (first and last, 1-based, both included; None: all) and its signals.
 
-    `topic`: of a bag, the one whose messages are the rows; "" for its only topic of joint states.
+    `topic`: of a bag, the one whose messages are the rows; "" for its only topic of joint states. `drop_repeated`: rows
+    with the time, or with all other signals, of the row before are left out.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Recording:
     rows: tuple[int, int] | None = None
     note: str = ""
     topic: str = ""
+    drop_repeated: bool = False
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -205,7 +207,8 @@ def _recording(values: Any, file: Path, place: str, layouts: Mapping[str, dict[s
         file,
         place,
         {"name": _plain_name, "file": _inside},
-        {"rows": _rows, "layout": string, "note": string, "topic": string} | dict.fromkeys(QUANTITIES, _any),
+        {"rows": _rows, "layout": string, "note": string, "topic": string, "drop_repeated": boolean}
+        | dict.fromkeys(QUANTITIES, _any),
     )
     layout = table.pop("layout", "")
     if layout not in layouts:

@@ -71,8 +71,8 @@ def check_parts(manifest: Manifest, recording: str, robot: Robot) -> LogReport:
         part = check_log(log, robot)
         report, last = report or replace(part, samples=0), float(log.t[-1])
         steps.update(dict(part.steps))
-        told = {f.kind for f in findings}
-        findings += [f for f in part.findings if f.kind not in told]
+        kinds, said = {f.kind for f in findings} - {"reading"}, {f.message for f in findings}
+        findings += [f for f in part.findings if f.kind not in kinds and f.message not in said]
         report = replace(
             report,
             samples=report.samples + part.samples,
@@ -144,7 +144,10 @@ def _joined(parts: list[Log]) -> Log:
         return np.concatenate([getattr(p, what) for p in parts])
 
     qd = None if parts[0].qd is None else stack("qd")
-    return replace(parts[0], t=stack("t"), q=stack("q"), tau=stack("tau"), qd=qd, margin=(0, 0))
+    numbers = None if parts[0].numbers is None else stack("numbers")
+    notes = tuple(dict.fromkeys(note for p in parts for note in p.notes))
+    t, q, tau = stack("t"), stack("q"), stack("tau")
+    return replace(parts[0], t=t, q=q, tau=tau, qd=qd, numbers=numbers, notes=notes, margin=(0, 0))
 
 
 def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
@@ -158,4 +161,5 @@ def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
         first_row=log.first_row + start,
         first_line=None if log.first_line is None else log.first_line + start,
         margin=margin,
+        numbers=None if log.numbers is None else log.numbers[span],
     )

@@ -1,11 +1,45 @@
-"""Lets tests import the helpers that stand beside them; property tests have no deadline, for machines may be busy."""
+"""Lets tests import the helpers that stand beside them; property tests have no deadline, for machines may be busy.
 
+IDENT_TEST_ROUNDING=SEED emulates another machine: the last bits of every motion's numbers get other values, 1e-13
+relative at most, as another sine or filter might give them. The same number gets the same ones wherever it stands. No
+test's outcome may depend on that (`make portability`).
+"""
+
+import os
 import sys
 from pathlib import Path
 
+import numpy as np
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile("ident", deadline=None)
 settings.load_profile("ident")
+
+_BITS = np.uint64(9)
+
+
+def other_last_bits(values: np.ndarray, seed: int) -> np.ndarray:
+    """Return doubles whose last nine bits are a hash of their others: done twice, it is as done once."""
+    others = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64) >> _BITS
+    mixed = (others ^ np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)) * np.uint64(0xBF58476D1CE4E5B9)
+    found = ((others << _BITS) | (mixed >> (np.uint64(64) - _BITS))).view(np.float64)
+    return np.where(np.asarray(values) == 0.0, values, found)
+
+
+def _round_otherwise(seed: int) -> None:
+    from ident.logs.motion import Motion
+
+    checked = Motion.__post_init__
+
+    def rounded(motion: Motion) -> None:
+        for what in ("q", "qd", "qdd", "tau"):
+            object.__setattr__(motion, what, other_last_bits(np.asarray(getattr(motion, what), dtype=float), seed))
+        checked(motion)
+
+    Motion.__post_init__ = rounded  # type: ignore[method-assign]
+
+
+if "IDENT_TEST_ROUNDING" in os.environ:
+    _round_otherwise(int(os.environ["IDENT_TEST_ROUNDING"]))

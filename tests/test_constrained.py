@@ -9,6 +9,7 @@ import pytest
 from identified import case, moved
 
 from ident.estimate import Bounds, Prior, closest_to_prior, constrained, cross_validated, ols, program
+from ident.estimate.log_det_newton import LogDetNewton
 from ident.regression import compress
 from ident.spatial.inertia import pseudo_inertia
 
@@ -90,12 +91,27 @@ def test_every_way_goes_on_with_the_second_solver_and_says_so(fit, monkeypatch):
     found = case().regression
     first = fit(found)
     assert first.warnings == ()
-    status = program._status
-    monkeypatch.setattr(program, "_status", lambda p, s: "broke down" if s == "CLARABEL" else status(p, s))
+    _break("CLARABEL", monkeypatch)
+    monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
     second = fit(found)
     assert second.warnings == ("first solver failed: SCS (after CLARABEL: broke down)",)
     assert second.feasible
     assert second.relative_total == pytest.approx(first.relative_total, rel=1e-3)
+
+
+def _break(solver, monkeypatch):
+    status = program._status
+    monkeypatch.setattr(program, "_status", lambda p, s, left: "broke down" if s == solver else status(p, s, left))
+
+
+def test_where_there_is_a_prior_newtons_method_comes_before_the_second_solver(monkeypatch):
+    first, chosen = (FITS[way](case().regression) for way in ("weight 0.1", "chosen"))
+    _break("CLARABEL", monkeypatch)
+    for before, way in ((first, "weight 0.1"), (chosen, "chosen")):
+        found = FITS[way](case().regression)
+        assert found.warnings == ("first solver failed: NEWTON (after CLARABEL: broke down)",)
+        np.testing.assert_allclose(found.phi, before.phi, rtol=1e-4, atol=1e-6)
+    assert FITS["vanishing"](case().regression).warnings == ()
 
 
 def test_every_bound_that_holds_a_value_is_reported():

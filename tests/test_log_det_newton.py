@@ -7,9 +7,9 @@ import pytest
 from refine_cases import Case, arm5, small_arm
 
 from ident.estimate import Bounds, Prior
-from ident.estimate.constrained import WEIGHTS, build, noise, samples
+from ident.estimate.constrained import WEIGHTS, noise, samples
 from ident.estimate.log_det_newton import LogDetNewton
-from ident.estimate.program import Coordinates
+from ident.estimate.program import Coordinates, Program
 
 FALLING = WEIGHTS[::-1]
 
@@ -22,8 +22,8 @@ def paths(case: Case, bounds: Bounds, weights: tuple[float, ...] = FALLING) -> t
     newton = LogDetNewton(case.model, case.regression.base, coordinates, bounds)
     assert newton.interior
     found = newton.path(factor, count, weights)
-    assert found is not None
-    conic = build(case.model, case.regression, case.prior, bounds, sigma, with_prior=True).path(factor, count, weights)
+    assert len(found) == len(weights)
+    conic = Program(case.model, case.regression.base, coordinates, bounds, True).path(factor, count, weights)
     stated = [case.prior.joint_values.get(name, 0.0) for name in case.model.names[case.model.n_rigid :]]
     lower = []
     for weight, theta, other in zip(weights, found, conic, strict=True):
@@ -88,4 +88,4 @@ def test_bounds_that_cannot_be_met_have_no_path():
     bounds = Bounds(mass={case.model.robot.links[0]: (1.0, 2.0)}, total_mass=(0.1, 0.5))
     newton = LogDetNewton(case.model, case.regression.base, coordinates, bounds)
     assert not newton.interior
-    assert newton.path(factor, samples(case.regression), (1.0,)) is None
+    assert newton.path(factor, samples(case.regression), (1.0,)) == []

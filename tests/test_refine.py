@@ -317,7 +317,7 @@ def test_from_fingers_of_a_gram_to_arms_of_half_a_ton(seed, mass, length):
     case = sized(seed, 10.0**mass, 10.0**length)
     for way in WAYS.values():
         found = way(case, Bounds(total_mass=(0.0, 1.2 * case.prior.inertials[:, 0].sum())))
-        assert found.estimate.solver == "CLARABEL"
+        assert found.estimate.warnings == ()  # no second solver
         assert all(consistency(body).consistent for body in found.estimate.inertials)
         assert found.estimate.relative_total < 0.2
         assert edge(found.estimate.inertials, case.prior) > -1e-6

@@ -15,7 +15,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.program import Coordinates
+from ident.estimate.program import ADVICE, Coordinates
 from ident.model.model import Model
 
 Cone = Literal["zero", "nonnegative", "second-order", "semidefinite"]
@@ -39,6 +39,8 @@ _ATTEMPTS: tuple[dict[str, Any], ...] = (
     {"equilibrate_enable": False, "max_step_fraction": 0.9},
 )
 
+#: Upper entries of a symmetric matrix in the solver's order.
+_COLUMNS = [(i, j) for j in range(4) for i in range(j + 1)]
 _STATUS: dict[str, Status] = {
     "Solved": "optimal",
     "AlmostSolved": "inaccurate",
@@ -60,9 +62,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """v, and the minimum between `lower`, which the dual proves, and `upper` = q @ v, up to v's own feasibility."""
+    """v, and the minimum between `lower`, which the dual proves, and `upper` = q @ v, up to v's own feasibility.
+
+    dual: the multipliers of all rows, block after block.
+    """
 
     v: Array
+    dual: Array
     lower: float
     upper: float
     status: Status
@@ -81,7 +87,7 @@ class ConeProgram:
 
     def minimise(self, q: Array) -> Optimum:
         """Return the minimum of q @ v, infinite where it is unbounded, NaN where no v exists or the solver failed."""
-        best = Optimum(np.full(len(q), np.nan), -np.inf, np.nan, "failed")
+        best = Optimum(np.full(len(q), np.nan), np.zeros(self._A.shape[0]), -np.inf, np.nan, "failed")
         for k in range(len(_ATTEMPTS)):
             if k == len(self._solvers):
                 self._solvers.append(self._compiled(_ATTEMPTS[k]))
@@ -90,18 +96,18 @@ class ConeProgram:
             status = _STATUS.get(str(found.status), "failed")
             x, z = np.array(found.x), np.array(found.z)
             if status == "unbounded":
-                return Optimum(x, -np.inf, -np.inf, status)
+                return Optimum(x, z, -np.inf, -np.inf, status)
             if status == "infeasible":
-                return Optimum(x, np.nan, np.nan, status)
+                return Optimum(x, z, np.nan, np.nan, status)
             # weak duality: q @ v >= dual value + (q + A' z) @ v for every v of the program; here v of the size of x
             residual = np.abs(q + self._A.T @ z)
             slack, value = float(residual @ (1.0 + np.abs(x))), float(found.obj_val)
             lower = float(found.obj_val_dual) - slack
             if residual.max() < RESIDUAL * np.linalg.norm(q) and lower > best.lower:
-                best = Optimum(x, lower, value, status)
+                best = Optimum(x, z, lower, value, status)
                 if status != "failed" and slack < SLACK * (1.0 + abs(value)):
                     break
-        return best if np.isfinite(best.lower) else Optimum(best.v, np.nan, np.nan, "failed")
+        return best if np.isfinite(best.lower) else Optimum(best.v, best.dual, np.nan, np.nan, "failed")
 
     def _compiled(self, options: dict[str, Any]) -> Any:
         import clarabel
@@ -151,6 +157,74 @@ def feasible(model: Model, bounds: Bounds, coordinates: Coordinates, margin: flo
     return blocks
 
 
+def require_possible(model: Model, bounds: Bounds, coordinates: Coordinates) -> None:
+    """Raise EstimationError where no links that can exist keep the bounds, naming bounds that exclude each other.
+
+    What proves it is a certificate (Farkas), checked by numpy: multipliers z_k of the cones' rows, in the cones
+    themselves, with sum A_k' z_k = (g, -1) and g next to 0; the sum of z_k' A_k (x, 1) could not be negative for an x
+    that keeps all. They come from the least t by which all rows are kept once t is added to them.
+    """
+    names = tuple(dict.fromkeys(bounds.on(model).labels))
+    blame = _conflict(model, bounds, coordinates, names)
+    if blame is None:
+        return
+    for name in sorted(blame, key=blame.__getitem__):  # without the least important ones, one by one
+        fewer = _conflict(model, bounds, coordinates, tuple(n for n in blame if n != name))
+        blame = blame if fewer is None else fewer
+    said = "; ".join(name.replace(" at its bound", "") for name in blame)
+    raise EstimationError(
+        f"no links that can exist keep these bounds{' together' if len(blame) > 1 else ''}: {said}. Loosen"
+        f" {'one of them' if len(blame) > 1 else 'it'}; this was proved, whatever the logs say."
+    )
+
+
+def _conflict(
+    model: Model, bounds: Bounds, coordinates: Coordinates, names: tuple[str, ...]
+) -> dict[str, float] | None:
+    """Return the bounds among `names` with a share in a proof that they exclude each other, None without a proof."""
+    found = bounds.on(model)
+    n, p = len(found.sides), len(model.names)
+    chosen = np.isin(found.labels, names)
+    links, signs, equal, most = feasible(model, bounds, coordinates)[:-3], *feasible(model, bounds, coordinates)[-3:]
+    rows = np.concatenate([equal.A, -equal.A, most.A])
+    of = np.concatenate([np.arange(found.equal), np.arange(n)])
+    rows, of = rows[chosen[of]], of[chosen[of]]
+    if not len(rows):
+        return None
+    size = np.abs(rows[:, p]).max() or 1.0  # of the links that the bounds speak of
+    relaxed = [*links, Block(np.concatenate([signs.A, rows]), np.zeros(len(signs.b) + len(rows)), "nonnegative")]
+    unit = np.append(np.ones(p), 1.0 / size)
+    blocks = [Block(np.column_stack([b.A * unit, _centre(b)]), b.b, b.cone) for b in relaxed]
+    least = ConeProgram([*blocks, fixed(np.eye(p + 2)[p], 1.0)]).minimise(np.eye(p + 2)[p + 1])
+    if not least.upper > 0.0:
+        return None
+    z, at, total = least.dual, 0, np.zeros(p + 1)
+    for block in blocks:
+        part = _in_cone(z[at : at + len(block.b)], block.cone)
+        total += block.A[:, : p + 1].T @ part
+        at += len(part)
+    if not -total[p] > 1e6 * np.abs(total[:p]).max():  # nothing up to a million times the links' size
+        return None
+    shares = np.maximum(z[at - len(rows) : at], 0.0) * np.abs(rows).max(axis=1)
+    blame = {name: float(shares[[found.labels[i] == name for i in of]].sum()) for name in names}
+    return {name: share for name, share in blame.items() if share > 1e-6 * shares.max()}
+
+
+def _centre(block: Block) -> Array:
+    """Return the middle of a block's cone: the identity, or ones."""
+    return np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1]) if block.cone == "semidefinite" else np.ones(len(block.b))
+
+
+def _in_cone(z: Array, cone: Cone) -> Array:
+    """Return the multipliers moved into their cone, where rounding has left them outside."""
+    if cone != "semidefinite":
+        return np.maximum(z, 0.0)
+    Z = np.zeros((4, 4))
+    for value, (a, b) in zip(z, _COLUMNS, strict=True):
+        Z[a, b] = Z[b, a] = value if a == b else value / np.sqrt(2.0)
+    return z + max(0.0, -float(np.linalg.eigvalsh(Z)[0])) * np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1])
+
+
 def ball(rows: Array, centre: Array, radius: float) -> Block:
     """Return |rows @ x - centre s| <= radius s for v = (x, s); equality for radius 0."""
     stacked = np.column_stack([rows, -centre])
@@ -177,7 +251,8 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0
         whole, aim = np.concatenate([rows, np.sqrt(ridge) * np.eye(p)]), np.append(centre, np.zeros(p))
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
     first = np.eye(p + 2)[p + 1]
-    for size in (1.0, float(np.linalg.norm(aim)) or 1.0):  # the second: the norm in units of its value at x = 0
+    # the norm as it is, in units of its value at x = 0, and of its growth with x
+    for size in (1.0, *(float(s) for s in (np.linalg.norm(aim), np.linalg.norm(whole)) if s > 0)):
         stacked = np.column_stack([whole / size, -aim / size, np.zeros(len(whole))])
         cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
         found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
@@ -185,8 +260,7 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0
             break
     else:
         raise EstimationError(
-            f"no links that can exist and keep the bounds were found: the solver ended '{found.status}'. Check that the"
-            " bounds can be met all at once, and that the CAD values are of the right size."
+            f"the solver failed ('{found.status}') where the links that explain the logs best are sought. {ADVICE}"
         )
     x = found.v[:p]
     return x, float(np.linalg.norm(rows @ x - centre))
@@ -196,7 +270,7 @@ def _triangle() -> Array:
     """Return S (10, 10): from the upper entries of Q, row by row, to the solver's: column by column, sqrt(2) off it."""
     entries = [(i, j) for i in range(4) for j in range(i, 4)]
     S = np.zeros((10, 10))
-    for row, (a, b) in enumerate((i, j) for j in range(4) for i in range(j + 1)):
+    for row, (a, b) in enumerate(_COLUMNS):
         S[row, entries.index((a, b))] = 1.0 if a == b else np.sqrt(2.0)
     return S
 

@@ -28,6 +28,8 @@ from ident.regression.regression import Regression
 #: The confidence at which intervals are given.
 LEVEL = 0.997
 _SINGULAR = 1e-9
+#: Least inflation: logs without any residual, all torques zero for one, still have their rounding.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +64,11 @@ def confidence_region(regression: Regression, sigma: ArrayLike, level: float = L
         kind, d = "cluster-by-segment", jackknife(regression, sigma, centre) @ W.T
         spectrum = np.linalg.eigvalsh((G - 1) / G * d @ d.T)
         trace = float(spectrum.sum())
-        nu = trace**2 / float(np.sum(spectrum**2))
+        nu = trace**2 / float(np.sum(spectrum**2)) if trace > 0.0 else float(rank)
         dof = (G - 1) * nu
     else:
         kind, dof, nu = "classical", max(float(regression.rows.sum()) - rank, 1.0), float(rank)
         trace = rank * residual / dof
+    trace = max(trace, _LEAST * rank)
     radius = float(np.sqrt(trace * fisher.ppf(level, nu, dof)))
     return ConfidenceRegion(W, centre, radius, trace / rank, residual, level, kind)

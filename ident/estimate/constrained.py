@@ -6,8 +6,9 @@ residual first, then closest to the prior at that residual), `cross_validated` c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +16,14 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import RIDGE, feasible, least_norm
+from ident.estimate.cones import RIDGE, feasible, least_norm, require_possible
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
 from ident.estimate.least_squares import joint_noise, solve, solved, torque_findings
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.plausible import implausible
 from ident.estimate.prior import Prior
-from ident.estimate.program import Coordinates, Program, Solution
+from ident.estimate.program import ADVICE, Coordinates, Program, Solution, decades
 from ident.estimate.undetermined import drawn_factor, settled
 from ident.estimate.written import written_within
 from ident.model.model import Model
@@ -35,6 +36,8 @@ VANISHING = 1e-6
 WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
 
 
+#: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
+_BARRIER = 1e-9
 _TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))
 
 
@@ -55,8 +58,8 @@ def constrained(
     Raises EstimationError when no solver succeeds, InfeasibleError when the result is not consistent.
     """
     sigma = noise(regression, sigma)
-    program = build(model, regression, prior, bounds, sigma, with_prior=weight > 0)
-    solution = program.solve(drawn_factor(model, regression, prior, sigma), samples(regression), weight)
+    problem = _Problem(model, regression, prior, bounds or Bounds(), sigma, with_prior=weight > 0)
+    solution = problem.solved(weight)
     return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
 
 
@@ -80,13 +83,12 @@ def closest_to_prior(
         return float(np.sum((factor @ np.append(regression.base.K @ solution.theta, -1.0)) ** 2))
 
     # of links that can exist: the least residual of all plus |W (phi - phi_hat)|^2
+    problem = _Problem(model, regression, prior, bounds or Bounds(), sigma, with_prior=True)
     W, centre = factor[:-1, :-1], solved(factor)
-    coordinates = Coordinates.of(model, prior, factor, regression.base)
-    blocks = feasible(model, bounds or Bounds(), coordinates)
-    _, distance = least_norm(W @ regression.base.K @ coordinates.T, W @ centre, blocks, RIDGE * count)
+    blocks = feasible(model, bounds or Bounds(), problem.coordinates)
+    _, distance = least_norm(W @ regression.base.K @ problem.coordinates.T, W @ centre, blocks, RIDGE * count)
     least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
-    found = build(model, regression, prior, bounds, sigma, with_prior=True).path(factor, count, _TOWARDS_ZERO)
-    for weight, solution in zip(_TOWARDS_ZERO, found, strict=True):
+    for weight, solution in zip(_TOWARDS_ZERO, problem.along(_TOWARDS_ZERO), strict=True):
         if solution.accurate and squared(solution) <= least * (1.0 + VANISHING):
             return finish(model, regression, prior, bounds, sigma, solution, weight=weight)
     raise EstimationError("no weight of the prior is small enough to reach the least residual within 1e-6")
@@ -110,35 +112,61 @@ def cross_validated(
     groups = folds(regression)
     sigma = noise(regression, sigma)
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
-    factor = drawn_factor(model, regression, prior, sigma)
-    coordinates = Coordinates.of(model, prior, factor, regression.base)
-    program = Program(model, regression.base, coordinates, bounds or Bounds(), with_prior=True)
-    newton = LogDetNewton(model, regression.base, coordinates, bounds or Bounds())
-
-    def along(regression: Regression, weights: tuple[float, ...]) -> list[Array]:
-        given = drawn_factor(model, regression, prior, sigma), samples(regression), weights
-        return newton.path(*given) or [solution.theta for solution in program.path(*given)]
-
+    problem = _Problem(model, regression, prior, bounds or Bounds(), sigma, with_prior=True)
     errors = np.zeros(len(falling))
     for group in groups:
         train = regression.without(group)
         test = regression.without([s.identity for s in train.segments])
-        for k, theta in enumerate(along(train, falling)):
-            errors[k] += np.sum(test.squared_residuals(regression.base.K @ theta) / sigma**2)
+        for k, solution in enumerate(problem.along(falling, train)):
+            errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
     errors /= samples(regression)
     best = int(np.argmin(errors))
-    near = along(regression, falling[: best + 1])[-1]
-    solution = program.solve(factor, samples(regression), falling[best], near)
+    solution = problem.solved(falling[best], falling[: best + 1])
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
     return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
 
 
-def build(
-    model: Model, regression: Regression, prior: Prior, bounds: Bounds | None, sigma: Array, *, with_prior: bool
-) -> Program:
-    """Return the compiled program, centred at the prior."""
-    coordinates = Coordinates.of(model, prior, drawn_factor(model, regression, prior, sigma), regression.base)
-    return Program(model, regression.base, coordinates, bounds or Bounds(), with_prior)
+class _Problem:
+    """What is given, and the ways to solve it: the conic program, and Newton's method where there is a prior.
+
+    Raises EstimationError, naming the bounds, where no links that can exist keep them.
+    """
+
+    def __init__(
+        self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array, *, with_prior: bool
+    ):
+        self._model, self._prior, self._sigma = model, prior, sigma
+        self._given = self._of(regression)
+        self.coordinates = Coordinates.of(model, prior, self._given[0], regression.base)
+        require_possible(model, bounds, self.coordinates)
+        self._program = Program(model, regression.base, self.coordinates, bounds, with_prior)
+        self._newton = LogDetNewton(model, regression.base, self.coordinates, bounds)
+
+    def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
+        """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
+        given = self._given
+        near = self._newton.path(*given, weights) if weights else []
+        found = self._program.direct(*given, weight, near[-1] if near else None)
+        if found is not None:
+            return found
+        told = f" (after {self._program.told})"
+        way = weights or decades(weight or _BARRIER)
+        near = near or self._newton.path(*given, way)
+        if near and len(near) == len(way):
+            return Solution(near[-1], "NEWTON" + told, True)
+        *_, last = self._program.path(*given, weights or decades(weight))
+        return last
+
+    def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
+        """Yield the solutions at falling weights: conic ones where Newton's method does not get there."""
+        given = self._given if regression is None else self._of(regression)
+        found = self._newton.path(*given, weights)
+        yield from (Solution(theta, "NEWTON", True) for theta in found)
+        if len(found) < len(weights):
+            yield from islice(self._program.path(*given, weights), len(found), None)
+
+    def _of(self, regression: Regression) -> tuple[Array, float]:
+        return drawn_factor(self._model, regression, self._prior, self._sigma), samples(regression)
 
 
 def folds(regression: Regression) -> list[list[str]]:
@@ -209,7 +237,7 @@ def finish(
     if not solution.accurate:
         raise EstimationError(
             f"the constrained fit did not converge: {solver} stopped short of its tolerance, as did all others."
-            " Loosen the bounds, or give the prior more weight.",
+            f" {ADVICE}",
             estimate=estimate,
         )
     return estimate

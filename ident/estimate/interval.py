@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.cad.table import COLUMNS
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm
+from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm, require_possible
 from ident.estimate.confidence_region import LEVEL, confidence_region
 from ident.estimate.growth import Growth
 from ident.estimate.least_squares import joint_noise
@@ -93,6 +93,7 @@ def intervals(
     region = confidence_region(regression, sigma, level)
     base = regression.base
     coordinates = Coordinates.of(model, prior, regression.factor(sigma), base)
+    require_possible(model, bounds, coordinates)
     blocks = feasible(model, bounds, coordinates)
     rows, centre = triangular(region.W @ base.K @ coordinates.T, region.W @ region.centre)
     _, distance = least_norm(rows, centre, blocks)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,12 +28,15 @@ from ident.threads import one_thread
 #: What the last step and the multipliers mu may still change of f, relative to it.
 ACCURACY = 1e-10
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
-STEPS = 30
+STEPS = 60
 HALVINGS = 5
 #: Share of the way to the edge that a step may go.
 _INSIDE = 0.95
-#: mu at the start relative to f: far from the solution, and near it.
+#: mu at the start relative to f, far from the solution and near it; a tenth of the weight at most.
 _COLD, _WARM = 1e-2, 1e-7
+
+#: The factors L (n, 4, 4) of the links' Q = L L', and the joint terms.
+_Point = tuple[Array, Array]
 
 _UPPER = [(i, j) for i in range(4) for j in range(i, 4)]
 _I, _J = (np.array(k) for k in zip(*_UPPER, strict=True))
@@ -78,27 +82,35 @@ class LogDetNewton:
             self._start = np.append(np.tile(_DIAGONAL, model.robot.n), np.ones(len(coordinates.T) - links))
             self.interior = True
 
-    def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array] | None:
-        """Return theta (p,) at each of the falling weights, or None where one is not reached."""
+    def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
+        """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
         if not self.interior:
-            return None
+            return []
         with one_thread():
             return self._path(factor, samples, weights)
 
-    def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array] | None:
+    def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
         A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
         target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
-        x: Array | None = self._minimised(target, weights[0], self._start, weights[0], _COLD)
+        L = np.asarray(np.linalg.cholesky(_matrices(self._start[: self._links])), dtype=np.float64)
+        start = L, self._start[self._links :]
+        x = self._minimised(target, weights[0], start, weights[0], _COLD)
+        if x is None:  # too far: from a weight so large that the solution is near the start, down by decades
+            largest = weights[0] + float(np.sum((A @ self._start - target.z) ** 2))
+            fall = np.geomspace(largest, weights[0], 2 + int(np.log10(largest / weights[0])))
+            x = self._minimised(target, largest, start, largest, _COLD)
+            for before, weight in pairwise(fall.tolist()):
+                x = None if x is None else self._reached(target, weight, x, before, HALVINGS)
         found = []
         for before, weight in zip((weights[0], *weights), weights, strict=False):
             x = None if x is None else self._reached(target, weight, x, before, HALVINGS)
             if x is None:
-                return None
-            found.append(self._coordinates.T @ x)
+                break
+            found.append(self._coordinates.T @ _joined(x))
         return found
 
-    def _reached(self, target: _Target, weight: float, x: Array, before: float, halvings: int) -> Array | None:
+    def _reached(self, target: _Target, weight: float, x: _Point, before: float, halvings: int) -> _Point | None:
         """Return the minimum from that at the weight `before`, by one between where need be."""
         if weight == before:
             return x
@@ -109,23 +121,18 @@ class LogDetNewton:
             return None if between is None else self._reached(target, weight, between, middle, halvings - 1)
         return reached
 
-    def _minimised(self, target: _Target, weight: float, x: Array, before: float, share: float) -> Array | None:
+    def _minimised(self, target: _Target, weight: float, x: _Point, before: float, share: float) -> _Point | None:
         """Return the minimum from an interior x with Q Z = before, or None where it is not reached."""
-        try:
-            return self._iterated(target, weight, x, before, share)
-        except np.linalg.LinAlgError:  # a body too thin for its Cholesky factor
-            return None
-
-    def _iterated(self, target: _Target, weight: float, x: Array, before: float, share: float) -> Array | None:
         links, linear = self._links, weight * self._linear
-        r, s = target.A @ x - target.z, self._h - self._G @ x
+        L, terms = x
+        r, s = target.A @ _joined(x) - target.z, self._h - self._G @ _joined(x)
         size = float(r @ r) + target.constant + weight
         last = ACCURACY * size / max(len(s), 1)
-        mu = max(share * size, last)
+        mu = max(min(share * size, 0.1 * before), last)
         y = np.where(self._stated, weight, mu) / s
-        Z = np.asarray(before * np.linalg.inv(_matrices(x[:links])), dtype=np.float64)
+        R = np.sqrt(before) * np.linalg.inv(L).mT  # Q = L L', Z = R R': both stay positive, however thin a body gets
         for _ in range(STEPS):
-            B, v = _nesterov_todd(_matrices(x[:links]), Z)
+            B, inverse, v = _nesterov_todd(L, R)
             turn = _congruence(B)
             A, G, E, c = (_onto(rows, turn) for rows in (target.A, self._G, self._E, linear[None]))
             aim = np.where(self._stated, weight, mu)
@@ -135,7 +142,7 @@ class LogDetNewton:
             np.fill_diagonal(root, np.tile(np.sqrt(2.0 - _DIAGONAL), len(v)))
             d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G, root]), gradient, E)
             if mu <= last and -float(gradient @ d) < ACCURACY * size:
-                return x
+                return L, terms
             S = _matrices(d[:links])
             rest = weight / v - v
             T = rest[:, :, None] * np.eye(4) - S  # B' dZ B
@@ -145,9 +152,9 @@ class LogDetNewton:
             shrunk = np.concatenate([half[:, :, None] * S * half[:, None, :], half[:, :, None] * T * half[:, None, :]])
             fall = min(np.linalg.eigvalsh(shrunk).min(), (ds / s).min(initial=0.0), (dy / y).min(initial=0.0))
             step = min(1.0, _INSIDE / max(-float(fall), _INSIDE))
-            x = x + step * np.append((turn @ d[:links].reshape(-1, 10, 1)).ravel(), d[links:])
-            inverse = np.linalg.inv(B)
-            Z = Z + step * inverse.mT @ T @ inverse
+            middle = v[:, :, None] * np.eye(4)
+            L, R = B @ np.linalg.cholesky(middle + step * S), inverse @ np.linalg.cholesky(middle + step * T)
+            terms = terms + step * d[links:]
             r, s, y = r + step * (A @ d), s + step * ds, y + step * dy
             if step > 0.5:
                 mu = max(0.1 * mu, last)
@@ -161,12 +168,17 @@ def _matrices(links: Array) -> Array:
     return Q
 
 
-def _nesterov_todd(Q: Array, Z: Array) -> tuple[Array, Array]:
-    """Return B (n, 4, 4) and v (n, 4) with B' Z B = B^-1 Q B'^-1 = diag v."""
-    L = np.linalg.cholesky(Q)
-    squares, U = np.linalg.eigh(L.mT @ Z @ L)
-    v = np.sqrt(squares)
-    return L @ U / np.sqrt(v)[:, None, :], v
+def _joined(point: _Point) -> Array:
+    """Return x (p,): the upper entries of each Q = L L', and the joint terms."""
+    L, terms = point
+    return np.append((L @ L.mT)[:, _I, _J], terms)
+
+
+def _nesterov_todd(L: Array, R: Array) -> tuple[Array, Array, Array]:
+    """Return B, its inverse transposed (n, 4, 4) and v (n, 4) with B' R R' B = B^-1 L L' B'^-1 = diag v."""
+    left, v, right = np.linalg.svd(R.mT @ L)
+    root = np.sqrt(v)[:, None, :]
+    return L @ right.mT / root, R @ left / root, v
 
 
 def _congruence(B: Array) -> Array:
@@ -204,7 +216,7 @@ def _step(root: Array, gradient: Array, E: Array) -> Array:
 
 
 def _deepest(blocks: list[Block]) -> tuple[Array, float]:
-    """Return the x of v = (x, 1) farthest inside all cones, and how far: the least eigenvalue or distance."""
+    """Return the x of v = (x, 1) farthest inside all cones, and how far (at most 1): least eigenvalue or distance."""
     p = blocks[0].A.shape[1] - 1
     inside = {"semidefinite": (_I == _J)[np.lexsort((_I, _J))], "nonnegative": True, "zero": False}
     depth = [-1.0 * np.broadcast_to(inside[block.cone], block.b.shape) for block in blocks]

@@ -12,10 +12,13 @@ log diag(Z) with Z lower triangular and [[Q, Z], [Z', diag Z]] >= 0.
 A solver is at its best when the solution is near the centre. So a small weight is reached, where the direct way fails,
 by a path: from a large weight, whose solution is near the prior, down by decades, each solution being the next one's
 centre.
+
+What ends without an accurate solution may take SECONDS of processor time in all.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,32 +39,43 @@ _LOWER = [(i, j) for i in range(4) for j in range(i + 1)]
 SLIGHT = 1e-8
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
 EDGE = 1e-6
+#: Processor time [s] that may be spent on what leads nowhere, before a fit is given up.
+SECONDS = 20.0
+#: Beyond this ratio of what the logs hold to what the prior explains, either way, the start is scaled to the logs.
+_FAR = 100.0
+ADVICE = "Check the units of the torques and that the CAD values are of the right size, or give the prior more weight."
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {
     "CLARABEL": {},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000},
 }
+_LIMIT = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """theta = T @ x: upper entries of each Q_i, then joint terms. trace @ x = sum_i tr(J0_i^-1 J_i).
 
-    scale: unit of each joint term; prior: bodies and joint values that the divergence is counted from.
+    scale: unit of each joint term; size: of the links that the logs speak of against the prior's, 1 at least; prior:
+    bodies and joint values that the divergence is counted from.
     """
 
     T: Array
     trace: Array
     scale: Array
+    size: float
     prior: Prior
 
     @staticmethod
     def of(model: Model, prior: Prior, factor: Array, base: BaseParameters) -> Coordinates:
-        """Return coordinates centred at the prior."""
+        """Return coordinates centred at the prior, all of it scaled alike where it is of another size than the logs."""
+        links = factor[:, :-1] @ (base.K[:, : model.n_rigid] @ prior.inertials.ravel())
         column = np.linalg.norm(factor[:, :-1] @ base.K[:, model.n_rigid :], axis=0)
         target = np.linalg.norm(factor[:, -1])
         scale = np.where(column > 0, 0.1 * target / np.where(column > 0, column, 1.0), 1.0)
-        return _centred(np.where(scale > 0, scale, 1.0), prior, prior.inertials)
+        size = float(target / np.linalg.norm(links)) if links.any() and target > 0 else 1.0
+        size = 1.0 if 1.0 / _FAR < size < _FAR else size
+        return _centred(np.where(scale > 0, scale, 1.0), max(size, 1.0), prior, size * prior.inertials)
 
     @staticmethod
     def around(theta: Array, prior: Prior) -> Coordinates:
@@ -70,14 +84,14 @@ class Coordinates:
         values, root = _spectrum(theta[:links], prior)
         values = np.maximum(values, np.maximum(1e-4 * np.abs(values).max(axis=1, keepdims=True), 1e-15))
         terms = np.abs(theta[links:])
-        return _centred(np.where(terms > 0, terms, 1.0), prior, _bodies(values, root))
+        return _centred(np.where(terms > 0, terms, 1.0), 1.0, prior, _bodies(values, root))
 
     def at(self, bodies: Array) -> Coordinates:
         """Return the same coordinates centred at other bodies (n, 10), which must be positive definite."""
-        return _centred(self.scale, self.prior, bodies)
+        return _centred(self.scale, self.size, self.prior, bodies)
 
 
-def _centred(scale: Array, prior: Prior, bodies: Array) -> Coordinates:
+def _centred(scale: Array, size: float, prior: Prior, bodies: Array) -> Coordinates:
     n = len(bodies)
     T = np.zeros((10 * n + len(scale), 10 * n + len(scale)))
     trace = np.zeros(len(T))
@@ -91,7 +105,7 @@ def _centred(scale: Array, prior: Prior, bodies: Array) -> Coordinates:
             T[10 * i : 10 * i + 10, 10 * i + k] = from_pseudo_inertia(J)
             trace[10 * i + k] = np.sum(inverse * J)
     T[10 * n :, 10 * n :] = np.diag(scale)
-    return Coordinates(T, trace, scale, prior)
+    return Coordinates(T, trace, scale, size, prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +129,7 @@ class Program:
         n, p, b = model.robot.n, len(model.names), len(base.names)
         self._base, self._n, self._with_prior = base, n, with_prior
         self._start = coordinates
+        self._lost, self.told = 0.0, ""  # processor time [s] without result, and how the last attempt ended
         found = bounds.on(model)
         unit = np.linalg.norm(found.rows @ coordinates.T, axis=1)  # of each row, where links are like the prior's
         self._rows = found.rows / unit[:, None]
@@ -147,21 +162,21 @@ class Program:
             constraints += [cp.reshape(E @ x[10 * i : 10 * i + 10], (4, 4), order="C") >> 0 for i in range(n)]
         self._problem = cp.Problem(cp.Minimize(objective), constraints)
 
-    def solve(self, factor: Array, samples: float, weight: float, near: Array | None = None) -> Solution:
-        """Return the solution for the weighted factor (b + 1, b + 1) of `samples` rows, by the path where need be.
+    def direct(self, factor: Array, samples: float, weight: float, near: Array | None = None) -> Solution | None:
+        """Return the accurate solution of the first solver for the weighted factor (b + 1, b + 1) of `samples` rows.
 
         weight multiplies the divergence against the mean squared weighted residual; near: a theta (p,) close to the
-        solution, where known. Raises EstimationError when every solver fails.
+        solution, where known. None where it is not found.
         """
         centre = self._start if near is None else self._start.at(interior(near[: 10 * self._n], self._start.prior))
-        direct = self._attempt(centre, factor, samples, weight, SOLVERS[:1], rough=True)
-        if direct is not None and direct.accurate:
-            return direct
-        *_, last = self.path(factor, samples, _decades(weight))
-        return last
+        found = self._attempt(centre, factor, samples, weight, SOLVERS[:1], rough=False)
+        return found if found is not None and found.accurate else None
 
     def path(self, factor: Array, samples: float, weights: tuple[float, ...]) -> Iterator[Solution]:
-        """Yield the solutions at falling weights, each centred at the one before."""
+        """Yield the solutions at falling weights, each centred at the one before.
+
+        Raises EstimationError, with the status of every solver, where one is not found.
+        """
         coordinates = self._start
         for k, weight in enumerate(weights):
             last = k == len(weights) - 1
@@ -172,8 +187,8 @@ class Program:
                 solution = again or solution
             if solution is None:
                 raise EstimationError(
-                    f"the constrained fit was not solved at weight {weight:g} by {' or '.join(SOLVERS)}. Check"
-                    " that all bounds can be met together, and that the CAD values are of the right size."
+                    f"the constrained fit was not solved at weight {weight:g} ({self.told}). The solvers failed,"
+                    f" nothing says that no solution exists. {ADVICE}"
                 )
             yield solution
             coordinates = self._start.at(interior(solution.theta[: 10 * self._n], coordinates.prior))
@@ -201,20 +216,25 @@ class Program:
         inaccurate: Solution | None = None
         told: list[str] = []
         for solver in solvers:
-            status = _status(self._problem, solver)
+            left, start = SECONDS - self._lost, time.process_time()
+            status = _status(self._problem, solver, left) if left > 0 else "out of time"
             if status in ("optimal", "optimal_inaccurate") and self._x.value is not None:
                 after = f" (after {'; '.join(told)})" if told else ""
                 theta = coordinates.T @ self._x.value
-                inside = edge(theta[: 10 * self._n], coordinates.prior) > -EDGE
+                inside = edge(theta[: 10 * self._n], coordinates.prior) > -EDGE * coordinates.size
                 solution = Solution(theta, solver + after, status == "optimal" and inside)
-                if solution.accurate or rough:
+                if solution.accurate:
                     return solution
                 inaccurate = inaccurate or solution
+            self._lost += time.process_time() - start
             told.append(f"{solver}: {status}")
+            if inaccurate is not None and rough:
+                break
+        self.told = "; ".join(told)
         return inaccurate
 
 
-def _decades(weight: float) -> tuple[float, ...]:
+def decades(weight: float) -> tuple[float, ...]:
     """Return weights from 1 down to `weight` (or SLIGHT), at most a factor of ten apart."""
     last = max(weight, SLIGHT)
     steps = max(int(np.ceil(np.log10(1.0 / last))), 0)
@@ -234,6 +254,11 @@ def interior(links: Array, prior: Prior) -> Array:
     return _bodies(np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0)), root)
 
 
+def sizes(links: Array, prior: Prior) -> Array:
+    """Return the greatest eigenvalue (n,) of each link (n, 10) against its prior."""
+    return np.asarray(_spectrum(links, prior)[0][:, -1])
+
+
 def edge(links: Array, prior: Prior) -> float:
     """Return the least eigenvalue of any link (n, 10) against its prior: 0 at the edge of what can exist."""
     return float(_spectrum(links, prior)[0].min())
@@ -251,7 +276,7 @@ def _bodies(values: Array, root: Array) -> Array:
     return from_pseudo_inertia((root * values[:, None, :]) @ root.mT)
 
 
-def _status(problem: Any, solver: str) -> str:
+def _status(problem: Any, solver: str, seconds: float) -> str:
     import warnings
 
     import cvxpy as cp
@@ -259,7 +284,7 @@ def _status(problem: Any, solver: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an inaccurate solution is reported by its status
-            problem.solve(solver=solver, **_OPTIONS[solver])
+            problem.solve(solver=solver, **_OPTIONS[solver], **{_LIMIT[solver]: seconds})
     except cp.error.SolverError as cause:
         return str(cause).split(".", maxsplit=1)[0]
     return str(problem.status)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import RIDGE, ball, feasible, least_norm
+from ident.estimate.cones import RIDGE, ball, feasible, least_norm, require_possible
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
 from ident.estimate.data_share import data_share, data_share_first
@@ -154,11 +154,12 @@ class _Setting:
         """Return the Estimate at the x that `solved` returns; once more from there where it is not accurate."""
         links = self.model.n_rigid
         start = Coordinates.of(self.model, self.prior, self.regression.factor(self.sigma), self.regression.base)
+        require_possible(self.model, self.bounds, start)
         theta = start.T @ solved(_Centred(self, start))
-        if edge(theta[:links], self.prior) < -EDGE:
+        if edge(theta[:links], self.prior) < -EDGE * start.size:
             again = start.at(interior(theta[:links], self.prior))
             theta = again.T @ solved(_Centred(self, again))
-        solution = Solution(theta, "CLARABEL", edge(theta[:links], self.prior) > -EDGE)
+        solution = Solution(theta, "CLARABEL", edge(theta[:links], self.prior) > -EDGE * start.size)
         return finish(self.model, self.regression, self.prior, self.bounds, self.sigma, solution, weight=weight)
 
 

@@ -472,10 +472,12 @@ def test_cad_without_some_links_and_with_thin_bodies_becomes_a_prior() -> None:
 
 def test_defect_12_nothing_is_replaced_by_the_prior_when_solvers_fail(monkeypatch) -> None:
     from ident.estimate import program
+    from ident.estimate.log_det_newton import LogDetNewton
 
     model = arm()
     _, _, found = problem(model)
-    monkeypatch.setattr(program, "_status", lambda problem, solver: "failed on purpose")
+    monkeypatch.setattr(program, "_status", lambda problem, solver, seconds: "failed on purpose")
+    monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
     for fit in (
         lambda: constrained(model, found, near(model), weight=0.0),
         lambda: constrained(model, found, near(model), weight=1.0),
@@ -488,6 +490,7 @@ def test_defect_12_nothing_is_replaced_by_the_prior_when_solvers_fail(monkeypatc
 
 def test_the_second_solver_is_named_when_the_first_fails(monkeypatch) -> None:
     from ident.estimate import program
+    from ident.estimate.log_det_newton import LogDetNewton
 
     model = arm()
     _, _, found = problem(model)
@@ -496,7 +499,8 @@ def test_the_second_solver_is_named_when_the_first_fails(monkeypatch) -> None:
     assert first.solver == "CLARABEL"
     assert first.warnings == ()
     status = program._status
-    monkeypatch.setattr(program, "_status", lambda p, s: "failed on purpose" if s == "CLARABEL" else status(p, s))
+    monkeypatch.setattr(program, "_status", lambda p, s, t: "failed on purpose" if s == "CLARABEL" else status(p, s, t))
+    monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
     second = constrained(model, found, prior, weight=1e-1)
     assert second.solver == "SCS (after CLARABEL: failed on purpose)"
     assert second.warnings == ("first solver failed: SCS (after CLARABEL: failed on purpose)",)

@@ -232,7 +232,7 @@ def finish(
         warnings=(*told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
-    doubts = implausible(model.robot, theta[: model.n_rigid].reshape(-1, 10), prior, estimate.fixed_by_data)
+    doubts = implausible(model.robot, numbers[: model.n_rigid].reshape(-1, 10), prior, estimate.fixed_by_data)
     estimate = replace(estimate, implausible=doubts)
     if not solution.accurate:
         raise EstimationError(

@@ -50,4 +50,4 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
 def _shape(body: Array) -> tuple[float, Array, Array]:
     """Return mass, centre (3,) and the principal radii of gyration about it (3,), ascending."""
     mass, centre, inertia = to_com(body)
-    return mass, centre, np.sqrt(np.maximum(np.linalg.eigvalsh(inertia), 0.0) / mass)
+    return mass, centre, np.sqrt(np.maximum(np.linalg.eigvalsh(inertia), 0.0) / (mass or 1.0))

@@ -389,8 +389,6 @@ def _show_run(result: Result) -> None:
     say(f"{e.name}: {e.title}", "bold")
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
-    if result.estimate.active:
-        say(f"At their bound: {'; '.join(result.estimate.active)}.")
     show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
         hidden = {"samples", f"error, {ZERO}"}
@@ -426,6 +424,8 @@ def _end(estimate: Estimate, validation: Validation | None = None, failed: Seque
         causes.setdefault(str(f.cause), []).append(f.name)
     for cause, names in causes.items():
         tell_aside(f"{'error' if VALIDATION in names else 'not written'}: {', '.join(names)}: {cause}")
+    if estimate.active:
+        say(f"at their bound: {'; '.join(estimate.active)}")
     judged = verdict(estimate, validation)
     if judged.tone == "bad":
         tell_aside(f"{judged.headline}: {judged.reason}")

@@ -72,10 +72,11 @@ class Bend:
 
 @dataclass(frozen=True)
 class Slack:
-    """Springs of some joints, slack at the position `rest` [rad; m]."""
+    """Springs of some joints, slack at the position `rest` [rad; m]; `nonnegative`: as an over-centre spring is not."""
 
     rest: float = 0.0
     joints: tuple[str, ...] | None = None
+    nonnegative: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def build_model(experiment: Experiment, robot: Robot, bodies: Array | None = Non
     if wanted.offset:
         terms.append(Offset(joints("offset", wanted.offset)))
     for slack in wanted.spring:
-        terms.append(Spring(joints("spring", slack.joints), slack.rest))
+        terms.append(Spring(joints("spring", slack.joints), slack.rest, slack.nonnegative))
     if wanted.coupled_drives:
         if robot.transmission is None:
             raise ConfigError(
@@ -299,6 +300,7 @@ class _NonlinearViscous(_Table):
 class _Spring(_Table):
     rest: Annotated[float, Key(description="a position")] = 0.0
     joints: _Names | None = None
+    nonnegative: Annotated[bool, Key(description="true or false")] = False
 
 
 class _Model(_Table):
@@ -566,7 +568,7 @@ def _terms(model: _Model, file: Path) -> Terms:
                 fix="Keep one of them",
             )
         shapes.append(Shape(c.dead_zone, c.tanh, c.joints, c.dahl))
-    springs = tuple(Slack(s.rest, s.joints) for s in model.spring)
+    springs = tuple(Slack(s.rest, s.joints, s.nonnegative) for s in model.spring)
     if any(v.power == 1 for v in model.nonlinear_viscous):
         raise ConfigError(
             "the power 1 is plain viscous friction", file=file, key="model.nonlinear_viscous", fix="Use viscous for it"

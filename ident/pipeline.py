@@ -19,7 +19,8 @@ from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.files import whole_folder
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate, read_manifest
 from ident.logs.fetch import file_sha256
-from ident.logs.stream import check_parts, iter_motions, read_whole
+from ident.logs.process import rounding_share
+from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
 from ident.model import Model
 from ident.model.term import KINDS
 from ident.provenance import provenance, sha256
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 #: A delay is worth a warning when taking it out leaves less than this share of the residual.
 WORTH = 0.98
 
+#: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.
+ROUNDED = 0.1
 #: Recordings with more numbers than this (rows times columns) are streamed in parts.
 STREAM = 2**23
 #: Kinds of `Warned` that say what is so without anything being wrong.
@@ -199,6 +202,7 @@ def motions(
         tell("reading logs", number, len(names))
         log, report = checked(loaded.manifest, name, loaded.robot, processing.derivative == "fourier")
         warned += _found(name, report, processing)
+        warned += _rounded(log or next(iter_logs(loaded.manifest, name, loaded.robot)), report, processing)
         if log is None:
             yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
         else:
@@ -480,12 +484,24 @@ def _known_links(experiment: Experiment, model: Model) -> None:
 
 def _found(name: str, report: LogReport, processing: Processing) -> list[Warned]:
     """Return what is odd about a recording, except for what the processing takes care of."""
-    answered = set[str]()
-    if processing.position_hz is not None or processing.derivative != "central":
-        answered |= {"coarse position"}
+    answered = {"coarse position"}  # told by what is left of it
     if processing.resample_hz is not None:
         answered |= {"irregular sampling"}
     return [Warned(name, f.kind, f.message) for f in report.findings if f.kind not in answered]
+
+
+def _rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[Warned]:
+    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions."""
+    if processing.velocity == "measured" or not any(f.kind == "coarse position" for f in report.findings):
+        return
+    shares = rounding_share(log, processing, [step or 0.0 for step in report.quantum])
+    told = [f"'{j}' {100 * s:.2g} %" for j, s in zip(log.joints, shares, strict=True) if s > 0.0]
+    if told:
+        message = f"of the acceleration, as processed, the steps of the position are {', '.join(told)}"
+        worst = min(float(np.nanmax(shares)), 1.0)
+        if worst > ROUNDED:
+            message += f": inertias come out up to {100 * worst**2:.2g} % too small; low-pass the position more"
+        yield Warned(log.name, "rounded position" if worst > ROUNDED else "coarse position", message)
 
 
 def _delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:

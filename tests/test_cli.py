@@ -576,7 +576,10 @@ def test_bounds_of_the_experiment_are_kept(two):
         "box = { upper = [[0, 0.4], [-0.02, 0.02], [-0.02, 0.02]] }\n"
         "ellipsoid = { lower = { centre = [0.0, 0, 0], semi_axes = [0.05, 0.05, 0.05] } }\n"
     )
-    assert call("fit", two, "-o", two / "bounded.json").exit_code == 0
+    done = call("fit", two, "-o", two / "bounded.json")
+    assert done.exit_code == 0
+    assert "at their bound: " in done.stdout
+    assert "upper.m pinned at 1.8" in " ".join(done.stdout.split())
     found = load_estimate(two / "bounded.json")
     upper, lower = found.inertials
     assert upper[0] == pytest.approx(1.8, rel=1e-6)

@@ -169,6 +169,7 @@ def test_shapes_of_coulomb_friction(tmp_path, value, terms):
         ("true", (Spring(),)),
         ("false", ()),
         ("{ rest = 1 }", (Spring(rest=1.0),)),
+        ("{ nonnegative = true }", (Spring(nonnegative=True),)),
         (
             '[{ rest = 0.1, joints = ["elbow"] }, { joints = ["shoulder"] }]',
             (Spring(("elbow",), 0.1), Spring(("shoulder",))),
@@ -226,7 +227,10 @@ def test_mistakes_in_nonlinear_viscous_friction_are_named(tmp_path, value, messa
         ("0.1", "model.spring: is 0.1, wanted true, false, a table such as { rest = 0.1 }, or a list of such tables."),
         ("{ rest = 'slack' }", "model.spring.rest: is 'slack', wanted a position."),
         ("{ rest = inf }", "model.spring.rest: is inf, wanted a position."),
-        ("{ stiffness = 3 }", "model.spring: 'stiffness' is not a known key here. Known here: rest, joints."),
+        (
+            "{ stiffness = 3 }",
+            "model.spring: 'stiffness' is not a known key here. Known here: rest, joints, nonnegative.",
+        ),
         (
             "{ joints = ['elbo'] }",
             "model.spring: robot 'two' has no joint 'elbo'; did you mean 'elbow'? Its joints are shoulder, elbow.",

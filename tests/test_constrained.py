@@ -10,6 +10,7 @@ from identified import case, moved
 
 from ident.estimate import Bounds, Prior, closest_to_prior, constrained, cross_validated, ols, program
 from ident.estimate.log_det_newton import LogDetNewton
+from ident.model import Model, Spring
 from ident.regression import compress
 from ident.spatial.inertia import pseudo_inertia
 
@@ -144,3 +145,20 @@ def test_friction_and_drive_inertia_that_data_would_make_negative_are_zero_and_l
     names = [c.model.names[i] for i in (k, k + 4, k + 8)]
     assert {f"{name} at zero" for name in names} <= set(estimate.active)
     assert [estimate.value(name) for name in names] == pytest.approx([0.0] * 3, abs=1e-5)
+
+
+def test_an_over_centre_spring_is_found_and_what_is_held_at_zero_is_named():
+    """A balancer near its dead point pushes away from it: -4 N m/rad; held at zero only where that is asked for."""
+    c = case()
+    spring = 10 * c.model.robot.n + len(c.model.names) - c.model.n_rigid
+    for nonnegative in (False, True):
+        model = Model(c.robot, (*c.model.terms, Spring(("lift",), nonnegative=nonnegative)))
+        found = compress(model, moved("fit", model, np.append(c.theta, -4.0), 1))
+        estimate = constrained(model, found, Prior(c.inertials, "cad"), weight=1e-6)
+        assert model.names[spring] == "lift.stiffness"
+        if nonnegative:
+            assert estimate.value("lift.stiffness") < 1e-6
+            assert "lift.stiffness at zero" in estimate.active
+        else:
+            assert abs(estimate.value("lift.stiffness") + 4.0) < 0.5
+            assert not estimate.active

@@ -7,9 +7,11 @@ import pytest
 from logs_data import TWO, made_up
 
 from ident.errors import LogError
-from ident.logs import check_log
+from ident.logs import Processing, check_log, process
 from ident.logs.check import position_quantum
 from ident.logs.log import spans
+from ident.logs.process import rounding_share
+from ident.pipeline import _rounded
 from ident.robot import Limits
 
 T = np.arange(2000) / 250
@@ -191,3 +193,36 @@ def test_no_false_start():
             tau = np.round(tau, 1)
         found = {f.kind for f in check_log(made_up(T, tau=tau), TWO).findings}
         assert not found & {"constant torque", "copied torque", "start transient"}
+
+
+def test_how_much_of_the_acceleration_is_rounding():
+    """Against the very same motion read without an encoder; 2^13 counts, filters at 5 to 40 Hz and none."""
+    t = np.arange(4000) / 200.0
+    true = made_up(t)
+    step = 2 * np.pi / 2**13
+    coarse = replace(true, q=np.round(true.q / step) * step)
+    before = 0.0
+    for cut in (5.0, 15.0, 40.0, None):
+        how = Processing(position_hz=cut)
+        read, smooth = process(coarse, how).qdd, process(true, how).qdd
+        wanted = np.sqrt(np.sum((read - smooth) ** 2, axis=0) / np.sum(read**2, axis=0))
+        share = rounding_share(coarse, how, [step, step])
+        np.testing.assert_allclose(share, wanted, rtol=0.3)
+        assert (share > before).all()
+        before = share
+    assert not rounding_share(coarse, Processing(), [0.0, 0.0]).any()
+
+
+def test_a_low_pass_does_not_silence_the_encoder():
+    """The finding of the raw log becomes the figure of what is left of it, a warning where it bends the inertias."""
+    t = np.arange(4000) / 200.0
+    step = 2 * np.pi / 2**10
+    true = made_up(t)
+    coarse = replace(true, q=np.round(true.q / step) * step)
+    report = check_log(coarse, TWO)
+    told = {cut: list(_rounded(coarse, report, Processing(position_hz=cut))) for cut in (5.0, None)}
+    assert [[w.kind for w in found] for found in told.values()] == [["coarse position"], ["rounded position"]]
+    share = rounding_share(coarse, Processing(position_hz=5.0), [step, step])
+    assert f"'joint1' {100 * share[0]:.2g} %, 'joint2' {100 * share[1]:.2g} %" in told[5.0][0].message
+    assert "% too small" in told[None][0].message
+    assert not list(_rounded(true, check_log(true, TWO), Processing()))

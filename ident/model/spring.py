@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ident.arrays import Array
 from ident.errors import ModelError
@@ -17,11 +17,12 @@ class Spring:
 
     rest [rad; m]: position at which the spring is slack; joints: names of the joints that have it, None for all.
     Joints whose springs rest elsewhere get a Spring of their own. An `Offset` beside it takes up an unknown rest.
+    nonnegative: whether k must not be negative, which that of an over-centre spring or a balancer is.
     """
 
     joints: tuple[str, ...] | None = None
     rest: float = 0.0
-    nonnegative: bool = True
+    nonnegative: bool = field(default=False, repr=False)  # no column depends on it
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.rest):

@@ -365,6 +365,8 @@ def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
     say(f"experiment '{e.name}': {e.title}")
     say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
     say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
+    for note in loaded.notes:
+        say(f"note: {note}.")
     return 0
 
 
@@ -387,6 +389,8 @@ def _show_run(result: Result) -> None:
 
     e, slides = result.loaded.experiment, result.loaded.slides
     say(f"{e.name}: {e.title}", "bold")
+    for note in result.loaded.notes:
+        say(f"note: {note}.")
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
     show(text.residual_rows(result.estimate, slides))

@@ -96,11 +96,12 @@ def read(
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot whose links the table must have")] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
+    from ident.cad.source import is_report
     from ident.errors import InputError
 
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise InputError(f"ends in '{out.suffix}'", file=out, fix="Choose .csv or .toml")
-    if _is_report(source):
+    if is_report(source):
         from ident.cad.read_report import read_report
 
         _show_report(read_report(source))
@@ -124,13 +125,14 @@ def check(
 
     Links of a URDF are also held against their own collision shapes.
     """
+    from ident.cad.source import is_report
     from ident.errors import InputError
 
     urdf = source.suffix.lower() in (".urdf", ".xml")
     if meshes is not None and not (urdf and meshes.is_dir()):
         problem = "is no folder" if urdf else "is for a URDF"
         raise InputError(problem, key="--meshes", fix="Leave it out" if not urdf else "Give the folder of the meshes")
-    if source.is_dir() or _is_report(source):
+    if source.is_dir() or is_report(source):
         problems = _check_reports(source)
     else:
         problems = _check_table(_cad(source, None, None, None))
@@ -275,7 +277,7 @@ def _examined(
     if tolerance is not None and not 0 < tolerance < 1:
         raise CadError(f"is {tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
     experiment = read_experiment(path)
-    plain = replace(experiment, cad=None, terms=replace(experiment.terms, load_friction=False))
+    plain = replace(experiment, cad="none", terms=replace(experiment.terms, load_friction=False))
     loaded = pipeline.load(plain)  # the table may be one that cannot exist
     given = cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
@@ -419,6 +421,7 @@ def _write_report(
         write_reports,
     )
     from ident.cad.read_reports import read_frames
+    from ident.cad.source import is_report
     from ident.estimate import verdicts
     from ident.files import whole_folder, write_whole
     from ident.report.cad_figures import link_figure
@@ -441,7 +444,7 @@ def _write_report(
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
         findings = [*_sentences(found.diagnosis, found.cad), *_about_intervals(allowed)]
         write_whole(work / "findings.txt", "\n".join(findings) + "\n")
-        if found.source is not None and (found.source.is_dir() or _is_report(found.source)):
+        if found.source is not None and (found.source.is_dir() or is_report(found.source)):
             (work / "reports").mkdir()
             poses = _output_frames(found, {} if frames is None else read_frames(frames))
             write_reports(found.source, table, work / "reports", poses, _sign(products))
@@ -617,10 +620,6 @@ def _show_diagnosis(diagnosis: Diagnosis, cad: Cad) -> None:
         say(line, style)
 
 
-def _is_report(source: Path) -> bool:
-    return not source.is_dir() and source.suffix.lower() not in (".csv", ".toml", ".urdf", ".xml", ".mjcf")
-
-
 def _sign(products: str | None) -> Literal["tensor", "positive"] | None:
     from ident.errors import CadError
 
@@ -631,28 +630,13 @@ def _sign(products: str | None) -> Literal["tensor", "positive"] | None:
 
 def _cad(source: Path, products: str | None, frames: Path | None, robot: Path | None) -> Cad:
     """Return any source as a table of links."""
-    from ident.cad.read import read_cad
-    from ident.cad.read_reports import read_frames, read_reports
-    from ident.errors import CadError
+    from ident.cad.read_reports import read_frames
+    from ident.cad.source import read_source
     from ident.robot import read_robot
 
     arm = None if robot is None else read_robot(robot)
     poses = None if frames is None else read_frames(frames)
-    sign, suffix = _sign(products), source.suffix.lower()
-    if source.is_dir() or _is_report(source):
-        return read_reports(source, arm, poses, sign)
-    if products is not None or poses is not None:
-        option = "--products" if products is not None else "--frames"
-        raise CadError("is for reports; a table declares its own convention", key=option, file=source)
-    if suffix in (".urdf", ".xml", ".mjcf"):
-        from ident.cad.robot_inertials import read_inertials
-
-        cad = read_inertials(source)
-    else:
-        cad = read_cad(source)
-    if arm is not None:
-        cad.for_robot(arm)
-    return cad
+    return read_source(source, arm, poses, _sign(products))
 
 
 def _check_reports(source: Path) -> int:

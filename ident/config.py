@@ -97,9 +97,10 @@ class Terms:
 class Experiment:
     """One identification, as its file says. Paths are absolute; units are SI.
 
-    name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, "robot" for the
-    inertials of the robot's own description, None for none. weight None: cross-validated where there are four segments
-    or more, else vanishing. expected: figures with their tolerances, for tests.
+    name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
+    of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
+    weight None: cross-validated where there are four segments or more, else vanishing. expected: figures with their
+    tolerances, for tests.
     """
 
     file: Path
@@ -108,7 +109,7 @@ class Experiment:
     robot: Path
     data: Path
     fit: tuple[str, ...]
-    cad: Path | Literal["robot"] | None = None
+    cad: Path | Literal["robot", "none"] | None = None
     truth: Path | None = None
     validate: tuple[str, ...] = ()
     processing: Processing = field(default_factory=Processing)
@@ -154,7 +155,7 @@ def read_experiment(path: str | Path) -> Experiment:
         title=about.title,
         robot=found("robot", about.robot),
         data=found("data", about.data),
-        cad="robot" if about.cad == "robot" else found("cad", about.cad) if about.cad else None,
+        cad=_cad(about.cad, file),
         truth=found("truth", about.truth) if about.truth else None,
         fit=recordings.fit,
         validate=recordings.validation,
@@ -276,7 +277,10 @@ class _About(_Table):
     title: _Text
     robot: _Text
     data: _Text
-    cad: _Text | None = None
+    cad: Annotated[
+        _Text | Literal[False] | None,
+        Key(description="a CAD table, a URDF, a folder of reports, 'robot', or false for none"),
+    ] = None
     truth: _Text | None = None
 
 
@@ -520,8 +524,16 @@ def _recordings_apart(recordings: _Recordings, file: Path) -> None:
         )
 
 
-def _path(text: str, file: Path, key: str) -> Path:
-    """Return the file that `text` names; see `read_experiment` for what is allowed."""
+def _cad(given: str | bool | None, file: Path) -> Path | Literal["robot", "none"] | None:
+    if isinstance(given, bool) or given == "none":
+        return "none"
+    if given is None or given == "robot":
+        return None if given is None else "robot"
+    return _path(given, file, "experiment.cad", folders=True)
+
+
+def _path(text: str, file: Path, key: str, *, folders: bool = False) -> Path:
+    """Return the file (or folder) that `text` names; see `read_experiment` for what is allowed."""
     folder, steps = file.resolve().parent, PurePosixPath(text.replace("\\", "/")).parts
     climbed = next((i for i, step in enumerate(steps) if step != ".."), len(steps))
     if climbed > LEVELS:
@@ -551,7 +563,7 @@ def _path(text: str, file: Path, key: str) -> Path:
         found = data_path("/".join(steps[climbed:]), folder)
     except InputError as cause:
         raise ConfigError(cause.problem, file=file, key=key, fix=cause.fix) from None
-    if not found.is_file():
+    if not (found.is_file() or (folders and found.is_dir())):
         raise ConfigError(f"there is no file '{text}'", file=file, key=key, fix="Correct the path")
     return found
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.arrays import Array
-from ident.cad import read_cad, require_consistent
+from ident.cad import read_source, require_consistent
 from ident.config import Experiment, build_model
-from ident.errors import ConfigError, IdentError, InputError, UnusableError, nearest
+from ident.errors import ConfigError, IdentError, InputError, ModelError, UnusableError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
 from ident.files import whole_folder
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate, read_manifest
@@ -25,13 +25,16 @@ from ident.model import Model
 from ident.model.term import KINDS
 from ident.provenance import provenance, sha256
 from ident.regression import BaseParameters, Regression, base_parameters, compress, save_regression
-from ident.robot import Robot, read_robot
+from ident.robot import Robot, read_robot, read_urdf
 from ident.robot.file import data_path
+from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
+#: A frame is another one when an axis or a point is farther off [1; m], which rounding is not.
+SAME_FRAME = 1e-4
 #: A delay is worth a warning when taking it out leaves less than this share of the residual.
 WORTH = 0.98
 
@@ -62,6 +65,7 @@ class Loaded:
 
     cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
+    notes: what was taken otherwise than it stands, or without being asked for.
     """
 
     experiment: Experiment
@@ -75,6 +79,7 @@ class Loaded:
     cad_source: str | None
     truth: Mapping[str, float] | None
     inputs: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def slides(self) -> frozenset[str]:
@@ -136,10 +141,12 @@ def load(experiment: Experiment) -> Loaded:
     if urdf is not None:
         inputs[urdf.name] = sha256(urdf)
     cad, joint_values, source = None, dict[str, float](), None
+    notes = list(robot.notes)
     if isinstance(experiment.cad, Path):
-        table = read_cad(experiment.cad)
+        table = read_source(experiment.cad)
         require_consistent(table)
-        cad, joint_values, source = table.for_robot(robot), dict(table.joint_values), experiment.cad.name
+        cad, joint_values, source = _urdf_inertials(robot, experiment), dict(table.joint_values), experiment.cad.name
+        cad = table.for_robot(robot) if cad is None else cad
         inputs[experiment.cad.name] = table.sha256
     elif experiment.cad == "robot":
         if robot.inertials is None or np.isnan(robot.inertials).all():
@@ -150,6 +157,9 @@ def load(experiment: Experiment) -> Loaded:
                 fix="Name a CAD table, or leave it out",
             )
         cad, source = robot.inertials, experiment.robot.name
+    elif experiment.cad is None and robot.inertials is not None and not np.isnan(robot.inertials).all():
+        cad, source, note = _own_inertials(robot, experiment.robot.name)
+        notes.append(note)
     prior = neutral_prior(robot) if cad is None else cad_prior(robot, cad, source or "", joint_values)
     truth = None
     if experiment.truth is not None:
@@ -158,7 +168,47 @@ def load(experiment: Experiment) -> Loaded:
     model = build_model(experiment, robot, None if cad is None else np.where(np.isnan(cad), prior.inertials, cad))
     _known_links(experiment, model)
     base = base_parameters(model)
-    return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs)
+    told = tuple(notes)
+    return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs, told)
+
+
+def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None, str]:
+    """Return the description's own inertials as CAD, where every link can exist, their source, and what to tell."""
+    assert robot.inertials is not None
+    try:
+        cad_prior(robot, robot.inertials, source)
+    except ModelError as cause:
+        return None, None, f"the inertials of the robot's description are neither CAD nor prior: {cause.problem}"
+    note = f"the inertials of '{source}' are the CAD column and the prior, as nothing else is given"
+    return robot.inertials, source, f'{note}; cad = "FILE" in experiment.toml gives others, cad = false none'
+
+
+def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
+    """Return the links' parameters (n, 10) where the experiment's CAD is a URDF, with all that is fixed to them.
+
+    Raises ConfigError where its link frames are not the robot's.
+    """
+    path = experiment.cad
+    if not isinstance(path, Path) or path.suffix.lower() not in (".urdf", ".xml"):
+        return None
+    if parse_xml(read_bytes(path), file=path.name).tag != "robot":
+        return None
+    other = read_urdf(path, keep=robot.joint_names)
+    order = [other.joint_names.index(name) for name in robot.joint_names]
+    for joint, found in zip(robot.joints, (other.joints[i] for i in order), strict=True):
+        parts = [(joint.axis, found.axis), (joint.point, found.point)]
+        if joint.parent >= 0:
+            parts.append((joint.placement.matrix, found.placement.matrix))
+        if any(np.abs(a - b).max() > SAME_FRAME for a, b in parts):
+            raise ConfigError(
+                f"the link frames of '{path.name}' are not those of '{experiment.robot.name}': joint '{joint.name}' "
+                "stands elsewhere, so its numbers are about other points and axes",
+                file=experiment.file,
+                key="experiment.cad",
+                fix=f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames",
+            )
+    assert other.inertials is not None
+    return np.asarray(other.inertials[order])
 
 
 def urdf_source(robot_file: Path) -> Path | None:

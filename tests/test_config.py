@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ident.cad import read_reports
 from ident.config import Shape, build_model, read_experiment
-from ident.errors import ConfigError, IdentError
-from ident.logs import Processing
+from ident.errors import ConfigError, IdentError, ModelError
+from ident.logs import Processing, read_manifest
 from ident.model import (
     Coulomb,
     CoupledDrive,
@@ -290,6 +291,85 @@ def test_an_impossible_cad_table_is_refused(tmp_path):
     (tmp_path / "cad.csv").write_text(table.replace("lower,1.0,0.10,0,0,0.001", "lower,1.0,0.10,0,0,0.1"))
     with pytest.raises(IdentError, match=r"cad\.csv: 1 of 2 links cannot exist"):
         load(read_experiment(path))
+
+
+def arm_urdf(*, length: str = "0.3", izz: str = "0.02") -> str:
+    """Return the arm of robot.toml, whose lower link carries a tool of 0.5 kg."""
+    body = '<link name="%s"><inertial><origin xyz="%s"/><mass value="%s"/><inertia %s/></inertial></link>'
+    zeros = 'ixy="0" ixz="0" iyz="0"'
+    joint = (
+        '<joint name="%s" type="continuous"><parent link="%s"/><child link="%s"/><origin xyz="%s 0 0"/>'
+        '<axis xyz="0 0 1"/></joint>'
+    )
+    return (
+        '<robot name="two"><link name="base"/>'
+        + body % ("upper", "0.15 0 0", "2", f'ixx="0.002" iyy="0.02" izz="{izz}" {zeros}')
+        + body % ("lower", "0.1 0 0", "1", f'ixx="0.001" iyy="0.01" izz="0.01" {zeros}')
+        + body % ("tool", "0 0 0", "0.5", f'ixx="0.001" iyy="0.001" izz="0.001" {zeros}')
+        + joint % ("shoulder", "base", "upper", "0")
+        + joint % ("elbow", "upper", "lower", length)
+        + '<joint name="flange" type="fixed"><parent link="lower"/><child link="tool"/></joint></robot>'
+    )
+
+
+def test_the_inertials_of_the_description_are_cad_and_prior_unless_told_otherwise(tmp_path):
+    bare = GOOD.replace('cad = "cad.csv"\n', "").replace("robot.toml", "arm.urdf")
+    path = beside(tmp_path, bare)
+    (tmp_path / "arm.urdf").write_text(arm_urdf())
+    loaded = load(read_experiment(path))
+    np.testing.assert_array_equal(loaded.cad, loaded.robot.inertials)
+    np.testing.assert_array_equal(loaded.prior.inertials, loaded.robot.inertials)
+    assert loaded.notes == (
+        "the inertials of 'arm.urdf' are the CAD column and the prior, as nothing else is given; "
+        'cad = "FILE" in experiment.toml gives others, cad = false none',
+    )
+    for none in ("false", '"none"'):
+        loaded = load(read_experiment(beside(tmp_path, bare.replace("[recordings]", f"cad = {none}\n[recordings]"))))
+        assert loaded.cad is None
+        assert loaded.prior.source.startswith("neutral")
+        assert loaded.notes == ()
+    with pytest.raises(ConfigError, match=r"experiment\.cad: is true, wanted a CAD table, a URDF, a folder of reports"):
+        read_experiment(beside(tmp_path, bare.replace("[recordings]", "cad = true\n[recordings]")))
+
+
+def test_inertials_of_bodies_that_cannot_exist_are_no_cad_unless_asked_for(tmp_path):
+    bare = GOOD.replace('cad = "cad.csv"\n', "").replace("robot.toml", "arm.urdf")
+    (tmp_path / "arm.urdf").write_text(arm_urdf(izz="0.2"))
+    loaded = load(read_experiment(beside(tmp_path, bare)))
+    assert loaded.cad is None
+    assert "are neither CAD nor prior: arm.urdf: link 'upper' cannot exist" in loaded.notes[0]
+    with pytest.raises(ModelError, match="link 'upper' cannot exist"):
+        load(read_experiment(beside(tmp_path, bare.replace("[recordings]", 'cad = "robot"\n[recordings]'))))
+
+
+def test_a_urdf_as_the_cad_of_a_table_of_joints(tmp_path):
+    path = beside(tmp_path, GOOD.replace("cad.csv", "arm.urdf"))
+    (tmp_path / "arm.urdf").write_text(arm_urdf())
+    loaded = load(read_experiment(path))
+    assert loaded.cad_source == "arm.urdf"
+    np.testing.assert_allclose(loaded.cad[:, 0], [2.0, 1.5])  # the lower link with its tool
+    (tmp_path / "arm.urdf").write_text((tmp_path / "arm.urdf").read_text().replace("0.3 0 0", "0.35 0 0"))
+    with pytest.raises(ConfigError, match=r"link frames of 'arm\.urdf' are not those of 'robot\.toml': joint 'elbow'"):
+        load(read_experiment(path))
+
+
+def test_a_folder_of_reports_as_cad(tmp_path):
+    arm5 = ROOT / "datasets" / "arm5"
+    (tmp_path / "reports").mkdir()
+    for report in (arm5 / "reports").glob("link*.txt"):
+        (tmp_path / "reports" / report.name).write_bytes(report.read_bytes())
+    for name in ("robot.toml", "dataset.toml"):
+        (tmp_path / name).write_bytes((arm5 / name).read_bytes())
+    path = tmp_path / "experiment.toml"
+    names = [r.name for r in read_manifest(arm5 / "dataset.toml").recordings]
+    path.write_text(
+        '[experiment]\ntitle = "t"\nrobot = "robot.toml"\ndata = "dataset.toml"\ncad = "reports"\n'
+        f'[recordings]\nfit = ["{names[0]}"]\n'
+    )
+    loaded = load(read_experiment(path))
+    np.testing.assert_array_equal(loaded.cad, read_reports(arm5 / "reports", loaded.robot).parameters)
+    assert loaded.cad_source == "reports"
+    assert len(loaded.inputs["reports"]) == 64
 
 
 PLACES = [

@@ -8,6 +8,7 @@ from ident.cad.read_report import parse_report, read_report
 from ident.cad.read_reports import read_frames, read_reports
 from ident.cad.report_evidence import Decision, Finding, decide, examine, examine_together, to_parameters
 from ident.cad.robot_inertials import read_inertials
+from ident.cad.source import read_source
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
 from ident.cad.table_evidence import examine_table
 from ident.cad.write import write_cad, write_cad_toml
@@ -35,6 +36,7 @@ __all__ = [
     "read_inertials",
     "read_report",
     "read_reports",
+    "read_source",
     "require_consistent",
     "to_parameters",
     "write_cad",

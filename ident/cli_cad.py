@@ -423,7 +423,7 @@ def _write_report(
     from ident.cad.read_reports import read_frames
     from ident.cad.source import is_report
     from ident.estimate import verdicts
-    from ident.files import whole_folder, write_whole
+    from ident.files import file_word, whole_folder, write_whole
     from ident.report.cad_figures import link_figure
     from ident.report.fonts import legible
 
@@ -450,12 +450,13 @@ def _write_report(
             write_reports(found.source, table, work / "reports", poses, _sign(products))
         clouds = _outlines(found)
         assert refined.estimate.inertials is not None
-        for i, link in enumerate(robot.links):
+        words = [file_word(link, "link") for link in robot.links]
+        for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
             bodies = {"CAD": given[i], "refined": refined.estimate.inertials[i]}
             if identified is not None:
                 bodies["identified"] = identified[i]
             figure = link_figure(link, bodies, clouds.get(link))
-            legible(figure).savefig(work / f"{link.replace('/', '_')}.png", dpi=130)
+            legible(figure).savefig(work / f"{word if words.count(word) == 1 else f'{word}_{i + 1}'}.png", dpi=130)
 
 
 def _about_intervals(allowed: Intervals) -> list[str]:

@@ -143,11 +143,12 @@ def excite(
 def folder_named(out: Path | None, default: str) -> Path:
     """Return the folder to write; InputError for what looks like a file's name."""
     from ident.errors import InputError
+    from ident.files import file_word
 
     if out is not None and out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
         problem = f"'{out.name}' is a file's name, wanted a folder: it gets {', '.join(MOTION)}"
         raise InputError(problem, key="--out", fix=f"Such as --out {out.stem}")
-    return out or Path(default)
+    return out or Path(file_word(default, "motion"))
 
 
 def _meant(criterion: str, value: float) -> str:

@@ -73,7 +73,9 @@ def ended(message: str, code: int) -> typer.Exit:
 
 def tell_aside(text: str) -> None:
     """Print a line to stderr."""
-    typer.echo(printable(text), err=True)
+    from ident.errors import shortened
+
+    typer.echo(printable(shortened(text)), err=True)
 
 
 def printable(text: str) -> str:
@@ -161,6 +163,7 @@ def warn(warned: Sequence[Warned]) -> None:
     """Print warnings to stderr, those of one kind about one recording together."""
     from rich.console import Console
 
+    from ident.errors import shortened
     from ident.pipeline import NOTES
 
     console = Console(stderr=True, highlight=False)
@@ -170,7 +173,7 @@ def warn(warned: Sequence[Warned]) -> None:
     for same in groups.values():
         more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
         told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
-        console.print(printable(f"{told}: {same[0]}{more}"), style=style, markup=False, soft_wrap=True)
+        console.print(printable(shortened(f"{told}: {same[0]}{more}")), style=style, markup=False, soft_wrap=True)
 
 
 def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+#: So many characters of a name at most are quoted in a message.
+QUOTED = 120
+_WORD, _QUOTE = (
+    re.compile(rf"[^\s',:;()]{{{QUOTED + 1},}}"),
+    re.compile(rf"(?<!\w)'(?=\S)[^'\n]{{{QUOTED + 1},}}'(?!\w)"),
+)
+
 
 class IdentError(Exception):
     """Base of every error that `ident` raises on purpose."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
+
+def shortened(message: str) -> str:
+    """Return a message that quotes at most QUOTED characters of a name, whoever wrote the file that it comes from."""
+    message = _QUOTE.sub(lambda found: f"'{_cut(found[0][1:-1])}'", message)
+    return _WORD.sub(lambda found: _cut(found[0]), message)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= QUOTED else f"{name[: QUOTED - 3]}..."
 
 
 class InputError(IdentError):
@@ -36,7 +57,7 @@ class InputError(IdentError):
         self.key = key
         self.fix = fix
         places = [self.file, None if line is None else f"line {line}", key]
-        where = ", ".join(p for p in places if p)
+        where = ", ".join(_cut(p) for p in places if p)
         message = f"{where}: {problem}" if where else problem
         super().__init__(" ".join(_sentence(part) for part in (message, fix) if part))
 

@@ -1,4 +1,4 @@
-"""Writing files and folders whole or not at all, and removing what killed processes left of them."""
+"""Writing files and folders whole or not at all, under plain names, and removing what killed processes left."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import sys
+import unicodedata
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -15,7 +16,31 @@ from ident.errors import InputError
 
 #: Ending of the files that say which process makes what is beside them; they hold the name that it shall have.
 MARK = ".writing"
+#: What spreadsheets take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Names that Windows keeps for devices, with any ending.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _MARK = re.compile(r"\..*\.[0-9a-f]{8}\.writing")
+
+
+def file_word(name: str, otherwise: str) -> str:
+    """Return a name as one plain ASCII word for a file: letters, digits, `.`, `-`, `_`, at most 60 of them.
+
+    Marks on letters are dropped, all else becomes `_`; where nothing is left the word is `otherwise`.
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    word = re.sub(r"[^A-Za-z0-9._-]+", "_", plain).strip("._-")[:60].rstrip("._-")
+    return f"{otherwise}_{word}" if _DEVICE.fullmatch(word) else word or otherwise
+
+
+def csv_cell(name: str) -> str:
+    """Return a name as a spreadsheet shows it and does not compute it: a ' before what would begin a formula."""
+    return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+def csv_name(cell: str) -> str:
+    """Return the name that `csv_cell` made a cell of."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:

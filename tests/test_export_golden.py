@@ -103,7 +103,9 @@ def test_every_file_says_where_it_comes_from_and_what_its_numbers_mean(form):
 @pytest.mark.parametrize(
     ("form", "robot", "name"),
     [
-        ("urdf", "arm-7 b", "arm-7 b.urdf"),
+        ("urdf", "arm-7 b", "arm-7_b.urdf"),
+        ("urdf", "con", "robot_con.urdf"),
+        ("c", "机械臂 🤖", "robot.h"),
         ("json", "../arm", "arm.json"),
         ("csv", "", "robot.csv"),
         ("matlab", "arm-7 b", "arm_7_b_dynamics.m"),  # MATLAB calls functions and scripts by the names of their files

@@ -1,14 +1,25 @@
 """Files and folders appear whole or not at all, and what killed processes leave is removed by the next one."""
 
+import csv
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from export_readers import estimate_of
 
-from ident.errors import InputError
-from ident.files import MARK, whole_file, whole_folder, write_whole
+from ident.cad import read_cad
+from ident.cad.back_to_cad import write_bill_of_materials, write_refined
+from ident.errors import EstimationError, InputError, shortened
+from ident.excitation.write_csv import write_csv
+from ident.export import export_to
+from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_folder, write_whole
+from ident.model import Model, Viscous
+from ident.robot import Joint, Robot
+from ident.simulation.write import columns
+from ident.spatial.pose import Pose
 
 #: Writes half of a folder and half of a file, or stops between the two renames of a folder, and waits to be killed.
 CHILD = """
@@ -88,3 +99,73 @@ def test_a_file_is_replaced_whole_or_kept(tmp_path):
     assert names(tmp_path / "new") == [path.name]
     with pytest.raises(InputError, match=r"b\.csv: cannot be written: "):
         write_whole(path / "b.csv", "no folder")
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("arm", "arm"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("C:\\arm", "C_arm"),
+        ("Bras n° 7 (été)", "Bras_n_7_ete"),
+        ("机械臂 🤖", "robot"),
+        ("", "robot"),
+        ("...", "robot"),
+        ("NUL", "robot_NUL"),
+        ("com1.x", "robot_com1.x"),
+        ("-rf", "rf"),
+        ("℀ㄧ", "a_c"),
+        ("a\nb\x1b[2J", "a_b_2J"),
+        ("x" * 300, "x" * 60),
+    ],
+)
+def test_files_are_called_by_plain_words(name, word):
+    assert file_word(name, "robot") == word
+
+
+FORMULA = "=cmd|'/C calc'!A1"
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@"])
+def test_no_cell_of_a_table_begins_a_formula(tmp_path, first):
+    """Names come from files that anybody may have written, and tables are opened by spreadsheets."""
+    joint = Joint(first + FORMULA, "revolute", -1, Pose.identity(), np.array([0.0, 0, 1]))
+    link = first + "1+2"
+    robot = Robot("r", (joint,), (link,))
+    e = estimate_of(robot, Model(robot, (Viscous(),)), np.array([1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1, 0.5]))
+    head = '# mass = "kg"\n# length = "m"\n# inertia = "kg m^2"\n# tensor_at = "link_origin"\n# products = "tensor"\n'
+    (tmp_path / "cad.csv").write_text(f"{head}link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\n{link},1,0,0,0,1,0,0,1,0,1\n")
+    cad = read_cad(tmp_path / "cad.csv")
+    write_refined(cad, cad, tmp_path / "refined.csv")
+    write_bill_of_materials(cad, cad, tmp_path / "bill.csv")
+    write_csv(tmp_path / "motion.csv", robot, np.arange(3.0), *np.zeros((3, 3, 1)))
+    for form in ("csv", "csv-base"):
+        export_to(form, e, tmp_path / f"{form}.csv", robot=robot)
+    for table in ("refined", "bill", "motion", "csv", "csv-base"):
+        lines = [x for x in (tmp_path / f"{table}.csv").read_text().splitlines() if not x.startswith("#")]
+        cells = [cell for row in csv.reader(lines) for cell in row]
+        assert any(cell.startswith("'" + first) for cell in cells), table
+        assert not [cell for cell in cells if cell[:1] in "=+@" and cell], table
+        assert all(np.isfinite(float(cell)) for cell in cells if cell.startswith("-")), table  # numbers, no names
+    assert columns(robot, "tau") == [f"'{first}{FORMULA}.tau [N m]"]
+    assert read_cad(tmp_path / "refined.csv").links == (link,)
+    assert csv_name(csv_cell(link)) == link
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a b " * 2000 + "c", "é" * 121])
+def test_messages_quote_at_most_120_characters_of_a_name(name):
+    error = InputError(f"robot '{name}' has no link '{name}', whose joint's is '{name}'", file=name, key=name)
+    place, key, *_ = str(error).split(", ")
+    for said in (str(error).partition(": ")[2], str(EstimationError(f"the fit of '{name}' failed"))):
+        quoted = [part for part in said.split("'") if part.startswith(name[:2])]
+        assert quoted
+        assert {len(part) for part in (*quoted, place, key.partition(":")[0])} == {120}
+        assert all(part.endswith("...") for part in quoted)
+
+
+def test_messages_are_not_shortened_between_quotes():
+    said = f"the robot's '{'x' * 120}' and SolidWorks' own, {'a word ' * 40}that is 'b'"
+    assert shortened(said) == said

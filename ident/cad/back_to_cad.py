@@ -24,7 +24,7 @@ from ident.cad.report_layout import LINE_END, NUMBER
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
-from ident.files import write_whole
+from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, tensor, to_com, transformed
 from ident.spatial.pose import Pose
@@ -315,5 +315,5 @@ def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows((csv_cell(name), *rest) for name, *rest in rows)
     write_whole(path, text.getvalue())

@@ -33,6 +33,7 @@ from ident.cad.convention import convention_from
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.cad.units import normal
 from ident.errors import CadError, nearest
+from ident.files import csv_name
 
 #: Keys of a [joint.NAME] table [SI].
 JOINT_KEYS = ("drive_inertia", "viscous", "coulomb", "offset", "stiffness")
@@ -225,7 +226,7 @@ def _checked(rows: list[Row], file: str) -> tuple[Row, ...]:
 
 
 def _name(text: str, file: str, line: int | None) -> str:
-    name = text.strip()
+    name = csv_name(text.strip())
     if not name or not name.isprintable():
         raise CadError("the link has no name that can be printed", file=file, line=line, key="link")
     return name

@@ -12,7 +12,7 @@ from ident.cad.convention import Convention
 from ident.cad.rounding import Exact
 from ident.cad.table import COLUMNS, Cad, steiner
 from ident.errors import CadError
-from ident.files import write_whole
+from ident.files import csv_cell, write_whole
 
 
 def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
@@ -28,7 +28,7 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("link", *COLUMNS))
     for link, exact in zip(cad.links, cad.exact(), strict=True):
-        writer.writerow((link, *(repr(float(x)) for x in _printed(link, exact, convention))))
+        writer.writerow((csv_cell(link), *(repr(float(x)) for x in _printed(link, exact, convention))))
     write_whole(path, text.getvalue())
 
 

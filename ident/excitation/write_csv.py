@@ -9,7 +9,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from ident.excitation.rows import checked_rows, ends_at_rest, origin, units
-from ident.files import write_whole
+from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
 
 
@@ -27,7 +27,7 @@ def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: Ar
     writer = csv.writer(out, lineterminator="\n")
     named = list(zip(robot.joint_names, units(robot), strict=True))
     columns = [("q", ""), ("qd", "/s"), ("qdd", "/s^2")]
-    writer.writerow(["t [s]", *(f"{name}.{x} [{unit}{per}]" for x, per in columns for name, unit in named)])
+    writer.writerow(["t [s]", *(csv_cell(f"{name}.{x} [{unit}{per}]") for x, per in columns for name, unit in named)])
     for k, time in enumerate(rows.t.tolist()):
         writer.writerow([time, *rows.q[k].tolist(), *rows.qd[k].tolist(), *rows.qdd[k].tolist()])
     return write_whole(path, out.getvalue())

@@ -37,7 +37,7 @@ from ident.export.toshiba import write_toshiba
 from ident.export.universal_robots import write_ur_script
 from ident.export.urdf import write_identified_urdf
 from ident.export.yaskawa import write_yaskawa
-from ident.files import write_whole
+from ident.files import file_word, write_whole
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
 from ident.symbolic.names import identifier
@@ -139,7 +139,8 @@ def file_name(form: Format, robot: str) -> str:
 
     No two formats have the same, so that exporting one never overwrites another: `arm.csv`, `arm_csv_base.csv`.
     """
-    name = identifier(robot, "robot") if form.suffix in {".m", ".py"} else Path(robot).name or "robot"
+    name = file_word(robot, "robot")
+    name = identifier(name, "robot") if form.suffix in {".m", ".py"} else name
     if form.name == "matlab":
         return f"{function_name(name)}.m"
     shared = sum(other.suffix == form.suffix for other in FORMATS) > 1

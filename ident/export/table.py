@@ -13,6 +13,7 @@ from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
 from ident.export.parameters import TERMS
 from ident.export.text import comment, number, plain
+from ident.files import csv_cell
 from ident.spatial.inertia import INERTIAL
 
 CONVENTIONS = (
@@ -35,7 +36,7 @@ def write_csv(item: Identified) -> Written:
             _, revolute, prismatic = TERMS.get(part, (part, "SI", "SI"))
             both = f"{revolute} (prismatic: {prismatic})"
             unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(owner, ""), both)
-        found.append((plain(name), "" if name in item.unknown else number(value), unit, decided[name]))
+        found.append((csv_cell(plain(name)), "" if name in item.unknown else number(value), unit, decided[name]))
     return Written(_csv((*item.head, *CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
 
 
@@ -44,7 +45,11 @@ def write_base_csv(item: Identified) -> Written:
     e = item.estimate
     errors = e.covariance.standard_errors
     found = [
-        (plain(name), e.base.expression(k), *((number(value), f"{error:.3g}") if np.isfinite(error) else ("", "")))
+        (
+            csv_cell(plain(name)),
+            csv_cell(plain(e.base.expression(k))),
+            *((number(value), f"{error:.3g}") if np.isfinite(error) else ("", "")),
+        )
         for k, (name, value, error) in enumerate(zip(e.base.names, deserved_base(e, item.phi), errors, strict=True))
     ]
     about = (*item.head, *CONVENTIONS, f"Standard errors: {e.covariance.kind}.")

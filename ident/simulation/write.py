@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.errors import InputError
-from ident.files import write_whole
+from ident.files import csv_cell, write_whole
 from ident.robot.robot import Joint, Robot
 from ident.simulation.simulation import Simulation
 
@@ -35,7 +35,7 @@ def _unit(quantity: str, joint: Joint) -> str:
 
 def columns(robot: Robot, quantity: str) -> list[str]:
     """Return the names of the columns of q, qd, qdd or tau, such as `joint1.tau [N m]`."""
-    return [f"{joint.name}.{quantity} [{_unit(quantity, joint)}]" for joint in robot.joints]
+    return [csv_cell(f"{joint.name}.{quantity} [{_unit(quantity, joint)}]") for joint in robot.joints]
 
 
 def to_frame(simulation: Simulation) -> pd.DataFrame:

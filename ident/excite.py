@@ -375,7 +375,7 @@ def unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...]) -> lis
     if without:
         notes.append(f"no torque limit is given for {', '.join(without)}")
     friction = [name for name in absent if name.rsplit(".")[-1] in ("viscous", "coulomb")]
-    if friction:
+    if friction and len(without) < robot.n:
         notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
     return notes
 

@@ -21,7 +21,7 @@ from ident.errors import InputError
 from ident.estimate.storage import save_estimate
 from ident.model import torque
 from ident.report.cad_figures import link_figure
-from ident.report.dynamics_figures import gravity_surface
+from ident.report.dynamics_figures import gravity_figure, gravity_surface
 from ident.robot import read_robot
 
 ARM5 = Path(__file__).resolve().parents[1] / "datasets" / "arm5"
@@ -435,3 +435,19 @@ def test_a_recordings_file_drives_a_simulation_in_its_own_units(tmp_path, monkey
     code, text = ident(*start, "--torque", "currents.csv")
     assert code == 2
     assert "currents.csv: dataset.toml makes several recordings of it: first, second. Copy the rows" in text
+
+
+def test_a_joint_that_carries_no_gravity_has_no_load_of_rounding(tmp_path):
+    """Joint 1 of the demo's arm turns about gravity."""
+    out = str(tmp_path / "s.png")
+    code, text = ident("dynamics", ROBOT, "--cad", CAD, "--surface", "joint1 joint2", "--plot", out)
+    assert code == 0
+    assert "gravity load of joint1: 0 to 0 N m" in text
+    robot, theta = arm()
+    _, _, load = gravity_surface(robot, theta, ("joint1", "joint2"), np.radians([0, 0, -50, 20, 10]), points=9)
+    assert not load[..., 0].any()
+    assert np.abs(load[..., 1]).max() > 0.1
+    none, some = gravity_figure(robot, theta, ("joint1", "joint2"), np.zeros(5)).axes[:2]
+    assert none.get_title() == "Gravity load of joint1: none"
+    assert not none.collections
+    assert "at most" in some.get_title()

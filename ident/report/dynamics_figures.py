@@ -24,7 +24,8 @@ def gravity_surface(
 ) -> tuple[Array, Array, Array]:
     """Return a, b (points,) [rad; m] over both joints' ranges and their gravity loads (points, points, 2) [N m; N].
 
-    Load [i, k] is at a[i], b[k]; the other joints stand at q (n,). A joint without limits turns once around.
+    Load [i, k] is at a[i], b[k]; the other joints stand at q (n,). A joint without limits turns once around. What is no
+    more than rounding beside the largest load of all joints is 0.
     Raises ModelError for an unknown joint, or a prismatic one without limits.
     """
     for name in joints:
@@ -36,7 +37,9 @@ def gravity_surface(
     a, b = (np.linspace(*_range(robot.joints[j]), points) for j in index)
     grid = np.tile(np.asarray(q, dtype=np.float64), (points * points, 1))
     grid[:, index[0]], grid[:, index[1]] = np.repeat(a, points), np.tile(b, points)
-    return a, b, gravity_load(robot, parameters, grid)[:, index].reshape(points, points, 2)
+    load = gravity_load(robot, parameters, grid)
+    load = np.where(np.abs(load) <= 1e-13 * np.abs(load).max(), 0.0, load)
+    return a, b, load[:, index].reshape(points, points, 2)
 
 
 def _range(joint: Joint) -> tuple[float, float]:
@@ -61,15 +64,20 @@ def gravity_figure(robot: Robot, parameters: Array, joints: tuple[str, str], q: 
     (x, x_unit), (y, y_unit) = (_shown(values, joint) for values, joint in zip((a, b), chosen, strict=True))
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     for axes, joint, torque in zip(figure.subplots(1, 2), chosen, np.moveaxis(load, 2, 0), strict=True):
-        most = max(float(np.abs(torque).max()), 1e-12)
+        axes.set_xlabel(f"{plain(joints[0])} [{x_unit}]")
+        axes.set_ylabel(f"{plain(joints[1])} [{y_unit}]")
+        most = float(np.abs(torque).max())
+        if not most:
+            axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+            axes.set_title(f"Gravity load of {plain(joint.name)}: none", fontsize=10)
+            axes.text(0.5, 0.5, "gravity acts on it nowhere", transform=axes.transAxes, ha="center", color="#5b5c5e")
+            continue
         levels = MaxNLocator(12, symmetric=True).tick_values(-most, most)
         drawn = axes.contourf(x, y, torque.T, levels=levels, cmap="RdBu_r")
         lines = axes.contour(x, y, torque.T, levels=levels, colors="#1b1b1c", linewidths=0.4)
         axes.clabel(lines, fontsize=6)
         unit = "N m" if joint.kind == "revolute" else "N"
         axes.set_title(f"Gravity load of {plain(joint.name)}: at most {most:.3g} {unit}", fontsize=10)
-        axes.set_xlabel(f"{plain(joints[0])} [{x_unit}]")
-        axes.set_ylabel(f"{plain(joints[1])} [{y_unit}]")
         figure.colorbar(drawn, ax=axes, label=f"torque that holds {plain(joint.name)} [{unit}]")
     return figure
 

@@ -28,6 +28,7 @@ from ident.console import (
     PROBLEMS,
     command_line,
     ended,
+    file_out,
     guarded,
     progress,
     say,
@@ -100,7 +101,9 @@ def run(
 @guarded
 def fit(
     experiment: ExperimentPath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write")] = Path("estimate.json"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", parser=file_out("estimate.json"), metavar="PATH", help="File to write")
+    ] = Path("estimate.json"),
 ) -> None:
     """Fit an experiment and write the estimate."""
     from ident import pipeline

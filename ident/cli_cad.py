@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ident.console import PROBLEMS, guarded, progress, say, show, tell_aside, warn
+from ident.console import PROBLEMS, file_out, guarded, progress, say, show, tell_aside, warn
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -90,7 +90,10 @@ TensorOption = Annotated[
 @guarded
 def read(
     source: Source,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Table to write, .csv or .toml")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", parser=file_out("cad.csv"), metavar="PATH", help="Table to write, .csv or .toml"),
+    ] = None,
     products: ProductsOption = None,
     frames: FramesOption = None,
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot whose links the table must have")] = None,
@@ -154,7 +157,13 @@ def doctor(
     fit: FitOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Table to write without the mistakes that are sure, .csv or .toml"),
+        typer.Option(
+            "--out",
+            "-o",
+            parser=file_out("cad.csv"),
+            metavar="PATH",
+            help="Table to write without the mistakes that are sure, .csv or .toml",
+        ),
     ] = None,
 ) -> None:
     """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
@@ -176,7 +185,10 @@ def doctor(
 @guarded
 def refine(
     experiment: ExperimentPath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Table to write, .csv or .toml")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", parser=file_out("cad.csv"), metavar="PATH", help="Table to write, .csv or .toml"),
+    ],
     cad: CadOption = None,
     products: ProductsOption = None,
     frames: FramesOption = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ident.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, show, tell_aside
+from ident.console import JOINT_NUMBERS, file_out, guarded, joint_numbers, progress, say, show, tell_aside
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -59,7 +59,16 @@ def dynamics(
         float | None, typer.Option("--step", help="Fixed step of RK4 \\[s]; without: an adaptive solver")
     ] = None,
     friction: Annotated[bool, typer.Option("--friction/--no-friction", help="With the friction that is known")] = True,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Table of the simulation, .csv or .parquet")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            parser=file_out("simulation.csv"),
+            metavar="PATH",
+            help="Table of the simulation, .csv or .parquet",
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write, .png, .svg or .pdf")] = None,
 ) -> None:
     """Torques at a state, gravity loads over two joints' ranges, or a simulation."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ident.console import guarded, say, show, tell_aside
+from ident.console import guarded, is_folder, say, show, tell_aside
 
 
 def _list(wanted: bool) -> None:
@@ -30,8 +30,10 @@ def export(
         Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote, or its folder")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="File to write, instead of ROBOT + ending; of several formats the folder"),
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="PATH", help="File, or folder of ROBOT + ending; of several formats a folder"
+        ),
     ] = None,
     robot: Annotated[
         Path | None, typer.Option("--robot", help="Robot that was identified (.urdf, .toml); a URDF is edited for urdf")
@@ -66,11 +68,11 @@ def export(
         raise InputError("is for urdf, which is not asked for", key="--fixed-massless", fix="Leave it out")
     if several and edit is not None:
         raise InputError("is for one format", key="--edit", fix="Export that one by itself")
-    if several and out is not None and out.is_file():
+    if several and out is not None and Path(out).is_file():
         raise InputError("is a file, and several formats are written", key="--out", fix="Name a folder")
     result = load_estimate(estimate)
     arm = None if robot is None else read_robot(robot)
-    folder = (out or Path()) if several else Path()
+    folder = Path() if out is None else Path(out) if several or is_folder(out) else None
     with TemporaryDirectory() as work:  # all of them, or none
         made = []
         for one in known:
@@ -85,7 +87,7 @@ def export(
                 unvalidated=unvalidated,
                 fixed_massless=fixed_massless and one.name == "urdf",
             )
-            place = folder / file_name(one, result.robot) if several or out is None else out
+            place = Path(out or "") if folder is None else folder / file_name(one, result.robot)
             made.append((place, done.path.read_bytes(), done.notes))
     for place, content, notes in made:
         for note in notes:

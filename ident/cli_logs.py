@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.console import guarded, progress, say, show, tell_aside
+from ident.console import file_out, guarded, progress, say, show, tell_aside
 
 if TYPE_CHECKING:
     from ident.logs.info import LogInfo
@@ -36,7 +36,12 @@ def info(file: RecordingPath, topic: TopicName = "", joints: JointNames = "", ro
 @guarded
 def convert(
     file: RecordingPath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Table to write, .parquet or .csv")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", parser=file_out("log.parquet"), metavar="PATH", help="Table to write, .parquet or .csv"
+        ),
+    ],
     topic: TopicName = "",
     joints: JointNames = "",
     robot: RobotPath = None,

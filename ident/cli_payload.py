@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.console import guarded, progress, say, show, warn
+from ident.console import file_out, guarded, progress, say, show, warn
 
 if TYPE_CHECKING:
     from ident.config import Experiment
@@ -55,7 +55,9 @@ def payload(
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="Controller to write the call for: ur, franka ...")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the call, instead of the screen")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="PATH", help="File for the call, instead of the screen")
+    ] = None,
     unvalidated: Annotated[
         bool, typer.Option("--unvalidated", help="Write the call although no --validate passed, and say so in it")
     ] = False,
@@ -72,7 +74,7 @@ def payload(
         scaled_torques,
     )
     from ident.export import identified_load, payload_format_named
-    from ident.files import write_whole
+    from ident.files import file_word, write_whole
     from ident.robot.frames import declared_flange
 
     held_out = tuple(validate or ())
@@ -145,7 +147,8 @@ def payload(
         if out is None:
             typer.echo(text, nl=False)
         else:
-            say(f"wrote {write_whole(out, text)}")
+            path = file_out(f"{file_word(item.robot.name, 'robot')}_payload{writer.suffix}")(out)
+            say(f"wrote {write_whole(path, text)}")
 
 
 # ---- what is read --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ident.console import command_line, guarded, progress, say, warn
+from ident.console import command_line, file_out, guarded, progress, say, warn
 
 
 @guarded
@@ -16,10 +16,15 @@ def report(
         list[Path],
         typer.Argument(
             metavar="ESTIMATE EXPERIMENT | ESTIMATE ESTIMATE ...",
-            help="estimate.json and its experiment; or two estimates or more, each compared with the first one",
+            help="estimate.json, or its folder, and its experiment; or two estimates or more, compared with the first",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, .html or .pdf")] = Path("report.html"),
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", parser=file_out("report.html"), metavar="PATH", help="File to write, .html or .pdf"
+        ),
+    ] = Path("report.html"),
     robot: Annotated[
         Path | None, typer.Option("--robot", help="Robot of the estimates that are compared: gives friction its units")
     ] = None,
@@ -35,7 +40,7 @@ def report(
         return
     if len(files) != 2 or not _is_estimate(files[0]):
         raise InputError(
-            f"wanted an estimate and its experiment, or two estimates or more, got {len(files)} file"
+            f"wanted an estimate and its experiment, or two estimates or more, got {len(files)} path"
             f"{'s' if len(files) != 1 else ''}",
             fix="Such as: ident report estimate.json experiments/NAME",
         )
@@ -43,7 +48,10 @@ def report(
 
 
 def _is_estimate(file: Path) -> bool:
-    return file.suffix.lower() == ".json"
+    """Return whether a path is an estimate or the folder of results that holds one, and no experiment."""
+    return file.suffix.lower() == ".json" or (
+        (file / "estimate.json").is_file() and not (file / "experiment.toml").is_file()
+    )
 
 
 def _single(estimate: Path, experiment: Path, out: Path, figures: Path | None) -> None:

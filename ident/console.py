@@ -9,9 +9,11 @@ import contextlib
 import errno
 import functools
 import math
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -81,6 +83,16 @@ def tell_aside(text: str) -> None:
 def printable(text: str) -> str:
     """Return text that a terminal shows and does not obey: names come from files that anybody may have written."""
     return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+
+
+def is_folder(out: str) -> bool:
+    """Return whether --out names a folder: one that is there, or a name that ends with a slash."""
+    return out.endswith(("/", os.sep)) or Path(out).is_dir()
+
+
+def file_out(name: str) -> Callable[[str], Path]:
+    """Return what reads an --out for one file: itself, or `name` in the folder that it names."""
+    return lambda out: Path(out) / name if is_folder(str(out)) else Path(out)
 
 
 def command_line() -> str:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ident import pipeline
 from ident.cli import app
 from ident.config import read_experiment
-from ident.console import EXIT_CODES, printable, progress
+from ident.console import EXIT_CODES, file_out, printable, progress
 from ident.errors import InputError
 from ident.estimate import closest_to_prior
 from ident.estimate.storage import load_estimate
@@ -652,6 +652,25 @@ def test_report(made, estimate, tmp_path):
     said = call("report", estimate, made, "-o", tmp_path / "r.html")
     assert said.exit_code == 0, said.output
     assert (tmp_path / "r.html").read_text(encoding="utf-8").count("<svg") >= 4
+
+
+def test_out_is_a_folder_where_it_ends_with_a_slash_or_is_one(made, estimate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    for out, place in (("new/", "new"), ("there", "there"), ("deep/er/", "deep/er")):
+        assert call("export", "json", estimate, "--unvalidated", "--out", out).exit_code == 0
+        assert call("export", "csv,ros2", estimate, "--unvalidated", "--out", out).exit_code == 0
+        assert set(tree(tmp_path / place)) == {"two.json", "two.csv", "two_ros2.yaml"} - {"two_ros2.yaml"} | {
+            "two.yaml"
+        }
+    assert call("fit", made, "-o", "results/").exit_code == 0
+    assert set(tree(tmp_path / "results")) == {"estimate.json"}
+    said = call("report", "results", made, "-o", "there")  # the folder of results, as export, validate, payload take it
+    assert said.exit_code == 0, said.output
+    assert (tmp_path / "there" / "report.html").stat().st_size > 10_000
+    assert call("report", "results", estimate, "-o", "new/").exit_code == 0
+    assert "wanted an estimate and its experiment" in call("report", made, made).stderr
+    assert file_out("a.csv")("x/y.csv") == Path("x/y.csv")
 
 
 def test_a_damaged_estimate_is_refused(tmp_path, estimate):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, Validation
     from ident.config import Experiment
     from ident.estimate import Estimate
-    from ident.pipeline import Failed, Result, Warned
+    from ident.pipeline import Failed, Loaded, Result, Warned
     from ident.report.text import Table
     from ident.robot import Robot
 
@@ -116,6 +116,7 @@ def fit(
         estimate, _ = pipeline.fit(loaded, warned, tell, command_line())
     save_estimate(estimate, out)
     warn(warned)
+    _show_notes(loaded)
     show(text.summary_rows(estimate))
     show(text.residual_rows(estimate, loaded.slides))
     say(f"wrote {out}")
@@ -245,7 +246,7 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
 
     from ident.model import Model
     from ident.regression import base_parameters, rank_margin
-    from ident.regression.base import DOUBTFUL
+    from ident.regression.base import DOUBTFUL, ROUNDING
     from ident.report.text import number, table
     from ident.robot import read_robot
     from ident.spatial.inertia import consistency
@@ -257,7 +258,7 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
     say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
     say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
-    if kept < DOUBTFUL:
+    if kept < DOUBTFUL or dropped > ROUNDING:
         tell_aside(
             "note: the number of combinations hangs on the last digits of the description: angles or lengths that just "
             "miss zero, a right angle or each other make combinations that no log can tell from noise"
@@ -368,8 +369,7 @@ def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
     say(f"experiment '{e.name}': {e.title}")
     say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
     say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
-    for note in loaded.notes:
-        say(f"note: {note}.")
+    _show_notes(loaded)
     return 0
 
 
@@ -384,6 +384,12 @@ _CHECKS: dict[str, Callable[[Path, Path | None, str | None], int]] = {
 # ---- results -------------------------------------------------------------------------------------------------------
 
 
+def _show_notes(loaded: Loaded) -> None:
+    """Print what was read otherwise than it stands, or taken without being asked for."""
+    for note in loaded.notes:
+        say(f"note: {note}.")
+
+
 def _show_run(result: Result) -> None:
     """Print what an engineer wants to know first, and where the rest is."""
     from ident.compare.validate import ZERO
@@ -392,8 +398,7 @@ def _show_run(result: Result) -> None:
 
     e, slides = result.loaded.experiment, result.loaded.slides
     say(f"{e.name}: {e.title}", "bold")
-    for note in result.loaded.notes:
-        say(f"note: {note}.")
+    _show_notes(result.loaded)
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
     show(text.residual_rows(result.estimate, slides))

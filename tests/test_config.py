@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from ident.cad import read_reports
+from ident.cli import app
 from ident.config import Shape, build_model, read_experiment
 from ident.errors import ConfigError, IdentError, ModelError
 from ident.logs import Processing, read_manifest
@@ -323,6 +325,8 @@ def test_the_inertials_of_the_description_are_cad_and_prior_unless_told_otherwis
         "the inertials of 'arm.urdf' are the CAD column and the prior, as nothing else is given; "
         'cad = "FILE" in experiment.toml gives others, cad = false none',
     )
+    checked = CliRunner().invoke(app, ["check", str(path)])
+    assert "note: the inertials of 'arm.urdf' are the CAD column and the prior" in checked.output
     for none in ("false", '"none"'):
         loaded = load(read_experiment(beside(tmp_path, bare.replace("[recordings]", f"cad = {none}\n[recordings]"))))
         assert loaded.cad is None

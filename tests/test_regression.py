@@ -497,6 +497,16 @@ def test_defect_8_factors_of_another_model_do_not_merge() -> None:
         )
 
 
+def test_factors_of_other_base_parameters_of_the_same_model_do_not_merge() -> None:
+    """As files of an older release hold them, which chose its pivots by name alone."""
+    rng = np.random.default_rng(8)
+    model = random_model(1, 3)
+    found = compress(model, recording(rng, model, random_theta(rng, model)))
+    other = replace(found, base=replace(found.base, kept=found.base.kept[::-1]), segments=())
+    with pytest.raises(RegressionError, match="of other base parameters, as another release of ident chose them"):
+        found + other
+
+
 def test_defect_8_a_width_is_part_of_the_model() -> None:
     rng = np.random.default_rng(17)
     robot = random_tree(rng, 3)

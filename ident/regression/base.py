@@ -20,8 +20,8 @@ from ident.model.model import Model, regressor
 #: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.
 LARGEST = 4.0
 
-#: A `rank_margin` that begins below this hangs on the last digits of the robot's description.
-DOUBTFUL = 1e-5
+#: A `rank_margin` that begins below DOUBTFUL or ends above ROUNDING hangs on the last digits of the description.
+DOUBTFUL, ROUNDING = 1e-5, 1e-12
 
 _DEPENDENT = 1e-9  # of the largest singular value; what is nothing but rounding is about 1e-15
 _NEARLY = 1e-3  # what is left of a column that those before it nearly span

@@ -63,8 +63,8 @@ class InputError(IdentError):
 
 
 def _sentence(text: str) -> str:
-    """Return the text ending in one full stop, unless it is a question."""
-    text = text.rstrip(". ")
+    """Return the text on one line, whatever the names in it hold, ending in one full stop, unless it is a question."""
+    text = re.sub(r"[\x00-\x1f\x7f]+", " ", text).rstrip(". ")
     return text if text.endswith("?") else text + "."
 
 

@@ -164,6 +164,30 @@ def test_log_refuses(change, message):
     assert str(caught.value).startswith(message)
 
 
+def test_mutated_logs_end_in_one_sentence():
+    """Byte flips, cuts, odd types, shapes and numbers in all formats, through check and fit."""
+    import re
+    import subprocess
+    import sys
+
+    script = Path(__file__).parent / "mutated_logs.py"
+    done = subprocess.run([sys.executable, str(script), "3", "40"], capture_output=True, text=True, check=False)
+    found = re.search(r"^escapes (\d+), peak of memory (\d+) MB$", done.stdout, re.MULTILINE)
+    assert found, done.stderr
+    assert found[1] == "0", done.stdout
+    assert int(found[2]) < 1000
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"tau": np.full((5, 2), 1e300)}, "x.npz, torque of joint1: beyond 1e\\+12 at 5 rows: 1-5."),
+    ({"t": np.array([0, 1e-320, 1, 2, 3])}, "x.npz, time: does not increase at row 2:"),
+])  # fmt: skip
+def test_numbers_that_are_no_measurements(tmp_path, change, message):
+    np.savez(tmp_path / "x.npz", **(GOOD | change))
+    with pytest.raises(LogError, match=f"^{message}"):
+        in_folder(tmp_path, "x.npz")
+
+
 COLUMNS = MANIFEST.replace('"t"', "1").replace('array = "q"', "columns = [2, 3]").replace(
     'array = "tau"', "columns = [4, 5]"
 )  # fmt: skip

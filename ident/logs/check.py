@@ -205,12 +205,15 @@ def _torques(log: Log) -> Iterator[Finding]:
         yield Finding(
             "constant torque", rows, f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span}): {fix}"
         )
-    scaled = log.tau / np.maximum(np.linalg.norm(log.tau, axis=0), np.finfo(float).tiny)
-    alike = np.abs(scaled.T @ scaled) > 1 - 1e-9
+    size = np.linalg.norm(log.tau, axis=0)
+    still = constant | (size == 0)  # its square underflows
+    scaled = log.tau / np.maximum(size, np.finfo(float).tiny)
+    cosine = scaled.T @ scaled
+    alike = np.abs(cosine) > 1 - 1e-9
     for j in range(1, log.n):
-        twins = [i for i in range(j) if alike[i, j] and not constant[i] and not constant[j]]
+        twins = [i for i in range(j) if alike[i, j] and not still[i] and not still[j]]
         for i in twins[:1]:
-            factor = float(log.tau[:, i] @ log.tau[:, j] / (log.tau[:, i] @ log.tau[:, i]))
+            factor = float(cosine[i, j] * size[j] / size[i])
             yield Finding(
                 "copied torque",
                 rows,

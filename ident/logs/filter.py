@@ -11,6 +11,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 
 FORGOTTEN = 1e-11  # a filter's answer to a sample counts as gone when it has decayed to this
+LOWEST = 1e-6  # cut-off relative to the sampling rate, below which the filter's coefficients round to nothing
 
 
 def low_pass(x: Array, cutoff_hz: float, rate_hz: float, order: int, key: str = "cutoff_hz") -> Array:
@@ -40,6 +41,12 @@ def _design(cutoff_hz: float, rate_hz: float, order: int, key: str) -> Any:
             f" sampled at {rate_hz:g} Hz",
             key=key,
             fix=f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out",
+        )
+    if cutoff_hz < LOWEST * rate_hz:
+        raise LogError(
+            f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz",
+            key=key,
+            fix="Correct the unit of the time stamps, or choose a higher cut-off",
         )
     return butter(order, cutoff_hz, fs=rate_hz, output="sos")
 

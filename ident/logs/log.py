@@ -20,6 +20,9 @@ from ident.logs.tables import plural
 from ident.logs.units import RAW, kind_of, si_factor
 from ident.robot import Robot
 
+LARGEST = 1e12  # s, rad, m, N m: beyond it nothing is a measurement, and sums of squares lose their meaning
+SHORTEST = 1e-9  # s between two rows
+
 
 @dataclass(frozen=True)
 class Source:
@@ -70,7 +73,7 @@ class Log:
             if what == "qd" and self.qd is None:
                 continue
             object.__setattr__(self, what, self._checked(what, getattr(self, what), shape))
-        stuck = np.flatnonzero(np.diff(self.t) <= 0)
+        stuck = np.flatnonzero(np.diff(self.t) < SHORTEST)
         if len(stuck):
             at = int(stuck[0])
             raise LogError(
@@ -88,17 +91,18 @@ class Log:
             raise LogError(f"{what} must be numbers", key=self.name) from None
         if array.shape != shape:
             raise LogError(f"{what} must have shape {shape}, got {array.shape}", key=self.name)
-        if not isfinite(array.sum()):
-            bad = ~np.isfinite(array.reshape(len(array), -1))
-            if bad.any():
-                column = int(np.flatnonzero(bad.any(axis=0))[0])
-                label = {"t": "time", "q": "position", "qd": "velocity", "tau": "torque"}[what]
-                raise LogError(
-                    f"no finite number at {self.where(np.flatnonzero(bad[:, column]))}",
-                    file=self.file,
-                    key=label if what == "t" else f"{label} of {self.joints[column]}",
-                    fix="Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently",
-                )
+        bad = ~(np.abs(array.reshape(len(array), -1)) < LARGEST)
+        if bad.any():
+            column = int(np.flatnonzero(bad.any(axis=0))[0])
+            label = {"t": "time", "q": "position", "qd": "velocity", "tau": "torque"}[what]
+            finite = np.isfinite(array.reshape(len(array), -1)[:, column]).all()
+            raise LogError(
+                f"{f'beyond {LARGEST:g}' if finite else 'no finite number'} at"
+                f" {self.where(np.flatnonzero(bad[:, column]))}",
+                file=self.file,
+                key=label if what == "t" else f"{label} of {self.joints[column]}",
+                fix="Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently",
+            )
         array.setflags(write=False)
         return array
 

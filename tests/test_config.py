@@ -325,6 +325,9 @@ def test_the_inertials_of_the_description_are_cad_and_prior_unless_told_otherwis
         "the inertials of 'arm.urdf' are the CAD column and the prior, as nothing else is given; "
         'cad = "FILE" in experiment.toml gives others, cad = false none',
     )
+    for recording in read_manifest(tmp_path / "dataset.toml").recordings:
+        for file in recording.files:
+            (tmp_path / file).write_text("")
     checked = CliRunner().invoke(app, ["check", str(path)])
     assert "note: the inertials of 'arm.urdf' are the CAD column and the prior" in checked.output
     for none in ("false", '"none"'):

@@ -162,6 +162,15 @@ def test_an_exact_log_keeps_weights_finite() -> None:
     np.testing.assert_allclose(wls(MODEL, found).phi, truth, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1.0, 0.0])
+def test_noise_has_a_floor_of_a_billionth_of_the_torque(size) -> None:
+    """An exact fit, and a robot without any torque."""
+    clean, _ = motion(1)
+    found = compress(MODEL, replace(clean, tau=size * clean.tau), base=BASE)
+    sigma = residual_sigma(found, solve(found, np.ones(2)))
+    np.testing.assert_allclose(sigma, 1e-9 * np.sqrt(found.squared_torques / found.rows) + 1e-15, rtol=1e-12)
+
+
 def test_covariance_cannot_be_written_to() -> None:
     clean, _ = motion(8)
     found = compress(MODEL, clean, base=BASE)

@@ -287,15 +287,25 @@ def fit(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str 
         )
         warned.append(Warned("processing", "torque filter", message))
 
+    repeated = set[str]()
+
     def watched() -> Iterator[Motion]:
         seen = set[str]()
         for motion in motions(loaded, experiment.fit, experiment.processing, warned, tell):
             if motion.name not in seen:
                 warned.extend(_delayed(loaded, motion))
                 seen.add(motion.name)
+            if motion.stretches:
+                repeated.add(motion.name)
             yield motion
 
     regression = compress(loaded.model, watched(), base=loaded.base)
+    if repeated and len(regression.recordings) == 1:
+        message = (
+            "the log repeats one motion: segments are stretches of it with their repeats, and parts of that motion are"
+            " what is left out to choose the weight of the prior; the error on others may be larger: fit more motions"
+        )
+        warned.append(Warned("fit on one motion", "one motion", message))
     tell("fitting", 0, 1)
     estimate = estimated(loaded, regression)
     tell("fitting", 1, 1)

@@ -11,6 +11,7 @@ from scipy import stats
 from synthetic import blocks, random_theta, recording
 
 from ident.estimate import classical, cluster, ols, wls
+from ident.estimate.confidence_region import effective_samples
 from ident.estimate.covariance import default_covariance, residual_sigma
 from ident.estimate.least_squares import solve
 from ident.logs.blocks import period, split, stretches
@@ -208,3 +209,20 @@ def test_three_period_logs_of_one_robot_agree_within_their_intervals() -> None:
     """With ten clusters Student's t has 5 % beyond 2.2 and 7 to 8 % beyond 1.96."""
     assert beyond(30, repeats=True) < 0.15
     assert beyond(30, repeats=False) > 0.25
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.8, 0.95])
+def test_effective_samples_are_those_of_autoregressive_noise(rho: float) -> None:
+    """Truth: samples times tr(H) / tr(Y' C Y), both in the directions of the regressor, C the noise's correlation."""
+    clean, _ = motion(15 if rho < 0.9 else 6)  # segments are long against the correlation
+    Y = (regressor(MODEL, clean.q, clean.qd, clean.qdd)[:, :, BASE.kept] / SIGMA[:, None]).transpose(1, 0, 2)
+    C = rho ** np.abs(np.subtract.outer(np.arange(900), np.arange(900)))
+    H = sum(y.T @ y for y in Y)
+    truth = 1800 * len(H) / np.trace(np.linalg.solve(H, sum(y.T @ C @ y for y in Y)))
+    rng = np.random.default_rng(9)
+    found = []
+    for _ in range(10):
+        noise = SIGMA * autocorrelated(rng, 900, 2, rho)
+        found.append(effective_samples(compress(MODEL, replace(clean, tau=clean.tau + noise), base=BASE), SIGMA))
+    assert 1 / np.mean(1 / np.array(found)) == pytest.approx(truth, rel=0.2)
+    assert truth < {0.0: 1801, 0.8: 400, 0.95: 200}[rho]

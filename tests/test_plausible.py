@@ -118,3 +118,33 @@ def test_the_neutral_body_is_no_dwarf_where_no_link_has_a_length():
     wrist = from_mdh("wrist", [MDHJoint(d=0.5), MDHJoint(alpha=1.5), MDHJoint(alpha=1.5)])
     assert wrist.reach == pytest.approx(0.5)
     assert (neutral_prior(wrist).inertials[:, 0] > 0.4).all()  # 0.1 kg each before
+
+
+def test_a_log_that_repeats_one_motion_is_told(tmp_path):
+    import pandas as pd
+
+    from ident.config import read_experiment
+    from ident.pipeline import fit, load
+
+    t = np.arange(1500) / 100
+    q = 0.5 * np.sin(2 * np.pi * t / 5) + 0.3 * np.sin(4 * np.pi * t / 5)
+    torque = 2 * np.gradient(np.gradient(q, t), t) + np.gradient(q, t)
+    pd.DataFrame({"t": t, "q": q, "tau": torque}).to_csv(tmp_path / "x.csv", index=False)
+    (tmp_path / "dataset.toml").write_text(
+        '[dataset]\nname = "x"\n[signals]\ntime = { column = "t", unit = "s" }\n'
+        'position = { columns = ["q"], unit = "rad" }\ntorque = { columns = ["tau"], unit = "N m" }\n'
+        '[[recording]]\nname = "x"\nfile = "x.csv"\n'
+    )
+    robot = 'name = "r"\nconvention = "mdh"\nlength = "m"\nangle = "rad"\n[[joint]]\na = 0.3\n'
+    (tmp_path / "robot.toml").write_text(robot)
+    experiment = (
+        '[experiment]\ntitle = "x"\nrobot = "robot.toml"\ndata = "dataset.toml"\n[recordings]\nfit = ["x"]\n'
+        "[processing]\nsegment_s = 1.0\nPERIOD\n"
+    )
+    for period, told in (("", True), ("period_s = 0", False)):
+        (tmp_path / "experiment.toml").write_text(experiment.replace("PERIOD", period))
+        warned = []
+        estimate, regression = fit(load(read_experiment(tmp_path)), warned)
+        assert len(regression.segments) == (5 if told else 15)
+        assert any("repeats one motion" in w for w in estimate.warnings) == told
+        assert any("repeats one motion" in w.message for w in warned) == told

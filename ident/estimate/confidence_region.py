@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import solve
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, weighted_rows
 
 #: The confidence at which intervals are given.
 LEVEL = 0.997
@@ -72,3 +72,25 @@ def confidence_region(regression: Regression, sigma: ArrayLike, level: float = L
     trace = max(trace, _LEAST * rank)
     radius = float(np.sqrt(trace * fisher.ppf(level, nu, dof)))
     return ConfidenceRegion(W, centre, radius, trace / rank, residual, level, kind)
+
+
+def effective_samples(regression: Regression, sigma: ArrayLike) -> float:
+    """Return how many independent samples of noise sigma (n,) [N m; N] would leave phi as uncertain as the logs do.
+
+    The number of samples over the design effect (Kish 1965) in the directions of the regressor: with H the Gram matrix
+    and g_s the segments' scores at least squares, sum_s g_s' H^-1 g_s has the mean effect * sum_s tr(h_s - h_s^2),
+    h_s = H^-1 H_s, where segments are independent. All samples, with fewer than two segments.
+    """
+    factor, phi, count = regression.factor(sigma), solve(regression, sigma), float(regression.rows.sum())
+    columns = np.linalg.norm(factor[:, :-1], axis=0)
+    scale = np.where(columns > 0, columns, 1.0)
+    _, s, vt = np.linalg.svd(factor[:, :-1] / scale, full_matrices=False)
+    good = s > _SINGULAR * s[0]
+    white = vt[good].T / s[good] / scale[:, None]  # white @ white.T = H^-1
+    spread = freedom = 0.0
+    for segment in regression.segments:
+        rows = weighted_rows(regression, segment.factors, sigma)
+        x = rows[:, :-1] @ white
+        h, score = x.T @ x, x.T @ (rows[:, :-1] @ phi - rows[:, -1])
+        spread, freedom = spread + score @ score, freedom + np.trace(h) - np.sum(h * h)
+    return count * freedom / spread if spread > 0.0 and freedom > 1e-6 else count

@@ -17,6 +17,7 @@ from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, feasible, least_norm, require_possible
+from ident.estimate.confidence_region import effective_samples
 from ident.estimate.covariance import default_covariance
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
 from ident.estimate.least_squares import joint_noise, solve, solved, torque_findings
@@ -34,6 +35,10 @@ from ident.spatial.inertia import pseudo_inertia
 VANISHING = 1e-6
 #: Weights that cross-validation tries, per sample of the mean squared weighted residual.
 WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
+#: How far off, relatively, CAD's bodies are taken to be, and neutral ones.
+TOLERANCE, NEUTRAL_TOLERANCE = 0.3, 1.0
+#: How much lighter or heavier than first drawn neutral bodies may be, all together.
+SCALE = 10.0
 
 
 #: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
@@ -103,27 +108,72 @@ def cross_validated(
     bounds: Bounds | None = None,
     sigma: ArrayLike | None = None,
 ) -> Estimate:
-    """Return the constrained fit at the weight that predicts left-out recordings best.
+    """Return the constrained fit at the weight that left-out recordings and the noise together ask for.
 
     Recordings are left out one at a time where there are three or more, else five stretches of consecutive segments;
-    everything happens on the factors. `selection` of the result holds weight and mean squared weighted error.
+    everything happens on the factors. One-standard-error rule (Breiman et al. 1984; here of the difference, fold by
+    fold): the largest weight whose error cannot be told from the least. It is at least 1 / (N_eff tolerance^2), N_eff
+    the `effective_samples`: -2 log likelihood is N_eff times the mean squared residual, and the divergence is about
+    |Q - 1|^2 / 2, so this is the prior of bodies whose centres are off by `tolerance` radii of gyration, and whose
+    masses by 0.7 of it: TOLERANCE with CAD, NEUTRAL_TOLERANCE without. Neutral bodies first get the common scale,
+    within SCALE, at which they explain the logs best. `selection` of the result holds the weights tried and their mean
+    squared weighted errors.
     Raises EstimationError when there are fewer than four segments, else as `constrained`.
     """
     groups = folds(regression)
-    sigma = noise(regression, sigma)
+    sigma, bounds, count = noise(regression, sigma), bounds or Bounds(), samples(regression)
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
-    problem = _Problem(model, regression, prior, bounds or Bounds(), sigma, with_prior=True)
-    errors = np.zeros(len(falling))
-    for group in groups:
+    neutral = all(prior.neutral)
+    least = 1.0 / (effective_samples(regression, sigma) * (NEUTRAL_TOLERANCE if neutral else TOLERANCE) ** 2)
+    if neutral:
+        prior = prior.scaled(_scale(model, regression, prior, sigma))
+    problem = _Problem(model, regression, prior, bounds, sigma, with_prior=True)
+    errors = np.zeros((len(falling), len(groups)))  # each fold's part of the mean squared weighted error
+    for f, group in enumerate(groups):
         train = regression.without(group)
         test = regression.without([s.identity for s in train.segments])
         for k, solution in enumerate(problem.along(falling, train)):
-            errors[k] += np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2)
-    errors /= samples(regression)
-    best = int(np.argmin(errors))
-    solution = problem.solved(falling[best], falling[: best + 1])
-    selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors[::-1], strict=True))
-    return finish(model, regression, prior, bounds, sigma, solution, weight=falling[best], selection=selection)
+            errors[k, f] = np.sum(test.squared_residuals(regression.base.K @ solution.theta) / sigma**2) / count
+    chosen = falling[int(np.argmax(_within_one_error(errors)))]
+    weight = max(chosen, least)
+    solution = problem.solved(weight, (*(w for w in falling if w > weight), weight))
+    selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
+    said = _at_the_edge(chosen, falling, weight)
+    return finish(model, regression, prior, bounds, sigma, solution, weight=weight, selection=selection, said=said)
+
+
+def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> float:
+    """Return the common factor of the prior's bodies that explains the logs best, joint terms being free."""
+    from scipy.optimize import lsq_linear
+
+    factor, K, rigid = regression.factor(sigma), regression.base.K, model.n_rigid
+    bodies = K[:, :rigid] @ prior.inertials.ravel()
+    A = factor[:, :-1] @ np.column_stack([bodies, K[:, rigid:]])
+    unit = np.linalg.norm(A, axis=0)
+    unit[unit == 0.0] = 1.0
+    low = np.append(0.0, np.where(model.nonnegative, 0.0, -np.inf))
+    return float(np.clip(lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x[0] / unit[0], 1.0 / SCALE, SCALE))
+
+
+def _within_one_error(errors: Array) -> Array:
+    """Return which rows of errors (k, folds) sum to no more than the least and the standard error of the difference."""
+    apart = errors - errors[np.argmin(errors.sum(axis=1))]
+    return np.asarray(apart.sum(axis=1) <= np.sqrt(errors.shape[1]) * apart.std(axis=1, ddof=1))
+
+
+def _at_the_edge(chosen: float, falling: tuple[float, ...], weight: float) -> tuple[str, ...]:
+    """Return what to know of a choice at either end of the weights that were tried."""
+    if chosen == falling[0] > falling[-1]:
+        return (
+            f"the strongest weight of the prior that was tried, {chosen:g}, predicts left-out parts as well as any: the"
+            " logs say nothing against the prior",
+        )
+    if chosen == falling[-1] < falling[0]:
+        return (
+            f"the weakest weight of the prior that was tried, {chosen:g}, predicts left-out parts best: they are much"
+            f" like the rest, or the prior is wrong; the weight is {weight:.2g}, as the noise asks for",
+        )
+    return ()
 
 
 class _Problem:
@@ -202,6 +252,7 @@ def finish(
     *,
     weight: float,
     selection: tuple[tuple[float, float], ...] = (),
+    said: tuple[str, ...] = (),
 ) -> Estimate:
     """Return the Estimate at theta, checked in exact arithmetic on the very numbers that will be written."""
     theta, solver = settled(model, regression, prior, sigma, solution.theta), solution.solver
@@ -229,7 +280,7 @@ def finish(
         selection=selection,
         solver=solver,
         feasible=True,
-        warnings=(*told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
+        warnings=(*said, *told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     doubts = implausible(model.robot, numbers[: model.n_rigid].reshape(-1, 10), prior, estimate.fixed_by_data)

@@ -31,16 +31,16 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
     found = []
     for i, link in enumerate(robot.links):
         m, c, k = _shape(inertials[i])
-        usual, centre, radii = _shape(prior.inertials[i])
-        own = _shape(neutral_inertials(robot)[i])[2]
-        neutral = prior.neutral[i]
+        neutral, own = prior.neutral[i], neutral_inertials(robot)[i]
+        usual, centre, radii = _shape(own if neutral else prior.inertials[i])
+        size = max(radii[-1], _shape(own)[2][-1])
         against, (less, more) = ("a neutral body's", FROM_NEUTRAL) if neutral else ("CAD's", FROM_CAD)
-        room = robot.reach if neutral and robot.reach else more * max(radii[-1], own[-1])
+        room = robot.reach if neutral and robot.reach else more * size
         if not usual / less <= m <= usual * more and f"{link}.m" not in known:
             found.append(f"{link}: mass {m:.4g} kg, {against} {usual:.4g} kg")
         elif k[0] < radii[0] / less:
             found.append(f"{link}: least radius of gyration {k[0]:.2g} m, {against} {radii[0]:.2g} m")
-        elif k[-1] > more * max(radii[-1], own[-1]):
+        elif k[-1] > more * size:
             found.append(f"{link}: largest radius of gyration {k[-1]:.2g} m, {against} {radii[-1]:.2g} m")
         elif np.linalg.norm(c - centre) > room:
             found.append(f"{link}: centre of mass {np.linalg.norm(c - centre):.2g} m from {against}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,12 @@ class Prior:
                     f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}",
                     fix="Correct the CAD table, or fit without one",
                 )
+
+    def scaled(self, scale: float) -> Prior:
+        """Return the prior with all bodies heavier by this factor."""
+        if scale == 1.0:
+            return self
+        return replace(self, inertials=scale * self.inertials, source=f"{self.source}, times {scale:.3g}")
 
 
 def cad_prior(

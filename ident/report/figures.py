@@ -255,7 +255,7 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
     figure, (axes,) = blank(2.4, title)
     excess = 100.0 * (errors / np.nanmin(errors) - 1.0)
     axes.plot(weights, excess, "-o", color=BLUE, markersize=4, linewidth=1.4, label="tried")
-    at = excess[int(np.argmin(np.abs(weights - chosen)))]
+    at = float(np.interp(np.log(chosen), np.log(weights), excess))  # it may lie between those tried
     axes.plot([chosen], [at], "D", color=RED, markersize=7, label=f"chosen: {chosen:.2g}")
     axes.set_xscale("log")
     finite = excess[np.isfinite(excess)]

@@ -637,7 +637,7 @@ def _selection(estimate: Estimate) -> Iterator[Drawing]:
         return
     weights, errors = zip(*tried, strict=True)
     chosen = estimate.weight
-    title = f"A prior weight of {chosen:.2g} predicts left-out data best"
+    title = f"The prior has weight {chosen:.2g}: what left-out data and the noise ask for"
     yield Drawing(
         "prior_weight",
         "selection",

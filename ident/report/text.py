@@ -96,7 +96,11 @@ def summary_sentences(
         drawn = f", drawn to {estimate.prior}"
         if estimate.weight:
             drawn += f" with weight {number(estimate.weight, 2)}"
-            drawn += " (chosen by cross-validation)" if estimate.selection else ""
+            if estimate.selection:
+                tried = any(w == estimate.weight for w, _ in estimate.selection)
+                drawn += (
+                    f" ({'chosen by cross-validation' if tried else 'the least that the noise of the logs asks for'})"
+                )
         else:
             drawn += " only where the data leave freedom"
     told = [f"{estimate.robot} has {_joints(estimate)}. The fit is {how}{drawn}."]

@@ -3,13 +3,31 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lowest pythons consumers lint wheel clean
+.PHONY: demo test portability portability-short lowest pythons consumers lint wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Other machines, emulated: five draws of the last bits of all inputs (tests/conftest.py), kernels compiled for a plain
+# processor, NumPy and BLAS without vector units, one and two BLAS threads. A test that fails there tests the machine.
+NUMERICAL := $(addprefix tests/test_,base_parameters.py bounds_kept.py compare.py constrained.py covariance.py criteria.py \
+  estimate.py feasible.py interval.py log_det_newton.py model.py payload.py prior.py refine.py regression.py worth.py)
+SHORT := $(addprefix tests/test_,base_parameters.py constrained.py log_det_newton.py refine.py regression.py)
+PLAIN := OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c \
+  "from numpy._core._multiarray_umath import __cpu_dispatch__ as d, __cpu_features__ as f; print(*(x for x in d if f[x]))")"
+NUMBERS := NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
+
+portability: $(VENV)/.dev
+	for seed in 1 2 3 4 5; do OPENBLAS_NUM_THREADS=1 IDENT_TEST_ROUNDING=$$seed $(NUMBERS) $(NUMERICAL) || exit 1; done
+	OPENBLAS_NUM_THREADS=1 NUMBA_CPU_NAME=generic $(NUMBERS) $(NUMERICAL)
+	OPENBLAS_NUM_THREADS=1 $(PLAIN) $(NUMBERS) $(NUMERICAL)
+	OPENBLAS_NUM_THREADS=2 $(NUMBERS) $(NUMERICAL)
+
+portability-short: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=2 IDENT_TEST_ROUNDING=6 $(PLAIN) $(NUMBERS) $(SHORT)
 
 # The demo and the tests that need no oracle, with the lowest versions that pyproject.toml declares, and on other Pythons.
 CORE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE

@@ -28,7 +28,7 @@ from ident.threads import one_thread
 #: What the last step and the multipliers mu may still change of f, relative to it.
 ACCURACY = 1e-10
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
-STEPS = 60
+STEPS = 150
 HALVINGS = 5
 #: Share of the way to the edge that a step may go.
 _INSIDE = 0.95

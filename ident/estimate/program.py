@@ -254,9 +254,9 @@ def interior(links: Array, prior: Prior) -> Array:
     return _bodies(np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0)), root)
 
 
-def sizes(links: Array, prior: Prior) -> Array:
-    """Return the greatest eigenvalue (n,) of each link (n, 10) against its prior."""
-    return np.asarray(_spectrum(links, prior)[0][:, -1])
+def size_of(links: Array, prior: Prior) -> float:
+    """Return the greatest eigenvalue of any link (n, 10) against its prior."""
+    return float(_spectrum(links, prior)[0].max())
 
 
 def edge(links: Array, prior: Prior) -> float:

@@ -10,7 +10,7 @@ from ident.errors import EstimationError, InfeasibleError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import feasible, least_norm
 from ident.estimate.prior import Prior
-from ident.estimate.program import Coordinates, sizes
+from ident.estimate.program import Coordinates, size_of
 from ident.model.model import Model
 from ident.spatial.inertia import consistency
 
@@ -57,8 +57,8 @@ def written_within(model: Model, theta: Array, prior: Prior, bounds: Bounds) -> 
     Raises InfeasibleError, naming the bounds, where they cannot be kept within 1e-7 of that.
     """
     rows = bounds.on(model)
-    size = np.maximum(sizes(theta[: model.n_rigid], prior), 1.0)
-    numbers = written(model, theta, size[:, None] * prior.inertials)
+    size = max(1.0, size_of(theta[: model.n_rigid], prior))  # a solver's error goes with the largest link
+    numbers = written(model, theta, size * prior.inertials)
     if not len(rows.sides):
         return numbers
     own = Coordinates.around(theta, prior)

@@ -1,0 +1,77 @@
+"""Logs that no model explains: a fit ends in a result or in a sentence, and no numpy warning reaches the terminal."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identified import case, moved
+
+from ident.errors import EstimationError
+from ident.estimate import (
+    ConstantPullback,
+    Prior,
+    Tolerances,
+    closest_to_prior,
+    constrained,
+    cross_validated,
+    refine_constant,
+    refine_weighted,
+)
+from ident.estimate.program import Coordinates
+from ident.regression import compress
+from ident.spatial.inertia import consistency
+
+WAYS = {
+    "weight 0": lambda *given: constrained(*given, weight=0.0),
+    "weight 1e-6": lambda *given: constrained(*given, weight=1e-6),
+    "vanishing": closest_to_prior,
+    "chosen": cross_validated,
+    "pull-back": lambda *given: refine_constant(*given, ConstantPullback()).estimate,
+    "tolerances": lambda *given: refine_weighted(*given, Tolerances(mass=0.1, centre=0.01, tensor=0.1)).estimate,
+}
+TORQUES = {
+    "one joint zero": lambda tau: tau * [1.0, 0.0, 1.0],
+    "all reversed": lambda tau: -tau,
+    "one reversed": lambda tau: tau * [1.0, -1.0, 1.0],
+}
+UNITS = {"a million times too small": lambda tau: 1e-6 * tau, "a million times too large": lambda tau: 1e6 * tau}
+CASES = [(t, way) for t in TORQUES for way in WAYS] + [(t, way) for t in UNITS for way in ("weight 0", "tolerances")]
+
+
+@pytest.mark.parametrize(("torque", "way"), CASES)
+def test_a_fit_ends_without_a_warning(torque, way):
+    c = case()
+    motion = moved("short", c.model, c.theta, 3, samples=300, blocks=tuple((k, k + 50) for k in range(0, 300, 50)))
+    found = compress(c.model, replace(motion, tau=(TORQUES | UNITS)[torque](motion.tau)))
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate = WAYS[way](c.model, found, Prior(c.inertials, "cad"))
+    assert all(consistency(body).consistent for body in estimate.inertials)
+    assert time.process_time() - start < 30.0
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_torques_that_are_all_zero_are_named_at_once(way):
+    c = case()
+    motion = moved("still", c.model, c.theta, 3, samples=300, blocks=tuple((k, k + 50) for k in range(0, 300, 50)))
+    found = compress(c.model, replace(motion, tau=0.0 * motion.tau))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(EstimationError, match="zero or constant"):
+            way(c.model, found, Prior(c.inertials, "cad"))
+
+
+def test_a_prior_of_another_size_is_where_the_search_starts_only_after_scaling():
+    c = case()
+    for size in (1e-6, 1e-1, 1e6):
+        factor = c.regression.factor(np.ones(3))
+        found = Coordinates.of(c.model, Prior(size * c.inertials, "cad"), factor, c.regression.base)
+        links = found.T[:30, :30] @ np.tile([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1], 3)
+        ratio = links.reshape(3, 10)[:, 0] / c.inertials[:, 0]
+        assert (ratio > 0.01).all()
+        assert (ratio < 100.0).all()

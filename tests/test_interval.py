@@ -242,7 +242,9 @@ def test_millimetres_and_grams_give_the_same_intervals(seed):
     ends, scaled, sizes = ends[~open_], scaled[~open_], sizes[~open_]
     off = np.abs(scaled - ends) / np.maximum(np.abs(ends), sizes)
     assert len(off) >= 10
-    assert np.median(off) < 1e-5
+    assert (
+        np.median(off) < 1e-4
+    )  # the last bits of the logs alone move it to 1.2e-5; a program is accepted at SLACK 1e-3
     assert np.quantile(off, 0.8) < 1e-3
     assert off.max() < 1e-2
 

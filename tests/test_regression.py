@@ -520,6 +520,7 @@ def test_defect_8_a_width_is_part_of_the_model() -> None:
 
 FACTOR = """
 import sys; sys.path.insert(0, {folder!r})
+import conftest
 import numpy as np
 from test_regression import random_model, random_theta, recording
 from ident.regression import compress, save_regression

@@ -18,7 +18,7 @@ from ident.spatial.inertia import to_com
 #: A mass or radius of gyration so many times less or more than CAD's is implausible.
 FROM_CAD = (5.0, 5.0)
 #: The same against a neutral body, which knows the robot's size and torques alone: small links are often hollow.
-FROM_NEUTRAL = (100.0, 30.0)
+FROM_NEUTRAL = (50.0, 30.0)
 
 
 def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[str] = ()) -> tuple[str, ...]:

@@ -204,10 +204,12 @@ def refine(
     with progress() as tell:
         found = _examined(experiment, cad, products, frames, tolerance, fit, tell)
         tell("refining", 0, 1)
-        table, refined, _ = _refined(found, way, (mass_tolerance, centre_tolerance, tensor_tolerance))
+        stated = (mass_tolerance, centre_tolerance, tensor_tolerance)
+        table, refined, allowed = _refined(found, way, stated, judge=way == "data-first")
         tell("refining", 1, 1)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad)
+    _show_freed(found.diagnosis)
     from ident.cad.back_to_cad import write_refined
     from ident.report.text import number
     from ident.report.text import table as rows
@@ -219,6 +221,10 @@ def refine(
     show(rows("Given and refined", ("link", "number", "unit", "given", "refined", "why"), shown))
     write_refined(found.cad, table, out)
     say(f"wrote {out.name}")
+    if allowed is not None:
+        _warn_of_far(found, refined, allowed)
+    if found.diagnosis.unknown:
+        raise typer.Exit(PROBLEMS)
 
 
 @app.command()
@@ -247,8 +253,13 @@ def report(
         _write_report(out, found, table, refined, allowed, products, frames)
     warn(found.warned)
     _show_diagnosis(found.diagnosis, found.cad)
+    _show_freed(found.diagnosis)
     names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
     say(f"wrote {', '.join(names)} to {out}")
+    if way == "data-first":
+        _warn_of_far(found, refined, allowed)
+    if found.diagnosis.unknown:
+        raise typer.Exit(PROBLEMS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +279,10 @@ def _table_ending(out: Path | None) -> None:
 
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise InputError(f"ends in '{out.suffix}'", file=out, fix="Choose .csv or .toml")
+
+
+#: Tolerance of a link of which the table says nothing that is sure, about a solid body of its size.
+FREE = 1.0
 
 
 def _examined(
@@ -351,6 +366,8 @@ def _refined(
 
     stated: tolerances of mass (share), centre [mm] and tensor (share); where None, as the doctor has learnt them.
     """
+    import numpy as np
+
     from ident.cad.back_to_cad import refined_cad
     from ident.errors import InputError
     from ident.estimate import (
@@ -360,6 +377,7 @@ def _refined(
         refine_cross_validated,
         refine_entropic,
         refine_weighted,
+        solid_bodies,
     )
 
     if way not in ("weighted", "data-first", "cross-validated"):
@@ -371,11 +389,14 @@ def _refined(
         if value is not None and not 0 < value < (float("inf") if name == names[1] else 1):
             fix = "Write millimetres, such as 1" if name == names[1] else "Write a share, such as 0.02"
             raise InputError(f"is {value:g}", key=name, fix=fix)
-    model, corrected = found.loaded.model, found.diagnosis.corrected
+    model, unknown = found.loaded.model, found.diagnosis.unknown
+    corrected = solid_bodies(model.robot, found.diagnosis.corrected, list(unknown))
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
     if way == "weighted":
-        mass, centre, tensor = (Tolerances.shares(prior, share) for share in found.diagnosis.shares.T)
+        free = np.array([link in unknown for link in model.robot.links])
+        shares = np.where(free[:, None], FREE, found.diagnosis.shares)
+        mass, centre, tensor = (Tolerances.shares(prior, share) for share in shares.T)
         tolerances = Tolerances(
             stated[0] or mass.mass,
             centre.centre if stated[1] is None else stated[1] / 1000,
@@ -389,6 +410,40 @@ def _refined(
     allowed = intervals(model, found.regression, prior, bounds=bounds) if judge else None
     assert refined.estimate.inertials is not None
     return refined_cad(found.cad, model.robot, refined.estimate.inertials), refined, allowed
+
+
+def _freed(diagnosis: Diagnosis) -> list[str]:
+    instead = "what the logs leave open of it is a solid body's of its size"
+    return [f"PROBLEM: {link} is freed from the table: {why}; {instead}" for link, why in diagnosis.unknown.items()]
+
+
+def _show_freed(diagnosis: Diagnosis) -> None:
+    for line in _freed(diagnosis):
+        say(line, "bold red")
+
+
+def _warn_of_far(found: _Found, refined: Refined, allowed: Intervals) -> None:
+    """Warn of numbers that ended farther from CAD than their intervals and CAD's tolerance ask for."""
+    import numpy as np
+
+    from ident.estimate.interval import natural
+
+    assert refined.estimate.inertials is not None
+    links = found.loaded.robot.links
+    trusted = np.repeat([link not in found.diagnosis.unknown for link in links], 10)
+    cad, size = (x.ravel() for x in natural(found.diagnosis.corrected))
+    ended = natural(refined.estimate.inertials)[0].ravel()
+    lower, upper = np.array([(a.lower, a.upper) for a in allowed.numbers]).T
+    asked = np.maximum(np.maximum(lower - cad, cad - upper), 0.0)  # by the logs
+    over = (np.abs(ended - cad) - asked) / (np.repeat(found.diagnosis.shares, (1, 3, 6), axis=1).ravel() * size)
+    far = trusted & (over > 3.0)
+    if far.any():
+        worst = int(np.argmax(np.where(far, over, -1.0)))
+        tell_aside(
+            f"warning: {far.sum()} of {trusted.sum()} numbers ended farther from CAD than the logs ask for, "
+            f"{allowed.numbers[worst].name} by {over[worst]:.0f} tolerances: data-first follows the noise in what the "
+            "logs hardly show, --way weighted does not"
+        )
 
 
 def _changes(
@@ -407,6 +462,8 @@ def _changes(
                 why.setdefault(n.name, []).append(fault.what)
     for number in refined.numbers:
         said = why.setdefault(number.name, [])
+        if number.name.rpartition(".")[0] in found.diagnosis.unknown:
+            said.append("freed from the table")
         if verdicts and number.name in verdicts:
             said.append(verdicts[number.name])
         tensor = number.name.rpartition(".")[2].startswith("I")
@@ -454,7 +511,7 @@ def _write_report(
             work / "intervals.csv",
         )
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
-        findings = [*_sentences(found.diagnosis, found.cad), *_about_intervals(allowed)]
+        findings = [*_sentences(found.diagnosis, found.cad), *_freed(found.diagnosis), *_about_intervals(allowed)]
         write_whole(work / "findings.txt", "\n".join(findings) + "\n")
         if found.source is not None and (found.source.is_dir() or is_report(found.source)):
             (work / "reports").mkdir()

@@ -230,6 +230,48 @@ def test_refine_writes_the_table_in_its_own_convention(made, tmp_path):
     np.testing.assert_allclose(refined.parameters[:, 0], bodies[:, 0], rtol=0.1)
 
 
+NONSENSE = {
+    "a point that is heavy": (3.7, [0.01, -0.02, 0.01], np.diag([8e-11, 9e-11, 1e-10])),
+    "a large one": (40.0, [0.9, 0.4, -0.6], np.diag([9.0, 7.0, 4.0])),
+}
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, kind):
+    folder, bodies = made
+    rows = np.array(read_cad(folder / "cad.csv").parameters)
+    rows[2] = from_com(*NONSENSE[kind])
+    write_cad(Cad(("link1", "link2", "link3"), rows), MILLI, tmp_path / "cad.csv")
+    result = run("refine", folder, "--cad", tmp_path / "cad.csv", "--out", tmp_path / "refined.csv")
+    assert result.exit_code == PROBLEMS, result.output
+    assert "PROBLEM: link3 is freed from the table: " in result.output
+    assert "link1 is freed" not in result.output
+    assert "link2 is freed" not in result.output
+    for found, true in zip(read_cad(tmp_path / "refined.csv").parameters[1:], bodies[1:], strict=True):
+        (m, _, inertia), (mass, _, right) = to_com(found), to_com(true)
+        assert 0.5 < m / mass < 2
+        radii = np.sqrt(np.linalg.eigvalsh(inertia) / m) / np.sqrt(np.linalg.eigvalsh(right) / mass)
+        assert (radii > 0.2).all()
+        assert (radii < 5).all()
+
+
+def test_data_first_warns_of_numbers_that_the_logs_do_not_ask_for(made, tmp_path):
+    given = ("refine", made[0], "--out", tmp_path / "refined.csv", "--way")
+    result = run(*given, "data-first")
+    assert "numbers ended farther from CAD than the logs ask for" in result.output
+    assert "--way weighted does not" in result.output
+    assert "ended farther" not in run(*given, "weighted").output
+
+
+def test_a_length_unit_that_is_wrong_by_far_is_named(made, tmp_path):
+    """Centres of 100 m leave nothing of the fit's own covariance in double precision."""
+    text = (made[0] / "cad.csv").read_text(encoding="utf-8")
+    (tmp_path / "cad.csv").write_text(text.replace('length = "mm"', 'length = "m"'), encoding="utf-8")
+    result = run("doctor", made[0], "--cad", tmp_path / "cad.csv")
+    assert result.exit_code == PROBLEMS, result.output
+    assert "PROBLEM: the whole table: centre is in mm where m is declared" in result.output
+
+
 def test_refine_takes_the_tolerances_that_cad_states(made, tmp_path):
     """The tighter a mass is stated, the less of it comes from the log."""
     folder, _ = made

@@ -10,7 +10,7 @@ from ident.estimate.fitted_model import fitted_model
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
 from ident.estimate.least_squares import ols, wls
 from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
-from ident.estimate.prior import Prior, cad_prior, neutral_prior
+from ident.estimate.prior import Prior, cad_prior, neutral_prior, solid_bodies
 from ident.estimate.refine import (
     Refined,
     RefinedNumber,
@@ -49,6 +49,7 @@ __all__ = [
     "refine_cross_validated",
     "refine_entropic",
     "refine_weighted",
+    "solid_bodies",
     "verdicts",
     "wls",
 ]

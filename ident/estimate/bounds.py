@@ -65,6 +65,12 @@ class Bounds:
     equal: tuple[tuple[str, ...], ...] = ()
     pinned: Mapping[str, float] = field(default_factory=dict)
 
+    def shaped(self) -> set[str]:
+        """Return the links of which more than the mass is bound."""
+        alike = {name for group in self.equal for name in group}
+        pinned = {name.rpartition(".")[0] for name in self.pinned}
+        return {*self.com, *self.ellipsoid, *self.box, *alike, *pinned}
+
     def check(self, robot: Robot) -> None:
         """Raise ModelError for an unknown link or an interval that is empty."""
         alike = [name for group in self.equal for name in group]

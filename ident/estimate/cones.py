@@ -266,6 +266,11 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0
     return x, float(np.linalg.norm(rows @ x - centre))
 
 
+def semidefinite_rows(matrices: Array) -> Array:
+    """Return the solver's rows (10, k) of symmetric matrices vec(M) (16, k)."""
+    return _TRIANGLE @ matrices[[4 * i + j for i in range(4) for j in range(i, 4)]]
+
+
 def _triangle() -> Array:
     """Return S (10, 10): from the upper entries of Q, row by row, to the solver's: column by column, sqrt(2) off it."""
     entries = [(i, j) for i in range(4) for j in range(i, 4)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -80,6 +80,15 @@ def cad_prior(
     if missing:
         source += f"; neutral bodies for {', '.join(missing)}"
     return Prior(values, source, dict(joint_values or {}), tuple(link in missing for link in robot.links))
+
+
+def solid_bodies(robot: Robot, inertials: ArrayLike, unknown: Sequence[str]) -> Array:
+    """Return CAD values (n, 10) with neutral bodies for unknown links, as heavy for their size as the others."""
+    values, neutral = np.array(inertials, dtype=np.float64), neutral_inertials(robot)
+    out = np.array([link in unknown for link in robot.links], dtype=bool)
+    heavier = values[~out, 0] / neutral[~out, 0]
+    values[out] = neutral[out] * (np.nanmedian(heavier) if np.isfinite(heavier).any() else 1.0)
+    return values
 
 
 def neutral_prior(robot: Robot) -> Prior:

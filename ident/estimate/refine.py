@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import RIDGE, ball, feasible, least_norm, require_possible
+from ident.estimate.cones import (
+    RIDGE,
+    Block,
+    ball,
+    feasible,
+    least_norm,
+    require_possible,
+    semidefinite_rows,
+)
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.constrained import VANISHING, WEIGHTS, closest_to_prior, cross_validated, finish, noise, samples
 from ident.estimate.data_share import data_share, data_share_first
@@ -28,7 +36,7 @@ from ident.estimate.prior import Prior
 from ident.estimate.program import EDGE, Coordinates, Solution, edge, interior
 from ident.model.model import Model
 from ident.regression.regression import Regression
-from ident.spatial.inertia import to_com
+from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,9 @@ def refine_weighted(
     """Return the most probable links when CAD's errors have the stated tolerances as standard deviations.
 
     The residual counts by its effective number of samples: its square is divided by the inflation of the confidence
-    region. Arguments and errors as in `refine_entropic`.
+    region. A wide tolerance would let bodies shrink to sticks and points: no radius of gyration of the mass along any
+    axis falls below 1 / (2 + 2 t) of the prior's, t being the tolerance of the tensor, but in links with bounds.
+    Arguments and errors as in `refine_entropic`.
     """
     setting = _Setting(model, regression, prior, bounds or Bounds(), noise(regression, sigma))
     inflation = np.sqrt(setting.region.inflation)
@@ -137,7 +147,7 @@ def refine_weighted(
     def likely(at: _Centred) -> Array:
         root, origin = at.metric_rows(tolerances)
         stacked = np.concatenate([at.rows / inflation, root]), np.concatenate([at.centre / inflation, origin])
-        return least_norm(*triangular(*stacked), at.blocks)[0]
+        return least_norm(*triangular(*stacked), [*at.blocks, *at.stout(tolerances)])[0]
 
     estimate = setting.solve(likely, weight=1.0)
     return _refined(model, regression, prior, estimate, tolerances, 1.0 / setting.region.inflation)
@@ -171,6 +181,25 @@ class _Centred:
         self.blocks = feasible(setting.model, setting.bounds, coordinates)
         W, K = setting.region.W, setting.regression.base.K
         self.rows, self.centre = triangular(W @ K @ coordinates.T, W @ setting.region.centre)
+
+    def stout(self, tolerances: Tolerances) -> list[Block]:
+        """Return [[S - k m S_0 / m_0, h], [h^T, m]] >= 0: S = integral r r^T dm, S_0 the prior's about its centre."""
+        setting, found = self._setting, []
+        prior = setting.prior.inertials
+        bounded = setting.bounds.shaped()
+        each = np.broadcast_to(tolerances.tensor, len(prior))
+        for i, (link, body, share) in enumerate(zip(setting.model.robot.links, prior, each, strict=True)):
+            if link in bounded:
+                continue
+            m, c, _ = to_com(body)
+            J = pseudo_inertia(body)
+            taken = np.zeros((4, 4))
+            taken[:3, :3] = (J[:3, :3] / m - np.outer(c, c)) / (2.0 + 2.0 * share) ** 2
+            less = PSEUDO_INERTIA_MAP - np.outer(taken.ravel(), np.eye(10)[0])
+            D = np.linalg.inv(np.linalg.cholesky(J))
+            A = semidefinite_rows(np.kron(D, D) @ less) @ self._coordinates.T[10 * i : 10 * i + 10]
+            found.append(Block(np.column_stack([A, np.zeros(10)]), np.zeros(10), "semidefinite"))
+        return found
 
     def metric_rows(self, metric: Metric) -> tuple[Array, Array]:
         """Return root and origin with |root @ x - origin| the distance of links and stated joint terms from CAD's."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
+from ident.cad.check import GYRATION
 from ident.cad.table import COLUMNS
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
@@ -146,7 +147,7 @@ class Diagnosis:
     and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
     the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
     each link if only the asserted mistakes were made, larger where numbers are off, or may be, in no known way.
-    kind: of the fit's covariance.
+    kind: of the fit's covariance. unknown: links of which `corrected` says nothing that is sure, and why.
     """
 
     faults: tuple[Fault, ...]
@@ -159,6 +160,7 @@ class Diagnosis:
     kind: str
     notes: tuple[str, ...] = ()
     learnt: tuple[float, float] | None = None
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
 
 def doctor(
@@ -242,7 +244,42 @@ def diagnosis(search: Search) -> Diagnosis:
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
         np.maximum(search.shares(right), shares)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
+        _unknown(space, best, right, asserted),
     )  # fmt: skip
+
+
+#: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
+#: another link that is off.
+FREED = (0.3, 1.0)
+
+
+def _unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collection[Move]) -> dict[str, str]:
+    """Return the links whose numbers no mistake that is sure makes right, and why."""
+    robot, found = space.setting.robot, dict[int, str]()
+    for i, (body, parameters) in enumerate(zip(right.bodies, space.parameters(right), strict=True)):
+        if not can_exist(body, space.setting.about_origin):
+            found[i] = "a body with these numbers cannot exist"
+            continue
+        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(parameters)[2])[2] / body[0]))
+        if not GYRATION[0] <= radius <= GYRATION[1]:
+            found[i] = f"its radius of gyration would be {radius:.2g} m"
+    for move in best.moves:
+        match move:
+            case Unexplained(links, share, "all" | "tensor") if share >= FREED[move not in asserted]:
+                found |= dict.fromkeys(links, "no mistake of the list explains how far its numbers are off")
+            case Unexplained(links, share) if move not in asserted and share >= FREED[True]:
+                found |= dict.fromkeys(links, "what is wrong with it cannot be told apart")
+            case ExtraBody(link):
+                found[link] = "it carries a body that the table leaves out"
+            case InLinks(_, (i,)) if move not in asserted:
+                found[i] = "what is wrong with it cannot be told apart"
+            case Swapped(a, b) if move not in asserted:
+                found |= dict.fromkeys((a, b), "what is wrong with it cannot be told apart")
+    for a, b in ((m.first, m.second) for m in best.moves if isinstance(m, Swapped)):
+        for i, other in ((a, b), (b, a)):
+            if other in found:  # whose numbers it would have
+                found.setdefault(i, found[other])
+    return {robot.links[i]: why for i, why in sorted(found.items())}
 
 
 def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tuple[str, str]:

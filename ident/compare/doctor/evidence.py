@@ -102,7 +102,8 @@ class Evidence:
         B = A @ extra.root
         inner = np.linalg.inv(np.eye(10) + B.T @ np.linalg.solve(S, B))
         u = inner @ (B.T @ np.linalg.solve(S, residual - A @ extra.mean))
-        return extra.mean + extra.root @ u, extra.root @ np.linalg.cholesky((inner + inner.T) / 2)
+        w, V = np.linalg.eigh((inner + inner.T) / 2)
+        return extra.mean + extra.root @ u, extra.root @ (V * np.sqrt(np.maximum(w, 0.0)))
 
     def link(self, i: int, body: Array) -> tuple[Array, Array]:
         """Return what link i, parameters body (10,), adds to the mean (d,), and `roots` (d, 11) of it."""
@@ -136,9 +137,21 @@ def log_student(
     bordered[..., :m, :m] = covariances
     bordered[..., m, :m] = bordered[..., :m, m] = residuals
     bordered[..., m, m] = 2.0 * np.sum(residuals**2, axis=-1) + 1.0
-    L = np.linalg.cholesky(bordered)
+    L = root_of(bordered, m)
     logdets = logdets + 2.0 * np.sum(np.log(np.diagonal(L[..., :m, :m], axis1=-2, axis2=-1)), axis=-1)
     return student(squares + np.sum(L[..., m, :m] ** 2, axis=-1), logdets, m if d is None else d)
+
+
+def root_of(S: Array, m: int) -> Array:
+    """Return the Cholesky factor of S (..., k, k), whose first m rows are a covariance of at least 1.
+
+    In a table that is wrong by orders of magnitude that 1 is lost in the rounding of S, which is then added to it.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(S))
+    except np.linalg.LinAlgError:
+        lost = 4.0 * m * np.finfo(float).eps * np.max(np.diagonal(S, axis1=-2, axis2=-1)[..., :m], axis=-1)
+        return np.asarray(np.linalg.cholesky(S + lost[..., None, None] * np.diag(np.arange(S.shape[-1]) < m)))
 
 
 def student(squares: Array, logdet: ArrayLike, d: int) -> Array:

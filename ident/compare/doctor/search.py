@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, log_student, reach, spread, student
+from ident.compare.doctor.evidence import Evidence, log_student, reach, root_of, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -533,7 +533,7 @@ def _links_alone(E: Evidence, p: _Parts) -> list[_Alone]:
     """Return for each link what is left for it when all others are as the hypothesis has them."""
     n = len(p.means)
     others = np.tensordot(p.spreads(), 1.0 - np.eye(n), axes=(1, 0))  # (g, d, d, n)
-    L = np.linalg.cholesky(p.fixed + others.transpose(0, 3, 1, 2))
+    L = root_of(p.fixed + others.transpose(0, 3, 1, 2), E.size)
     right = np.stack([np.column_stack([E.A[:, 10 * i : 10 * i + 10], p.residual + p.means[i]]) for i in range(n)])
     z = np.linalg.solve(L, np.broadcast_to(right, (len(L), *right.shape)))
     Q, R = np.linalg.qr(z[..., :10])
@@ -554,7 +554,7 @@ class _Along:
     @classmethod
     def of(cls, p: _Parts, directions: Array) -> _Along:
         """Return the products under the inverse covariance of each tolerance."""
-        L = np.linalg.cholesky(p.covariances())
+        L = root_of(p.covariances(), len(p.residual))
         z = np.linalg.solve(
             L, np.broadcast_to(np.column_stack([directions, p.residual]), (*L.shape[:2], len(p.means) + 1))
         )

@@ -180,8 +180,11 @@ def test_mutated_logs_end_in_one_sentence():
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"tau": np.full((5, 2), 1e300)}, "x.npz, torque of joint1: beyond 1e\\+12 at 5 rows: 1-5."),
+    ({"t": np.array([1, 2, np.inf, 4, 5])}, "x.npz, time: no finite number at row 3."),
+    ({"t": np.array([np.inf] * 5)}, "x.npz, time: no finite number at"),
     ({"t": np.array([0, 1e-320, 1, 2, 3])}, "x.npz, time: does not increase at row 2:"),
 ])  # fmt: skip
+@pytest.mark.filterwarnings("error")
 def test_numbers_that_are_no_measurements(tmp_path, change, message):
     np.savez(tmp_path / "x.npz", **(GOOD | change))
     with pytest.raises(LogError, match=f"^{message}"):

@@ -188,7 +188,8 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             if clock is None:
                 clock = raw["time"][0][0].item()  # subtracted before the clock becomes a float: ns need 61 bits
                 clock = clock if isfinite(clock) else 0
-            start, t = clock * unit, (raw["time"][0] - clock) * unit
+            with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
+                start, t = clock * unit, (raw["time"][0] - clock) * unit
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drop_repeated:
             keep = _new_rows(raw, before)

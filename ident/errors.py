@@ -63,8 +63,11 @@ class InputError(IdentError):
 
 
 def _sentence(text: str) -> str:
-    """Return the text on one line, whatever the names in it hold, ending in one full stop, unless it is a question."""
-    text = re.sub(r"[\x00-\x1f\x7f]+", " ", text).rstrip(". ")
+    """Return the text ending in one full stop, unless it is a question.
+
+    Only a list, of items on indented lines, has line ends: whatever names hold becomes a space.
+    """
+    text = re.sub(r"(?:(?!\n  \S)[\x00-\x1f\x7f])+", " ", text).rstrip(". ")
     return text if text.endswith("?") else text + "."
 
 

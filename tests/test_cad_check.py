@@ -184,6 +184,18 @@ def test_true_bodies_are_not_impossible_however_each_number_is_rounded(at, seed)
     ).all()  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_plate_is_not_impossible_where_all_numbers_have_as_many_digits(seed):
+    """General formats print 54321.1 beside 0.123457: the coarse number is rounded no finer than it is printed."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(5):
+        turn, (a, b) = np.linalg.qr(rng.normal(size=(3, 3)))[0], 10.0 ** rng.uniform(0, 5, 2)
+        tensor = (turn @ np.diag([a, b, a + b]) @ turn.T)[np.triu_indices(3)]
+        rows.append(" ".join(f"{x:.6g}" for x in (rng.uniform(0.1, 9), *rng.normal(0, 50, 3), *tensor)))
+    assert {v.status for v in check_cad(table("\n".join(rows)))} <= {"possible", "rounded"}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_rounding_explains_is_what_a_conic_solver_finds_possible(seed):
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,11 @@ class Printed:
         """Power of ten of the last printed digit."""
         digits, _, exponent = self.text.lower().partition("e")
         return int(exponent or 0) - len(digits.partition(".")[2])
+
+    @property
+    def first_digit(self) -> int:
+        """Power of ten of the first digit that is not zero."""
+        return Decimal(self.text).adjusted()
 
     @property
     def scientific(self) -> bool:
@@ -104,17 +110,29 @@ class Table:
     def rounding(self) -> tuple[Exact, ...]:
         """Return half a unit of the last printed digit of each number, in the table's units.
 
-        Spreadsheets drop trailing zeros ("13.4" for 13.400), so plain numbers count as rounded at the finest digit
-        that the table prints of the same quantity; numbers with an exponent at their own last digit.
+        Numbers with an exponent are rounded at their own last digit. Spreadsheets drop trailing zeros ("13.4" for
+        13.400), so plain numbers count as rounded where the table prints the same quantity finest: to as many decimals
+        ("54321.100", "0.123"), or to as many digits ("54321.1", "0.123457"), whichever is coarser.
         """
         finest = [self.finest(k) for k in range(10)]
+        most = [self._digits(k) for k in range(10)]
         return tuple(
-            tuple(
-                Fraction(10) ** (n.last_digit if n.scientific else last) / 2
-                for last, n in zip(finest, row.numbers, strict=True)
-            )
+            tuple(Fraction(10) ** _last(*of) / 2 for of in zip(row.numbers, finest, most, strict=True))
             for row in self.rows
         )
+
+    def _digits(self, column: int) -> int:
+        """Return how many digits plain numbers of the quantity in a column have at most, zeros in front aside."""
+        alike = [k for k, quantity in enumerate(_QUANTITY) if quantity == _QUANTITY[column]]
+        plain = [n for row in self.rows for n in (row.numbers[k] for k in alike) if n.value and not n.scientific]
+        return max((n.first_digit - n.last_digit + 1 for n in plain), default=1)
+
+
+def _last(number: Printed, finest: int, most: int) -> int:
+    """Return the power of ten at which a number is rounded, in a table that prints so fine and so many digits."""
+    if number.scientific:
+        return number.last_digit
+    return max(finest, min(number.last_digit, number.first_digit + 1 - most)) if number.value else finest
 
 
 def printed(parameters: Array, convention: Convention) -> Array:

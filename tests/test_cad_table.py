@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ident import cli, cli_cad
 from ident.cad import SI, Cad, Convention, check_cad, read_cad, require_consistent, write_cad
 from ident.cad.convention import PRODUCTS, TENSOR_AT
 from ident.cad.units import INERTIA, LENGTH, MASS
+from ident.console import BAD_INPUT, PROBLEMS
 from ident.errors import CadError, InputError
 from ident.robot import FixedBody, Joint, Robot
 from ident.spatial.pose import Pose, axis_angle
@@ -315,3 +319,49 @@ def test_broken(name):
 def test_every_broken_example_is_there():
     assert set(EXPECTED) == {p.name for p in BROKEN.iterdir()} - {"expected.toml"}
     assert len(EXPECTED) >= 50
+
+
+CELLS = (
+    "nan", "-inf", "1e308", "1e59", "-1e59", "1e-59", "5e-324", "0", "-0", "", "1,5", "0x10", "١", "=1+1", "-1",
+    "1e-20", "1e5", "9" * 61,
+)  # fmt: skip
+
+
+def mutated(rng: np.random.Generator, data: bytes) -> bytes:
+    """Return a table with a few cells, its units, columns, line ends or bytes changed."""
+    text = data.decode()
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("link,"))
+    kind, at = int(rng.integers(12)), int(rng.integers(len(data)))
+    whole = {
+        0: b"\xef\xbb\xbf" + data, 1: data.replace(b"\n", b"\r"), 2: text.encode("utf-16"), 3: data[:at], 4: b"",
+        5: data[:at] + bytes([int(rng.integers(256))]) + data[at + 1 :], 6: data.replace(b",", b";"),
+    }  # fmt: skip
+    if kind in whole:
+        return whole[kind]
+    if kind == 7:  # a column twice
+        return "\n".join(lines[:head] + [line + "," + line.split(",")[1] for line in lines[head:]]).encode()
+    if kind == 8:
+        return text.replace("kg mm^2", str(rng.choice(["g mm^2", "t m^2", "parsec", ""]))).encode()
+    for _ in range(int(rng.integers(1, 6))):
+        row = int(rng.integers(head + 1, len(lines)))
+        cells = lines[row].split(",")
+        cells[int(rng.integers(len(cells)))] = str(rng.choice(CELLS))
+        lines[row] = ",".join(cells)
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.filterwarnings("error")
+def test_mutated_tables_are_read_or_refused_in_a_sentence(tmp_path, capsys):
+    data, path = (ARM5 / "cad_solidworks.csv").read_bytes(), tmp_path / "cad.csv"
+    codes = set()
+    for seed in range(40):
+        path.write_bytes(mutated(np.random.default_rng(seed), data))
+        for command in (cli.check, cli_cad.check, partial(cli_cad.read, out=tmp_path / "out.csv")):
+            try:
+                command(path)
+                codes.add(0)
+            except typer.Exit as ended:
+                codes.add(ended.exit_code)
+    assert codes == {0, BAD_INPUT, PROBLEMS}
+    assert "Traceback" not in capsys.readouterr().err

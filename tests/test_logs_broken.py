@@ -181,6 +181,7 @@ def test_mutated_logs_end_in_one_sentence():
 @pytest.mark.parametrize(("change", "message"), [
     ({"tau": np.full((5, 2), 1e300)}, "x.npz, torque of joint1: beyond 1e\\+12 at 5 rows: 1-5."),
     ({"t": np.array([1, 2, np.inf, 4, 5])}, "x.npz, time: no finite number at row 3."),
+    ({"t": np.array([True] * 5)}, "x.npz, time: does not increase at 4 rows: 2-5:"),
     ({"t": np.array([np.inf] * 5)}, "x.npz, time: no finite number at"),
     ({"t": np.array([0, 1e-320, 1, 2, 3])}, "x.npz, time: does not increase at row 2:"),
 ])  # fmt: skip

@@ -265,3 +265,14 @@ torque = { columns = [4, 5], unit = "N m" }
         assert logs[0].where([3]) == "row 5 (line 5)"
     with pytest.raises(LogError, match="does not increase at row 4"):
         read_log(write(tmp_path, body.replace("drop_repeated = true", ""), "x.csv"), "run", TWO)
+
+
+def test_time_in_small_integers(tmp_path):
+    """The difference of two of them does not fit their own type."""
+    np.savez(tmp_path / "x.npz", t=np.array([-120, 0, 120], dtype=np.int8), x=np.eye(3)[:, :2])
+    body = """
+time = { column = "t", unit = "ms" }
+position = { array = "x", unit = "rad" }
+torque = { array = "x", unit = "N m" }
+"""
+    np.testing.assert_allclose(read_log(write(tmp_path, body, "x.npz"), "run", TWO).t, [0, 0.12, 0.24])

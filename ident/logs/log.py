@@ -184,12 +184,14 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
         else:
-            unit = si_factor(str(record.time.unit), "time")
+            unit, stamps = si_factor(str(record.time.unit), "time"), raw["time"][0]
+            if stamps.dtype.kind in "biu" and stamps.itemsize < 8:
+                stamps = stamps.astype(np.int64)  # differences of small integers may not fit them
             if clock is None:
-                clock = raw["time"][0][0].item()  # subtracted before the clock becomes a float: ns need 61 bits
+                clock = stamps[0].item()  # subtracted before the clock becomes a float: ns need 61 bits
                 clock = clock if isfinite(clock) else 0
             with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
-                start, t = clock * unit, (raw["time"][0] - clock) * unit
+                start, t = clock * unit, (stamps - clock) * unit
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drop_repeated:
             keep = _new_rows(raw, before)

@@ -244,6 +244,7 @@ def _kind(file: Path) -> str:
 def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     import numpy as np
 
+    from ident.logs.tables import plural
     from ident.model import Model
     from ident.regression import base_parameters, rank_margin
     from ident.regression.base import DOUBTFUL, ROUNDING
@@ -255,8 +256,8 @@ def _check_robot(file: Path, _: Path | None, __: str | None) -> int:
     model = Model(robot)
     base, (kept, dropped) = base_parameters(model), rank_margin(model)
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
-    say(f"robot '{robot.name}': {robot.n} joints, gravity {gravity} m/s^2 in the base frame")
-    say(f"torque can show {len(base.names)} combinations of its {10 * robot.n} link parameters")
+    say(f"robot '{robot.name}': {plural(robot.n, 'joint')}, gravity {gravity} m/s^2 in the base frame")
+    say(f"torque can show {plural(len(base.names), 'combination')} of its {10 * robot.n} link parameters")
     say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
     if kept < DOUBTFUL or dropped > ROUNDING:
         tell_aside(

@@ -87,7 +87,7 @@ def printable(text: str) -> str:
 
 def is_folder(out: str) -> bool:
     """Return whether --out names a folder: one that is there, or a name that ends with a slash."""
-    return out.endswith(("/", os.sep)) or Path(out).is_dir()
+    return out.endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
 
 
 def file_out(name: str) -> Callable[[str], Path]:

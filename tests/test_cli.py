@@ -363,6 +363,7 @@ def test_a_failed_validation_is_told_last_and_by_the_exit_code(two):
     refused = call("export", "csv", two / "out", "-o", two / "x.csv")
     assert refused.exit_code == 4
     assert "did not pass validation (failed: joint 'shoulder'" in refused.stderr
+    assert "Validate it" not in refused.stderr  # it was
     assert call("export", "csv", two / "out", "-o", two / "x.csv", "--unvalidated").exit_code == 0
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import TWO
+from two_joint_arm import CAD
 
 from ident.errors import LogError
 from ident.logs import read_log, read_manifest
@@ -282,3 +283,14 @@ def test_paths_over_255_characters(tmp_path, where):
     assert "Traceback" not in done.output
     message = "too long for this system" if where == "argument" else "wanted a path whose names have at most 255 bytes"
     assert message in done.output
+
+
+def test_out_over_255_characters(tmp_path):
+    from typer.testing import CliRunner
+
+    from ident.cli import app
+
+    (tmp_path / "cad.csv").write_text(CAD)
+    done = CliRunner().invoke(app, ["cad", "read", str(tmp_path / "cad.csv"), "--out", f"{tmp_path}/{'x' * 300}.csv"])
+    assert done.exit_code == 2
+    assert "cannot be written: File name too long" in done.stderr

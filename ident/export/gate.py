@@ -69,10 +69,12 @@ def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
     found = "was never validated on a held-out recording" if verdict is None else f"did not pass validation ({verdict})"
     if verdict is None and estimate.implausible:
         found += f" and is not to be believed ({'; '.join(estimate.implausible)})"
+    fix = "Validate it on a recording that was not fitted (ident validate)"
+    if verdict is not None:
+        fix = "Mend what the report shows, and fit again"
     if not unvalidated:
         raise UnusableError(
-            f"the fit of '{estimate.robot}' {found}, so nothing was exported. "
-            "Validate it on a recording that was not fitted (ident validate), or ask for unvalidated numbers "
+            f"the fit of '{estimate.robot}' {found}, so nothing was exported. {fix}, or ask for unvalidated numbers "
             "explicitly: ident export --unvalidated.",
             estimate=estimate,
         )

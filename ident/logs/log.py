@@ -75,13 +75,15 @@ class Log:
             object.__setattr__(self, what, self._checked(what, getattr(self, what), shape))
         stuck = np.flatnonzero(np.diff(self.t) < SHORTEST)
         if len(stuck):
-            at = int(stuck[0])
+            at, again = int(stuck[0]), (np.diff(self.t)[stuck] == 0.0).all()
             raise LogError(
                 f"does not increase at {self.where(stuck + 1)}: {self.t[at + 1] + self.clock:.12g} s after"
                 f" {self.t[at] + self.clock:.12g} s",
                 file=self.file,
                 key="time",
-                fix="Correct the time stamps or cut the rows out; nothing is reordered silently",
+                fix="Correct the time stamps or cut the rows out"
+                + (", or leave out what was logged twice (drop_repeated = true)" if again else "")
+                + "; nothing is reordered silently",
             )
 
     def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

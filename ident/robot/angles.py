@@ -61,7 +61,8 @@ def rounding_told(rounded: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     names = [f"'{joint}' ({', '.join(words)})" for joint, words in rounded.items()]
     shown = ", ".join([*names[:6], *([f"{len(names) - 6} more"] if len(names) > 6 else [])])
     return (
-        f"angles of {len(names)} joints are rounded multiples of 15 degrees, and are taken as these: {shown}; "
+        f"angles of {len(names)} joint{'s' if len(names) > 1 else ''} are rounded multiples of 15 degrees, and are"
+        f" taken as these: {shown}; "
         "a robot file with literal_angles = true takes them as they are written",
     )
 

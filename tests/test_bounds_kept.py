@@ -170,6 +170,17 @@ def test_bounds_that_exclude_each_other_are_named_by_every_way_and_at_once(bound
         assert time.process_time() - start < 5.0
 
 
+@pytest.mark.parametrize("known", [{"com": {"link1": ((0.1, 0.2), (-1, 1), (-1, 1))}}, {"pinned": {"link1.cx": 0.1}}])
+def test_bounds_that_only_a_link_without_mass_keeps_exclude_each_other(known):
+    case = small_arm(0)
+    coordinates = Coordinates.of(case.model, case.prior, case.regression.factor(np.ones(3)), case.regression.base)
+    bounds = Bounds(box={"link1": ((0.0, 0.05), (-0.1, 0.1), (-0.1, 0.1))}, **known)
+    with pytest.raises(EstimationError, match=r"together: .*surface of its shape.* Loosen one"):
+        require_possible(case.model, bounds, coordinates)
+    touching = {"link1": ((0.0, 0.1), (-0.1, 0.1), (-0.1, 0.1))}
+    require_possible(case.model, replace(bounds, box=touching), coordinates)
+
+
 def test_what_can_just_be_met_is_not_refused():
     case = small_arm(0)
     coordinates = Coordinates.of(case.model, case.prior, case.regression.factor(np.ones(3)), case.regression.base)

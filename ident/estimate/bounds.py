@@ -71,6 +71,16 @@ class Bounds:
         pinned = {name.rpartition(".")[0] for name in self.pinned}
         return {*self.com, *self.ellipsoid, *self.box, *alike, *pinned}
 
+    def shape(self, link: str, mass: float) -> Bounds:
+        """Return the bounds on where a link's mass and centre are, which hold at any mass alike, at this mass [kg]."""
+        return Bounds(
+            mass={link: (mass, mass)},
+            com={link: self.com[link]} if link in self.com else {},
+            ellipsoid={link: self.ellipsoid[link]} if link in self.ellipsoid else {},
+            box={link: self.box[link]} if link in self.box else {},
+            pinned={f"{link}.{c}": self.pinned[f"{link}.{c}"] for c in COLUMNS[1:4] if f"{link}.{c}" in self.pinned},
+        )
+
     def check(self, robot: Robot) -> None:
         """Raise ModelError for an unknown link or an interval that is empty."""
         alike = [name for group in self.equal for name in group]

@@ -162,8 +162,16 @@ def require_possible(model: Model, bounds: Bounds, coordinates: Coordinates) -> 
 
     What proves it is a certificate (Farkas), checked by numpy: multipliers z_k of the cones' rows, in the cones
     themselves, with sum A_k' z_k = (g, -1) and g next to 0; the sum of z_k' A_k (x, 1) could not be negative for an x
-    that keeps all. They come from the least t by which all rows are kept once t is added to them.
+    that keeps all. They come from the least t by which all rows are kept once t is added to them. Bounds
+    on the shape of a link hold where it has no mass; so they are tried by themselves, at its prior's mass.
     """
+    masses = dict(zip(model.robot.links, coordinates.prior.inertials[:, 0], strict=True))
+    for link in [name for name in masses if name in bounds.shaped()]:
+        _require_possible(model, bounds.shape(link, masses[link]), coordinates, {f"{link}: mass at its bound"})
+    _require_possible(model, bounds, coordinates, set())
+
+
+def _require_possible(model: Model, bounds: Bounds, coordinates: Coordinates, unnamed: set[str]) -> None:
     names = tuple(dict.fromkeys(bounds.on(model).labels))
     blame = _conflict(model, bounds, coordinates, names)
     if blame is None:
@@ -171,6 +179,7 @@ def require_possible(model: Model, bounds: Bounds, coordinates: Coordinates) -> 
     for name in sorted(blame, key=blame.__getitem__):  # without the least important ones, one by one
         fewer = _conflict(model, bounds, coordinates, tuple(n for n in blame if n != name))
         blame = blame if fewer is None else fewer
+    blame = {name: share for name, share in blame.items() if name not in unnamed}
     said = "; ".join(name.replace(" at its bound", "") for name in blame)
     raise EstimationError(
         f"no links that can exist keep these bounds{' together' if len(blame) > 1 else ''}: {said}. Loosen"

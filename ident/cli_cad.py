@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ident.console import PROBLEMS, file_out, guarded, progress, say, show, tell_aside, warn
+from ident.console import EXIT_CODES, PROBLEMS, file_out, guarded, progress, say, show, tell_aside, warn
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -86,7 +86,7 @@ TensorOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def read(
     source: Source,
@@ -116,7 +116,7 @@ def read(
         _write(cad, out)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def check(
     source: Source,
@@ -146,7 +146,7 @@ def check(
         raise typer.Exit(PROBLEMS)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def doctor(
     experiment: ExperimentPath,
@@ -181,7 +181,7 @@ def doctor(
         raise typer.Exit(PROBLEMS)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def refine(
     experiment: ExperimentPath,
@@ -227,7 +227,7 @@ def refine(
         raise typer.Exit(PROBLEMS)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def report(
     experiment: ExperimentPath,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -263,6 +264,8 @@ def _unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collec
         radius = float(np.sqrt(np.linalg.eigvalsh(to_com(parameters)[2])[2] / body[0]))
         if not GYRATION[0] <= radius <= GYRATION[1]:
             found[i] = f"its radius of gyration would be {radius:.2g} m"
+    alone = Counter(m.links[0] for m in best.moves if isinstance(m, InLinks | Unexplained) and len(m.links) == 1)
+    found |= {i: "too much is wrong with it" for i, count in alone.items() if count > 2 and i not in found}
     for move in best.moves:
         match move:
             case Unexplained(links, share, "all" | "tensor") if share >= FREED[move not in asserted]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -417,7 +418,10 @@ def _show_run(result: Result) -> None:
         _show_comparison(result.comparison, False, slides)
     else:
         table = text.base_rows(result.estimate, slides)
-        show(table, [c for c in table.columns if c != "combination"])
+        rows = tuple((row[0] if row[0] == row[-1] else f"{row[0]} + ...", *row[1:]) for row in table.rows)
+        show(replace(table, rows=rows), [c for c in table.columns if c != "combination"])
+        if rows != table.rows:
+            say("+ ...: a combination that bears the name of its first parameter; report.html writes it out.")
     if e.expected:
         checked = check_expected(result)
         off = [c for c in checked if not c.met]
@@ -472,7 +476,6 @@ def _side_by_side(result: Result) -> Table:
 
 def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset[str]) -> None:
     """Print the verdicts, and the rows that CAD and data disagree on (or all)."""
-    from dataclasses import replace
 
     from ident.report import text
 

@@ -409,6 +409,18 @@ def test_least_squares_writes_no_links(two):
     assert "no parameters.json and no robot.urdf" in done.stderr
 
 
+def test_what_stands_for_a_combination_is_not_told_as_a_parameter(two):
+    """Without CAD too: the first parameter's name alone would make its combination that parameter's value."""
+    change(two / "experiment.toml", 'cad = "cad.csv"', "cad = false")
+    change(two / "experiment.toml", 'truth = "truth.toml"\n', "")
+    done = call("run", two, "-o", two / "out")
+    found = load_estimate(two / "out")
+    for k, name in enumerate(found.base.names):
+        alone = found.base.expression(k) == name
+        assert re.search(rf"^ *{re.escape(name)}{' ' if alone else ' [+] [.]{3} '} *[a-zN]", done.stdout, re.M), name
+    assert "+ ...: a combination" in done.stdout
+
+
 def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
     change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "ols"')
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")

@@ -5,6 +5,7 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from collections.abc import Callable, Sequence
@@ -221,8 +222,17 @@ def _kind(file: Path) -> str:
     ending = file.suffix.lower()
     if ending in (".urdf", ".xml"):
         return "robot"
-    if ending in (".npz", ".mat", ".parquet", ".txt", ".csv"):
-        return "log" if manifest_of(file) or ending not in (".txt", ".csv") else "cad"
+    if ending in (".npz", ".mat", ".parquet") or (ending in (".txt", ".csv") and manifest_of(file)):
+        return "log"
+    if ending in (".txt", ".csv"):
+        head = b"link"
+        with contextlib.suppress(OSError), file.open("rb") as stream:  # what cannot be read is told by its reader
+            head = stream.read(65536).lower().replace(b"\0", b"")
+        if b"link" not in head:
+            problem = "is in no dataset.toml of its folder, and is no CAD table: it has no column 'link'"
+            fix = "Name a log in a dataset.toml beside it; give a CAD table the header link,m,cx,cy,cz,Ixx,..."
+            raise InputError(problem, file=file, fix=fix)
+        return "cad"
     if ending != ".toml":
         raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
     try:

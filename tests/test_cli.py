@@ -736,6 +736,14 @@ def test_check_finds_problems(two):
     assert done.stderr == "1 problem found\n"
 
 
+def test_check_of_a_table_that_nobody_speaks_of(tmp_path):
+    """A log without a dataset.toml was told that its masses are in no unit."""
+    (tmp_path / "log.csv").write_text("t,q1,i1\n0,1,2\n")
+    done = call("check", tmp_path / "log.csv")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: log.csv: is in no dataset.toml of its folder, and is no CAD table")
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [

@@ -107,6 +107,9 @@ def test_neutral_bodies_take_their_common_scale_from_the_logs():
     np.testing.assert_allclose(one.inertials[:, 0], other.inertials[:, 0], rtol=0.02)
     assert one.prior.startswith("neutral: solid rods")
     assert ", times" in one.prior
+    assert not any("neutral bodies explain" in w for w in one.warnings)
+    dwarfs = cross_validated(c.model, c.regression, replace(prior, inertials=1e-3 * prior.inertials))
+    assert any(w.startswith("neutral bodies explain the logs best above 10 times") for w in dwarfs.warnings)
 
 
 @pytest.mark.parametrize("weight", [1e-4, 1e-2, 1.0])

@@ -220,6 +220,11 @@ def test_odd_text(tmp_path, content, message):
     assert str(caught.value) == message
 
 
+def test_one_value_per_line_below_a_header_of_many(tmp_path):
+    with pytest.raises(LogError, match=r"^x\.csv, line 2: has one value per line, 5 columns are wanted\."):
+        in_text(tmp_path, b"a,b,c,d,e\n0\n1\n2\n3\n4\n", COLUMNS + "[text]\nheader = true\n")
+
+
 def test_crlf_is_read(tmp_path):
     assert in_text(tmp_path, b"0,1,2,3,4\r\n1,1,2,3,4\r\n").q.shape == (2, 2)
 

@@ -125,8 +125,16 @@ def cross_validated(
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
     neutral = all(prior.neutral)
     least = 1.0 / (effective_samples(regression, sigma) * (NEUTRAL_TOLERANCE if neutral else TOLERANCE) ** 2)
+    said = tuple[str, ...]()
     if neutral:
-        prior = prior.scaled(_scale(model, regression, prior, sigma))
+        scale = _scale(model, regression, prior, sigma)
+        if not 1.0 / SCALE < scale < SCALE:
+            side = "above" if scale > 1.0 else "below"
+            said = (
+                f"neutral bodies explain the logs best {side} {scale:g} times their size, which is as far as they go:"
+                " masses that the logs do not determine are a guess; CAD values would tell",
+            )
+        prior = prior.scaled(scale)
     problem = _Problem(model, regression, prior, bounds, sigma, with_prior=True)
     errors = np.zeros((len(falling), len(groups)))  # each fold's part of the mean squared weighted error
     for f, group in enumerate(groups):
@@ -138,7 +146,7 @@ def cross_validated(
     weight = max(chosen, least)
     solution = problem.solved(weight, (*(w for w in falling if w > weight), weight))
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
-    said = _at_the_edge(chosen, falling, weight)
+    said += _at_the_edge(chosen, falling, weight)
     return finish(model, regression, prior, bounds, sigma, solution, weight=weight, selection=selection, said=said)
 
 

@@ -116,7 +116,7 @@ def _text(path: Path, name: str, columns: Sequence[Reference], text: TextFormat,
             return
         fields = _fields(head, name, line, text)
         width = len(header) if header else len(fields)
-        if width == 1 and len(set(columns)) > 1:
+        if 1 in (width, len(fields)) and len(set(columns)) > 1:
             mark = next((m for m in ";\t,| " if m != text.decimal and m.encode() in head.strip()), None)
             raise LogError(
                 f"has one value per line, {len(set(columns))} columns are wanted",

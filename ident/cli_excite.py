@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ident.excite import Excitation
     from ident.robot import Robot
 
-#: What a motion's folder holds, whichever command made it: samples, and a ROS 2 message.
-MOTION = ("trajectory.csv", "trajectory.yaml")
 Share = "share kept free, such as 0.05"
 
 WORTH = ("unit", "CAD", "predicted standard error", "of the CAD value", "shown")
@@ -146,7 +144,7 @@ def folder_named(out: Path | None, default: str) -> Path:
     from ident.files import file_word
 
     if out is not None and out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
-        problem = f"'{out.name}' is a file's name, wanted a folder: it gets {', '.join(MOTION)}"
+        problem = f"'{out.name}' is a file's name, wanted a folder for trajectory.csv and others"
         raise InputError(problem, key="--out", fix=f"Such as --out {out.stem}")
     return out or Path(file_word(default, "motion"))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident.cli_dynamics import RobotPath
-from ident.cli_excite import MOTION, folder_named
+from ident.cli_excite import folder_named
 from ident.console import guarded, joint_numbers, say, tell_aside
 
 if TYPE_CHECKING:
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from ident.robot.robot import Robot
 
 _ATTEMPTS = 20  # choices of postures before the way between them is given up
-_SHARES = (
-    0.05,
-    0.1,
-    0.2,
-    0.4,
-)  # of each joint's limit of velocity: spread as friction's curve bends
+_SHARES = (0.05, 0.1, 0.2, 0.4)  # of each joint's limit of velocity: spread as friction's curve bends
+#: What the folder of a motion holds: samples, and a ROS 2 message.
+MOTION = ("trajectory.csv", "trajectory.yaml")
 OutPath = Annotated[
     Path | None, typer.Option("--out", "-o", help=f"Folder, which gets {' and '.join(MOTION)}; without: COMMAND-ROBOT")
 ]

@@ -71,7 +71,7 @@ def test_a_sweep_moves_one_joint_at_a_time_at_the_speeds_asked_for(tmp_path):
     [
         (("sweep", "--speeds", "fast"), "--speeds: 'fast' is no list of numbers"),
         (("sweep", "--speeds", "9"), "joint1"),
-        (("postures", "-o", "x.csv"), "--out: 'x.csv' is a file's name, wanted a folder: it gets trajectory.csv"),
+        (("postures", "-o", "x.csv"), "--out: 'x.csv' is a file's name, wanted a folder for trajectory.csv"),
         (("sweep", "-o", "x.yaml"), "--out: 'x.yaml' is a file's name, wanted a folder"),
         (("excite", "-o", "x.csv"), "--out: 'x.csv' is a file's name, wanted a folder"),
         (("postures", "--seed", "-1"), "the seed must be a whole number from 0"),

@@ -240,11 +240,12 @@ def test_millimetres_and_grams_give_the_same_intervals(seed):
     open_ = ~np.isfinite(ends)
     np.testing.assert_array_equal(scaled[open_], ends[open_])
     ends, scaled, sizes = ends[~open_], scaled[~open_], sizes[~open_]
+    missing = np.isnan(scaled)  # an end that the solver did not reach is told as missing; the last bits decide which
+    assert missing.sum() <= 1
+    ends, scaled, sizes = ends[~missing], scaled[~missing], sizes[~missing]
     off = np.abs(scaled - ends) / np.maximum(np.abs(ends), sizes)
     assert len(off) >= 10
-    assert (
-        np.median(off) < 1e-4
-    )  # the last bits of the logs alone move it to 1.2e-5; a program is accepted at SLACK 1e-3
+    assert np.median(off) < 1e-4  # the last bits alone move it to 1.2e-5; a program is accepted at SLACK 1e-3
     assert np.quantile(off, 0.8) < 1e-3
     assert off.max() < 1e-2
 

@@ -229,8 +229,9 @@ def _kind(file: Path) -> str:
         with contextlib.suppress(OSError), file.open("rb") as stream:  # what cannot be read is told by its reader
             head = stream.read(65536).lower().replace(b"\0", b"")
         if b"link" not in head:
-            problem = "is in no dataset.toml of its folder, and is no CAD table: it has no column 'link'"
-            fix = "Name a log in a dataset.toml beside it; give a CAD table the header link,m,cx,cy,cz,Ixx,..."
+            none = "is named by no dataset.toml beside it that can be read, and is no CAD table: no column 'link'"
+            problem = none if head.strip() else "is empty"
+            fix = "Name a log in a dataset.toml beside it; give a CAD table the header that README shows"
             raise InputError(problem, file=file, fix=fix)
         return "cad"
     if ending != ".toml":

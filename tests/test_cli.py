@@ -741,7 +741,9 @@ def test_check_of_a_table_that_nobody_speaks_of(tmp_path):
     (tmp_path / "log.csv").write_text("t,q1,i1\n0,1,2\n")
     done = call("check", tmp_path / "log.csv")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: log.csv: is in no dataset.toml of its folder, and is no CAD table")
+    assert done.stderr.startswith("error: log.csv: is named by no dataset.toml beside it that can be read")
+    (tmp_path / "log.csv").write_text("")
+    assert call("check", tmp_path / "log.csv").stderr.startswith("error: log.csv: is empty.")
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.config import Bend, Joints, Shape, read_experiment
 from ident.estimate.constrained import folds
 from ident.estimate.least_squares import joint_noise, solve
-from ident.pipeline import load, motions
+from ident.experiment.experiment import Bend, Joints, Shape, read_experiment
+from ident.pipelines.run import load, motions
 from ident.regression import Regression, compress
 
 

@@ -13,7 +13,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from ident.cad import Cad, check_cad, read_cad, write_cad
     from ident.compare import Comparison, Validation, compare_truth, compare_with, validate
-    from ident.config import Experiment, build_model, read_experiment
     from ident.errors import IdentError
     from ident.estimate import (
         Bounds,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
         wls,
     )
     from ident.estimate.storage import load_estimate, save_estimate
+    from ident.experiment.experiment import Experiment, build_model, read_experiment
     from ident.logs import (
         Log,
         Manifest,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         regressor,
         torque,
     )
-    from ident.pipeline import run
+    from ident.pipelines.run import run
     from ident.regression import (
         BaseParameters,
         Regression,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "cad": ("Cad", "check_cad", "read_cad", "write_cad"),
     "compare": ("Comparison", "Validation", "compare_truth", "compare_with", "validate"),
-    "config": ("Experiment", "build_model", "read_experiment"),
+    "experiment.experiment": ("Experiment", "build_model", "read_experiment"),
     "errors": ("IdentError",),
     "estimate": (
         "Bounds",
@@ -113,7 +113,7 @@ _HOMES = {
         "regressor",
         "torque",
     ),
-    "pipeline": ("run",),
+    "pipelines.run": ("run",),
     "regression": (
         "BaseParameters",
         "Regression",

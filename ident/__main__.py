@@ -1,6 +1,6 @@
 """`python -m ident` is the command `ident`."""
 
-from ident.cli import main
+from ident.cli.main import main
 
 if __name__ == "__main__":
     main()

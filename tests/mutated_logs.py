@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.config import read_experiment
 from ident.errors import IdentError
-from ident.pipeline import checked, fit, load
+from ident.experiment.experiment import read_experiment
+from ident.pipelines.run import checked, fit, load
 
 FORMATS = ("csv", "parquet", "mat", "npz")
 COLUMNS = ["t", "q1", "q2", "m1", "m2"]

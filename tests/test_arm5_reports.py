@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ident.cad import decide, examine_together, read_cad, read_report, read_reports
-from ident.cad.mass_report import half_widths, values
-from ident.cli_cad import app
+from ident.cad.sheets.sheet import half_widths, values
+from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, tensor, to_com

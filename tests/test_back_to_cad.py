@@ -21,8 +21,8 @@ from ident.cad.back_to_cad import (
     write_refined,
     write_reports,
 )
-from ident.cad.mass_report import half_widths, values
-from ident.cad.report_evidence import decide, products_of
+from ident.cad.sheets.evidence import decide, products_of
+from ident.cad.sheets.sheet import half_widths, values
 from ident.cad.table import COLUMNS
 from ident.errors import CadError
 from ident.report.cad_figures import ellipse, link_figure

@@ -24,9 +24,9 @@ from mass_report_corpus import (
     solidworks,
 )
 
-from ident.cad.mass_report import MassReport, Number, symmetric, values
-from ident.cad.read_report import parse_report
-from ident.cad.report_evidence import decide, examine, products_of, to_parameters
+from ident.cad.sheets.evidence import decide, examine, products_of, to_parameters
+from ident.cad.sheets.read_sheet import parse_report
+from ident.cad.sheets.sheet import MassReport, Number, symmetric, values
 from ident.errors import CadError
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, rpy

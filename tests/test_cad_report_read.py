@@ -24,10 +24,10 @@ from mass_report_corpus import (
     solidworks,
 )
 
-from ident.cad.mass_report import ENTRIES, MassReport, Number, half_widths
-from ident.cad.read_report import LAYOUTS, parse_report, read_report
-from ident.cad.report_evidence import to_parameters
-from ident.cad.report_units import report_unit
+from ident.cad.sheets.evidence import to_parameters
+from ident.cad.sheets.read_sheet import LAYOUTS, parse_report, read_report
+from ident.cad.sheets.sheet import ENTRIES, MassReport, Number, half_widths
+from ident.cad.sheets.units import report_unit
 from ident.errors import CadError
 
 BROKEN = Path(__file__).parent / "broken" / "cad_reports"

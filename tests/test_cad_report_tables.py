@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, write_cad
 from ident.cad.mjcf_inertials import read_mjcf_inertials
-from ident.cad.read_reports import find_reports, read_frames, read_reports
 from ident.cad.robot_inertials import read_inertials
+from ident.cad.sheets.read_folder import find_reports, read_frames, read_reports
 from ident.cad.table_evidence import examine_table
 from ident.cad.write import write_cad_toml
-from ident.cli_cad import app
+from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com, transformed

@@ -13,11 +13,12 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ident import cli, cli_cad
 from ident.cad import SI, Cad, Convention, check_cad, read_cad, require_consistent, write_cad
 from ident.cad.convention import PRODUCTS, TENSOR_AT
 from ident.cad.units import INERTIA, LENGTH, MASS
-from ident.console import BAD_INPUT, PROBLEMS
+from ident.cli import cad as cli_cad
+from ident.cli import main as cli
+from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.errors import CadError, InputError
 from ident.robot import FixedBody, Joint, Robot
 from ident.spatial.pose import Pose, axis_angle

@@ -13,18 +13,18 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
-from ident import pipeline
-from ident.cli import app
-from ident.config import read_experiment
-from ident.console import EXIT_CODES, file_out, printable, progress
+from ident.cli.console import EXIT_CODES, file_out, printable, progress
+from ident.cli.main import app
 from ident.errors import InputError
 from ident.estimate import closest_to_prior
 from ident.estimate.storage import load_estimate
+from ident.experiment.experiment import read_experiment
 from ident.export import exportable
 from ident.export.urdf import new_urdf
 from ident.files import whole_folder
 from ident.logs import Processing
 from ident.model import torque
+from ident.pipelines import run as pipeline
 from ident.regression import load_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import pseudo_inertia

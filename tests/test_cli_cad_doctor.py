@@ -12,14 +12,14 @@ import pytest
 from doctor_cases import fourier, link_bodies
 from typer.testing import CliRunner
 
-from ident import pipeline
 from ident.cad import Cad, Convention, read_cad, write_cad
-from ident.cli import app as whole
-from ident.cli_cad import app
+from ident.cli.cad import app
+from ident.cli.console import BAD_INPUT, PROBLEMS
+from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
-from ident.config import read_experiment
-from ident.console import BAD_INPUT, PROBLEMS
+from ident.experiment.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.pipelines import run as pipeline
 from ident.regression import compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com

@@ -18,9 +18,9 @@ import pytest
 from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
-from ident.cli import app
+from ident.cli.main import app
 from ident.excitation import PeriodicSpline, load_trajectory
-from ident.excite import FILES, Wishes, excite
+from ident.pipelines.excite import FILES, Wishes, excite
 from ident.robot import read_robot
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -395,7 +395,7 @@ def test_an_interrupt_keeps_the_best_so_far_or_leaves_nothing(place: Path) -> No
     """Once a start is done an interrupt ends the search; before that there is nothing to write."""
     more = [*GIVEN, "--starts", "1000", "-o", "out"]
     with subprocess.Popen(
-        [sys.executable, "-c", "from ident.cli import main; main()", "excite", *more],
+        [sys.executable, "-c", "from ident.cli.main import main; main()", "excite", *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,8 +6,8 @@ from bags import KINDS, motion, write_bag
 from logs_data import TWO
 from typer.testing import CliRunner
 
-from ident.cli import app
-from ident.cli_logs import logs
+from ident.cli.logs import logs
+from ident.cli.main import app
 from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest
 from ident.logs.convert import convert

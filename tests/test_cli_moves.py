@@ -12,10 +12,10 @@ from logs_data import ROOT
 from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
-from ident.cli import app
-from ident.excitation.distance import clearances
+from ident.cli.main import app
 from ident.excitation.path_clearance import require_clear
-from ident.excitation.scene_file import read_scene
+from ident.geometry.distance import clearances
+from ident.geometry.scene_file import read_scene
 from ident.robot import read_robot
 
 PANDA = ROOT / "datasets" / "panda"

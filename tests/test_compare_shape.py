@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ident.cli import app
+from ident.cli.main import app
 from ident.compare.shape import against_shapes
 from ident.errors import InputError
 from ident.spatial.inertia import from_com, from_pseudo_inertia

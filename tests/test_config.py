@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from ident.cad import read_reports
-from ident.cli import app
-from ident.config import Shape, build_model, read_experiment
+from ident.cli.main import app
 from ident.errors import ConfigError, IdentError, ModelError
+from ident.experiment.experiment import Shape, build_model, read_experiment
 from ident.logs import Processing, read_manifest
 from ident.model import (
     Coulomb,
@@ -26,7 +26,7 @@ from ident.model import (
     Spring,
     Viscous,
 )
-from ident.pipeline import load
+from ident.pipelines.run import load
 from ident.robot import read_robot
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from identified import NOISE, case, moved
 
-from ident.estimate.delay import delays
+from ident.compare.delay import delays
 from ident.model import torque
 
 STEP = 0.005  # seconds per sample

@@ -10,9 +10,9 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial import ConvexHull
 
 from ident.errors import ModelError, RobotError
-from ident.excitation.distance import clearance_pull_back, clearances, collisions
-from ident.excitation.scene import Scene
-from ident.excitation.shapes import Box, Capsule, Plane, Point
+from ident.geometry.distance import clearance_pull_back, clearances, collisions
+from ident.geometry.scene import Scene
+from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot import Robot
 from ident.robot.robot import FixedBody, Joint
 from ident.spatial.pose import Pose, rpy

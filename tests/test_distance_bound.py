@@ -8,10 +8,10 @@ from oracles import random_tree
 from test_distance import arm, random_scene, scene_of_arm
 
 from ident.errors import ModelError
-from ident.excitation.distance import clearance_pull_back, clearances
-from ident.excitation.distance_bound import clearance_gradient_bound, clearance_speed_bound
-from ident.excitation.scene import Scene
-from ident.excitation.shapes import Box, Capsule, Plane, Point
+from ident.geometry.distance import clearance_pull_back, clearances
+from ident.geometry.distance_bound import clearance_gradient_bound, clearance_speed_bound
+from ident.geometry.scene import Scene
+from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot import Robot
 from ident.robot.robot import Joint
 from ident.spatial.pose import Pose, rpy

@@ -14,10 +14,10 @@ from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
 from ident.excitation.guarantee import Guarantee
 from ident.excitation.information import information
 from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
-from ident.excitation.scene import Scene
-from ident.excitation.shapes import Box, Capsule, Plane
 from ident.excitation.torque_limits import torque_limits
 from ident.excitation.worth import Worth, worth
+from ident.geometry.scene import Scene
+from ident.geometry.shapes import Box, Capsule, Plane
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.regression.base import BaseParameters
 from ident.report import excitation_figures as drawn

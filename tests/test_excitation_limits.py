@@ -17,7 +17,6 @@ from ident.errors import ExcitationError
 from ident.excitation.basis import Basis
 from ident.excitation.between import greatest_bound
 from ident.excitation.clearance_limits import ClearanceLimits
-from ident.excitation.distance import clearances
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import FourierAndPolynomial
 from ident.excitation.guarantee import Guarantee
@@ -27,6 +26,7 @@ from ident.excitation.problem import Constraint
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.torque_limits import TorqueLimits, torque_limits
 from ident.excitation.trajectory import Trajectory
+from ident.geometry.distance import clearances
 from ident.model import (
     Coulomb,
     CoupledDrive,

@@ -11,9 +11,9 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from ident.errors import RobotError
-from ident.excitation.collada import MOST_POINTS, collada_points
-from ident.excitation.collision_geometry import collision_clouds
-from ident.excitation.mesh import mesh_points
+from ident.geometry.collada import MOST_POINTS, collada_points
+from ident.geometry.collision_geometry import collision_clouds
+from ident.geometry.mesh import mesh_points
 from ident.robot.urdf import parse_document, to_robot
 
 SCHEMAS = {

@@ -14,16 +14,16 @@ from ident.errors import ExcitationError, ModelError
 from ident.excitation.basis import through
 from ident.excitation.criteria import condition, d_optimal
 from ident.excitation.design_problem import design_problem
-from ident.excitation.distance import clearances
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import FourierAndPolynomial
 from ident.excitation.interior_point import minimise
 from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Problem
-from ident.excitation.scene import Scene
 from ident.excitation.search import Design, Start, search
-from ident.excitation.shapes import Box, Capsule, Plane
 from ident.excitation.trajectory import Trajectory
+from ident.geometry.distance import clearances
+from ident.geometry.scene import Scene
+from ident.geometry.shapes import Box, Capsule, Plane
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.robot import Joint, Robot
 from ident.robot.robot import Limits

@@ -10,11 +10,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from ident.excitation.distance import clearances, collisions
-from ident.excitation.scene_file import read_scene
-from ident.excite import Excitation, Wishes, excite
+from ident.geometry.distance import clearances, collisions
+from ident.geometry.scene_file import read_scene
 from ident.model.model import torque
-from ident.pipeline import read_truth
+from ident.pipelines.excite import Excitation, Wishes, excite
+from ident.pipelines.run import read_truth
 from ident.robot import read_robot
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from logs_data import ROOT, real_data
 
-from ident.config import read_experiment
-from ident.estimate.delay import delays
+from ident.compare.delay import delays
 from ident.estimate.least_squares import solve
-from ident.expected import check_expected
+from ident.experiment.experiment import read_experiment
 from ident.logs import process, read_log
-from ident.pipeline import Result, load, motions, run
+from ident.pipelines.expected import check_expected
+from ident.pipelines.run import Result, load, motions, run
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 

@@ -21,6 +21,7 @@ ORDER = (
     "cad",
     "logs",
     "dynamics",
+    "geometry",
     "model",
     "simulation",
     "regression",
@@ -30,20 +31,9 @@ ORDER = (
     "compare",
     "export",
     "report",
-    "config",
+    "experiment",
     "provenance",
-    "pipeline",
-    "excite",
-    "expected",
-    "console",
-    "cli_dynamics",
-    "cli_cad",
-    "cli_excite",
-    "cli_export",
-    "cli_logs",
-    "cli_moves",
-    "cli_payload",
-    "cli_report",
+    "pipelines",
     "cli",
     "__main__",
 )
@@ -132,7 +122,7 @@ def modules_after(statement: str) -> set[str]:
 
 def test_import_ident_loads_nothing():
     assert not modules_after("import ident") & (HEAVY | {"numpy", "pydantic", "typer", "rich"})
-    assert not modules_after("import ident.cli") & (HEAVY | {"numpy", "pydantic"})
+    assert not modules_after("import ident.cli.main") & (HEAVY | {"numpy", "pydantic"})
 
 
 def test_import_ident_loads_few_modules():

@@ -10,12 +10,12 @@ from identified import case, moved
 from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from test_config import GOOD, beside
 
-from ident.config import read_experiment
 from ident.errors import ConfigError, ModelError
 from ident.estimate import Prior, constrained
+from ident.experiment.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipeline import load
+from ident.pipelines.run import load
 from ident.regression import compress
 from ident.report.report import friction_law
 from ident.simulation import plant

@@ -258,7 +258,7 @@ def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from ident.pipeline import checked
+    from ident.pipelines.run import checked
 
     rows = 1_300_000
     pq.write_table(pa.table({k: np.ones(rows) for k in "abcd"}), tmp_path / "x.parquet", compression="zstd")
@@ -275,7 +275,7 @@ def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
 def test_paths_over_255_characters(tmp_path, where):
     from typer.testing import CliRunner
 
-    from ident.cli import app
+    from ident.cli.main import app
 
     long = "x" * 300
     text = COLUMNS.format(file=f"{long}.csv" if where == "file" else "x.csv")
@@ -293,7 +293,7 @@ def test_paths_over_255_characters(tmp_path, where):
 def test_out_over_255_characters(tmp_path):
     from typer.testing import CliRunner
 
-    from ident.cli import app
+    from ident.cli.main import app
 
     (tmp_path / "cad.csv").write_text(CAD)
     done = CliRunner().invoke(app, ["cad", "read", str(tmp_path / "cad.csv"), "--out", f"{tmp_path}/{'x' * 300}.csv"])

@@ -13,8 +13,7 @@ from random_robots import random_pair
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
-from ident.cli_payload import _frame, payload
-from ident.config import read_experiment
+from ident.cli.payload import _frame, payload
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
 from ident.estimate import ols, wls
 from ident.estimate.drive_gains import drive_gains
@@ -25,8 +24,9 @@ from ident.estimate.payload import (
     scaled_torques,
 )
 from ident.estimate.storage import save_estimate
+from ident.experiment.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
-from ident.pipeline import FITTED, fit, load, motions
+from ident.pipelines.run import FITTED, fit, load, motions
 from ident.regression import base_parameters, compress
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import consistency, from_com, to_com, transformed

@@ -123,8 +123,8 @@ def test_the_neutral_body_is_no_dwarf_where_no_link_has_a_length():
 def test_a_log_that_repeats_one_motion_is_told(tmp_path):
     import pandas as pd
 
-    from ident.config import read_experiment
-    from ident.pipeline import fit, load
+    from ident.experiment.experiment import read_experiment
+    from ident.pipelines.run import fit, load
 
     t = np.arange(1500) / 100
     q = 0.5 * np.sin(2 * np.pi * t / 5) + 0.3 * np.sin(4 * np.pi * t / 5)

@@ -10,7 +10,7 @@ import pytest
 from logs_data import ROOT
 
 import ident
-from ident.cli import main
+from ident.cli.main import main
 from ident.model import torque
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

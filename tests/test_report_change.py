@@ -11,12 +11,12 @@ import pytest
 from identified import case, moved
 from test_report import Page
 
+from ident.compare.change import changes, friction_curve
 from ident.errors import InputError, ModelError
 from ident.estimate import wls
 from ident.estimate.storage import save_estimate
 from ident.model import Model
 from ident.regression import compress
-from ident.report.change import changes, friction_curve
 from ident.report.change_report import judgement, sentences, write_comparison
 
 
@@ -115,7 +115,7 @@ def test_the_command(tmp_path):
     import typer
     from typer.testing import CliRunner
 
-    from ident.cli_report import report
+    from ident.cli.report import report
 
     app = typer.Typer()
     app.command()(report)

@@ -9,15 +9,15 @@ import pytest
 from random_robots import random_pair
 from synthetic import blocks, random_theta, states
 
+from ident.compare.conditioning import sentence as direction_sentence
+from ident.compare.conditioning import weakest_directions
+from ident.compare.residual_hints import Hint, hints_of_all, residual_hints, sentence
 from ident.estimate import wls
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
-from ident.report.conditioning import sentence as direction_sentence
-from ident.report.conditioning import weakest_directions
 from ident.report.report import _hinted, prediction_theta
 from ident.report.residual_figure import alike_for, autocorrelation, binned, one_after_another, residual_figure
-from ident.report.residual_hints import Hint, hints_of_all, residual_hints, sentence
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 NOISE = 0.03

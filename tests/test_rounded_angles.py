@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ident.cli import app
+from ident.cli.main import app
 from ident.model import Model
 from ident.regression import base_parameters, rank_margin
 from ident.robot import read_robot, read_urdf, write_urdf

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from test_distance import arm, scene_of_arm
 
 from ident.errors import InputError, RobotError
-from ident.excitation.distance import clearances, collisions, never_apart
-from ident.excitation.fit_capsules import fit_capsules, link_capsules, smallest_capsule
-from ident.excitation.scene import Scene
-from ident.excitation.scene_file import read_scene
-from ident.excitation.shapes import Box, Capsule, Plane, Point
+from ident.geometry.distance import clearances, collisions, never_apart
+from ident.geometry.fit_capsules import fit_capsules, link_capsules, smallest_capsule
+from ident.geometry.scene import Scene
+from ident.geometry.scene_file import read_scene
+from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh, read_urdf
 from ident.spatial.pose import Pose, rpy
 

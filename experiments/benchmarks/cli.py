@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def timed(arguments: list[str], **environment: str) -> float:
     """Return the wall-clock seconds of one `ident` command."""
     start = time.perf_counter()
-    command = [sys.executable, "-c", "from ident.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from ident.cli.main import main; main()", *arguments]
     subprocess.run(command, check=True, capture_output=True, env=os.environ | environment)
     return time.perf_counter() - start
 

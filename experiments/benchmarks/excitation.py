@@ -21,15 +21,15 @@ from ident.errors import ExcitationError
 from ident.excitation import Fourier, Trajectory
 from ident.excitation.criteria import condition, scaled_condition, worst_error
 from ident.excitation.design_problem import design_problem
-from ident.excitation.distance import clearances
 from ident.excitation.information import information
 from ident.excitation.problem import Problem
-from ident.excitation.scene_file import read_scene
 from ident.excitation.search import Design, search
 from ident.excitation.worth import worth
-from ident.excite import Wishes, excite
+from ident.geometry.distance import clearances
+from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.pipelines.excite import Wishes, excite
 from ident.regression import compress
 from ident.robot import read_robot
 from ident.threads import one_thread

@@ -25,10 +25,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.estimate import wls
 from ident.excitation import Trajectory
-from ident.excite import Excitation, Wishes, excite
 from ident.logs import Motion
 from ident.model import Model
-from ident.pipeline import read_truth
+from ident.pipelines.excite import Excitation, Wishes, excite
+from ident.pipelines.run import read_truth
 from ident.regression import BaseParameters, compress
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from ident.config import read_experiment
 from ident.errors import IdentError
-from ident.pipeline import run
+from ident.experiment.experiment import read_experiment
+from ident.pipelines.run import run
 from ident.report.text import verdict
 
 HERE = Path(__file__).parent

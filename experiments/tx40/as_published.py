@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.config import read_experiment
 from ident.estimate.least_squares import solve
+from ident.experiment.experiment import read_experiment
 from ident.logs import Motion, decimate
-from ident.pipeline import Loaded, load, motions
+from ident.pipelines.run import Loaded, load, motions
 from ident.regression import Regression, compress
 
 KINDS = {"Ia": "drive_inertia", "fv": "viscous", "fs": "coulomb", "off": "offset", "mx": "hx", "my": "hy", "mz": "hz"}

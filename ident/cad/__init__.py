@@ -2,12 +2,12 @@
 
 from ident.cad.check import LinkVerdict, check_cad, require_consistent
 from ident.cad.convention import SI, Convention
-from ident.cad.mass_report import MassReport
 from ident.cad.read import read_cad
-from ident.cad.read_report import parse_report, read_report
-from ident.cad.read_reports import read_frames, read_reports
-from ident.cad.report_evidence import Decision, Finding, decide, examine, examine_together, to_parameters
 from ident.cad.robot_inertials import read_inertials
+from ident.cad.sheets.evidence import Decision, Finding, decide, examine, examine_together, to_parameters
+from ident.cad.sheets.read_folder import read_frames, read_reports
+from ident.cad.sheets.read_sheet import parse_report, read_report
+from ident.cad.sheets.sheet import MassReport
 from ident.cad.source import read_source
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
 from ident.cad.table_evidence import examine_table

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
 from ident.cad.convention import PLAIN, Convention
-from ident.cad.mass_report import MassReport, Number, Products
-from ident.cad.read_report import decoded, read_report
-from ident.cad.read_reports import find_reports
-from ident.cad.report_evidence import products_of
-from ident.cad.report_layout import LINE_END, NUMBER
+from ident.cad.sheets.evidence import products_of
+from ident.cad.sheets.layout import LINE_END, NUMBER
+from ident.cad.sheets.read_folder import find_reports
+from ident.cad.sheets.read_sheet import decoded, read_report
+from ident.cad.sheets.sheet import MassReport, Number, Products
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError

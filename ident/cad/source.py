@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.cad.mass_report import Products
 from ident.cad.read import read_cad
-from ident.cad.read_reports import read_reports
 from ident.cad.robot_inertials import read_inertials
+from ident.cad.sheets.read_folder import read_reports
+from ident.cad.sheets.sheet import Products
 from ident.cad.table import Cad
 from ident.errors import CadError
 from ident.spatial.pose import Pose

@@ -9,11 +9,11 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.excitation.between import greatest_bound
-from ident.excitation.distance import clearance_pull_back, clearances
-from ident.excitation.distance_bound import clearance_gradient_bound
 from ident.excitation.guarantee import Guarantee
-from ident.excitation.scene import Scene
 from ident.excitation.trajectory import Trajectory
+from ident.geometry.distance import clearance_pull_back, clearances
+from ident.geometry.distance_bound import clearance_gradient_bound
+from ident.geometry.scene import Scene
 from ident.robot.robot import Robot
 
 METHOD = "clearance at samples, and a bound on its rate between them"

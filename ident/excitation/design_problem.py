@@ -10,12 +10,12 @@ from ident.errors import ExcitationError
 from ident.excitation.basis import Basis, through
 from ident.excitation.clearance_limits import ClearanceLimits
 from ident.excitation.criteria import Criterion, d_optimal
-from ident.excitation.distance import collisions
 from ident.excitation.information import information
 from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
 from ident.excitation.problem import Constraint, Problem, instants
-from ident.excitation.scene import Scene
 from ident.excitation.torque_limits import torque_limits
+from ident.geometry.distance import collisions
+from ident.geometry.scene import Scene
 from ident.model.model import Model
 from ident.regression.regression import Regression
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.distance import clearances
-from ident.excitation.distance_bound import clearance_gradient_bound
-from ident.excitation.scene import Scene
+from ident.geometry.distance import clearances
+from ident.geometry.distance_bound import clearance_gradient_bound
+from ident.geometry.scene import Scene
 from ident.robot.robot import Robot
 
 

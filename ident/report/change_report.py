@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ident.compare.change import Change, Changed, changes, friction_curve
 from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.report import figures, text
-from ident.report.change import Change, Changed, changes, friction_curve
 from ident.report.figures import plain
 from ident.report.report import Card, Drawing, known_format, page, write_pictures
 from ident.report.text import Judgement, Table, Tone

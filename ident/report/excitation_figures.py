@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.kinematic_limits import ORDERS, UNITS, KinematicLimits
-from ident.excitation.scene import Scene, carrier
-from ident.excitation.shapes import Box, Capsule, Plane
 from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth
+from ident.geometry.scene import Scene, carrier
+from ident.geometry.shapes import Box, Capsule, Plane
 from ident.report.excitation_text import PROMISES, Promise, promises, relative_errors
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MEASURED, MUTED, PAGE, PALE, RED, plain
 from ident.report.text import number, unit

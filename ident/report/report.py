@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare import conditioning, residual_hints
 from ident.compare.cad import Comparison
+from ident.compare.residuals import Residuals, residuals
 from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Validation
 from ident.errors import InputError, ModelError
@@ -20,12 +22,11 @@ from ident.logs.motion import Motion
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
-from ident.report import conditioning, figures, residual_hints, text
+from ident.report import figures, text
 from ident.report.charts import page_data, recording_data, stretches
 from ident.report.figures import plain
 from ident.report.inertia_figure import inertia_figure, links_named
 from ident.report.residual_figure import alike_for, residual_figure
-from ident.report.residuals import Residuals, residuals
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:

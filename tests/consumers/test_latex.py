@@ -16,7 +16,7 @@ from oracles import random_bodies, random_tree
 from symbolic_robots import RIGHT, four
 from typer.testing import CliRunner
 
-from ident.cli import app
+from ident.cli.main import app
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh
 from ident.symbolic import planar, write_latex
 

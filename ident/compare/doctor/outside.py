@@ -7,9 +7,9 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from ident.cad.read_report import read_report
-from ident.cad.read_reports import find_reports
-from ident.cad.report_evidence import decide
+from ident.cad.sheets.evidence import decide
+from ident.cad.sheets.read_folder import find_reports
+from ident.cad.sheets.read_sheet import read_report
 from ident.robot import Robot, read_robot
 
 _OTHER = {"dh": "mdh", "mdh": "dh"}

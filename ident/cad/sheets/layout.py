@@ -1,0 +1,432 @@
+"""How a report's lines become a MassReport: a layout is a table of patterns, and one reader follows every layout.
+
+A line that no pattern knows is kept as a note when it holds no number behind a `=` or `:`; otherwise it is an error,
+as is a number that is given twice, begun and not finished, or in a unit that does not fit.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, NoReturn
+
+from ident.cad.sheets.sheet import ENTRIES, MassReport, Number, Products
+from ident.cad.sheets.units import Kind, report_unit
+from ident.errors import CadError
+
+#: A number as a report prints it; the decimal mark may be a comma.
+NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
+
+#: What ends a line: on Windows, Unix and old Macs, and Word's line inside of a paragraph.
+LINE_END = re.compile(r"(\r\n|[\r\n\v\u2028])")
+
+_LONGEST = 1000  # characters; patterns are tried on no longer line
+
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+\.|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d{3})+\b")
+
+What = Literal[
+    "title", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
+    "principal", "moment", "tensor", "point", "row", "box", "material",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One program's report in one language.
+
+    marks: patterns by which a text is recognised, any of them. rules: (what the line holds, pattern), tried in this
+    order on each line. Groups of a pattern: `name`, `unit`, `over` (the user set it), `number`; `a`, `b`, `c` (a
+    vector), `k` (x, y or z; Length, Width or Height), `p` (a principal moment); `at_center`, `at_origin` (which
+    tensor), `positive`, `negative` (notation text). letters: the letter of the entries tells the point (L centre, I
+    origin). documented: the sign of the products that the maker documents for this layout.
+    """
+
+    program: str
+    language: str
+    marks: tuple[str, ...]
+    rules: tuple[tuple[What, str], ...]
+    letters: bool = False
+    documented: Products | None = None
+    documented_by: str = ""
+
+
+def plain(line: str) -> str:
+    """Return a line with full-width letters, digits and signs made plain, and each blank a space."""
+    text = unicodedata.normalize("NFKC", line).replace("−", "-").replace("–", "-").replace("。", ".")
+    return " ".join(text.replace("²", "2").split())
+
+
+def matches(layout: Layout, lines: list[str]) -> bool:
+    """Whether a text is in this layout."""
+    return any(re.search(mark, line) for mark in layout.marks for line in lines)
+
+
+def follow(layout: Layout, lines: list[str], file: str) -> MassReport:
+    """Return the report that `lines` (made plain) hold.
+
+    Raises CadError naming the line, what was understood and what was not.
+    """
+    state = _State(file, layout)
+    compiled = [(what, re.compile(pattern)) for what, pattern in layout.rules]
+    for n, line in enumerate(lines, 1):
+        if not line:
+            continue
+        if len(line) > _LONGEST:
+            state.fail(f"the line has {len(line)} characters, and no line of a report has {_LONGEST}", n)
+        for what, pattern in compiled:
+            if found := pattern.fullmatch(line):
+                _TAKE[what](state, found, n)
+                break
+        else:
+            if re.search(rf"\w\)? ?=|[=:].*{NUMBER}|\b[IL][xyz]{{2}}\b", line):
+                _not_understood(state, line, n)
+            state.notes.append(line)
+    return _finished(state, len(lines))
+
+
+def _not_understood(state: _State, line: str, n: int) -> NoReturn:
+    fix = "Delete the line if it is not part of the report"
+    if _GROUPED.search(line):
+        fix = "Write the numbers without signs or blanks between thousands"
+    state.fail(f"'{_short(line)}' is not understood", n, fix)
+
+
+@dataclass
+class _State:
+    """What was read so far: `found` by name, `at` the line where each thing began, `open` the block being read."""
+
+    file: str
+    layout: Layout
+    found: dict[str, Any] = field(default_factory=dict)
+    at: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    entries: dict[str, dict[str, Number]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    over: set[str] = field(default_factory=set)
+    open: str = ""
+    mark: tuple[str, int] | None = None  # the decimal mark that the file uses, and where it was first seen
+
+    def fail(self, problem: str, line: int | None = None, fix: str = "") -> NoReturn:
+        read = {k: n for k, n in self.at.items() if n != line and k != "tensor"}
+        understood = "nothing"
+        if read:
+            first, last = min(read.values()), max(read.values())
+            understood = (
+                f"{', '.join(_SAID[k] for k in read)} (from line {first}{f' to {last}' if last > first else ''})"
+            )
+        raise CadError(
+            f"{problem}; understood as a {self.layout.program} report in {self.layout.language}: {understood}",
+            file=self.file,
+            line=line,
+            fix=fix or None,
+        )
+
+    def begin(self, key: str, line: int) -> None:
+        if key in self.at:
+            self.fail(
+                f"a second {_SAID[key]}, the first stands in line {self.at[key]}",
+                line,
+                "Keep one report in each file: one link, printed once",
+            )
+        self.at[key] = line
+
+    def number(self, text: str, unit: str, kind: Kind | None, line: int, over: bool = False) -> Number:
+        for sign in ".,":
+            if sign in text:
+                if self.mark and self.mark[0] != sign:
+                    problem = f"'{text}' has another decimal mark than the numbers from line {self.mark[1]} on"
+                    self.fail(problem, line, "Write all numbers with a point, or all with a comma")
+                self.mark = self.mark or (sign, line)
+        if kind is None:
+            name, factor = "", report_unit("kg", "mass")[1]
+        else:
+            try:
+                name, factor = report_unit(unit, kind)
+            except ValueError:
+                fix = "Write the numbers without blanks between thousands" if re.match(r"\d{3}\b", unit.strip()) else ""
+                self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line, fix)
+        made = Number(text, name, factor, line, over)
+        try:
+            believable = not made.value or abs(made.value) > _LEAST  # no more than 1e60 by its digits
+        except ValueError:
+            believable = False
+        if not believable:
+            self.fail(f"'{_short(text)}' is no number that can be true", line)
+        return made
+
+
+_SAID = {
+    "title": "title", "configuration": "configuration", "frame": "coordinate system", "density": "density",
+    "mass": "mass", "volume": "volume", "area": "surface area", "center": "centre of mass",
+    "principal": "block of principal moments", "at_center": "tensor at the centre of mass",
+    "at_origin": "tensor at the output coordinate system", "box": "bounding box", "material": "material",
+}  # fmt: skip
+_KIND: Mapping[Kind, str] = {
+    "mass": "mass", "length": "length", "area": "area", "volume": "volume", "density": "density",
+    "inertia": "moments of inertia",
+}  # fmt: skip
+
+
+def _text(key: str) -> Any:
+    def take(state: _State, found: re.Match[str], line: int) -> None:
+        state.begin(key, line)
+        state.found[key] = found["name"].strip(" -") if key == "frame" else found["name"]
+
+    return take
+
+
+def _scalar(key: Kind) -> Any:
+    def take(state: _State, found: re.Match[str], line: int) -> None:
+        state.begin(key, line)
+        over = bool(found.groupdict().get("over"))
+        state.found[key] = state.number(found["number"], found["unit"], key, line, over)
+
+    return take
+
+
+def _skip(state: _State, found: re.Match[str], line: int) -> None:
+    """Pass over a line that is known and not needed."""
+
+
+def _box(state: _State, found: re.Match[str], line: int) -> None:
+    """Read one edge of the bounding box."""
+    if "box" not in state.at:
+        state.begin("box", line)
+        state.entries["box"] = {}
+    _once(state, "box", found["k"], line)
+    state.entries["box"][found["k"]] = state.number(found["number"], found["unit"], "length", line)
+
+
+def _center(state: _State, found: re.Match[str], line: int) -> None:
+    state.begin("center", line)
+    groups = found.groupdict()
+    if groups.get("over"):
+        state.over.add("center")
+    if groups.get("a") is None:  # a heading, the coordinates follow
+        state.open, state.units["center"], state.entries["center"] = "center", groups.get("unit") or "", {}
+        return
+    units = [groups.get(f"unit_{c}") or found["unit"] for c in "abc"]
+    over = "center" in state.over
+    state.entries["center"] = {
+        k: state.number(found[c], u, "length", line, over) for k, c, u in zip("xyz", "abc", units, strict=True)
+    }
+
+
+def _coordinate(state: _State, found: re.Match[str], line: int) -> None:
+    if state.open != "center":
+        state.fail(f"'{found[0]}' stands outside the block of the centre of mass", line)
+    k, unit = found["k"].lower(), found.groupdict().get("unit") or state.units["center"]
+    _once(state, "center", k, line)
+    state.entries["center"][k] = state.number(found["number"], unit, "length", line, "center" in state.over)
+
+
+def _principal(state: _State, found: re.Match[str], line: int) -> None:
+    state.begin("principal", line)
+    state.open, state.units["principal"], state.entries["principal"] = "principal", found["unit"], {}
+
+
+def _moment(state: _State, found: re.Match[str], line: int) -> None:
+    """Read one principal moment with its axis, or three moments in a row."""
+    if state.open != "principal":
+        state.fail(f"'{_short(found[0])}' stands outside a block of principal moments", line)
+    groups, unit = found.groupdict(), state.units["principal"]
+    if groups.get("p") is None:
+        for k, c in zip("xyz", "abc", strict=True):
+            _once(state, "principal", f"P{k}", line)
+            state.entries["principal"][f"P{k}"] = state.number(found[c], unit, "inertia", line)
+        return
+    k = found["k"].lower()
+    _once(state, "principal", f"P{k}", line)
+    for j, c in zip("xyz", "abc", strict=True):
+        state.entries["principal"][f"{k}{j}"] = state.number(found[c], "", None, line)
+    state.entries["principal"][f"P{k}"] = state.number(found["p"], unit, "inertia", line)
+
+
+def _tensor(state: _State, found: re.Match[str], line: int) -> None:
+    """Open a block of a tensor; its point follows from the heading, a line below it, or the letters."""
+    key = _point_of(found)
+    if key:
+        state.begin(key, line)
+        state.units[key], state.entries[key], state.open = found["unit"], {}, key
+    else:
+        _closed(state, line)
+        state.units["tensor"], state.at["tensor"], state.open = found["unit"], line, "tensor"
+    _notation(state, found, line)
+
+
+def _point(state: _State, found: re.Match[str], line: int) -> None:
+    """Read the line that tells where a tensor is taken at (and maybe the notation)."""
+    key = _point_of(found)
+    if state.open == "principal":
+        if key == "at_origin":
+            state.fail("principal moments are about the centre of mass, not the output coordinate system", line)
+        return
+    if state.open != "tensor":
+        state.fail(f"'{_short(found[0])}' stands outside a block of moments of inertia", line)
+    _named(state, key or "at_center", line)
+    _notation(state, found, line)
+
+
+def _named(state: _State, key: str, line: int) -> None:
+    begun = state.at.pop("tensor")
+    if key in state.at:
+        state.begin(key, begun)
+    state.begin(key, begun)
+    state.units[key], state.entries[key], state.open = state.units.pop("tensor"), {}, key
+
+
+def _row(state: _State, found: re.Match[str], line: int) -> None:
+    names = re.findall(r"[IL][xyz]{2}", found[0])
+    numbers = re.findall(NUMBER, re.sub(r"[IL][xyz]{2}", " ", found[0]))
+    if len(names) != len(numbers):
+        state.fail(f"'{_short(found[0])}' holds {len(names)} names and {len(numbers)} numbers", line)
+    key = {"L": "at_center", "I": "at_origin"}[names[0][0]] if state.layout.letters else state.open
+    if state.open == "tensor":
+        _named(state, key, line)
+    if state.open not in ("at_center", "at_origin"):
+        state.fail(f"'{_short(found[0])}' stands outside a block of moments of inertia", line)
+    for name, text in zip(names, numbers, strict=True):
+        if state.layout.letters and state.open != {"L": "at_center", "I": "at_origin"}[name[0]]:
+            state.fail(f"{name} does not belong into the {_SAID[state.open]}", line)
+        _once(state, state.open, name[1:], line)
+        state.entries[state.open][name[1:]] = state.number(text, state.units[state.open], "inertia", line)
+
+
+def _point_of(found: re.Match[str]) -> str:
+    groups = found.groupdict()
+    return next((key for key in ("at_center", "at_origin") if groups.get(key) is not None), "")
+
+
+def _notation(state: _State, found: re.Match[str], line: int) -> None:
+    groups = found.groupdict()
+    for word, sign in (("positive", "positive"), ("negative", "tensor")):
+        if groups.get(word):
+            if state.found.get("stated", sign) != sign:
+                state.fail(f"another notation than in line {state.found['stated_line']}", line)
+            state.found.setdefault("stated", sign)
+            state.found.setdefault("stated_line", line)
+
+
+def _once(state: _State, block: str, key: str, line: int) -> None:
+    if key in state.entries[block]:
+        first = state.entries[block][key].line
+        state.fail(f"{key} of the {_SAID[block]} is given twice, first in line {first}", line, "Keep one of them")
+
+
+def _closed(state: _State, line: int) -> None:
+    if "tensor" in state.at:
+        state.fail("moments of inertia without numbers", state.at["tensor"])
+
+
+_TAKE: Mapping[What, Any] = {
+    "title": _text("title"), "configuration": _text("configuration"), "frame": _text("frame"), "skip": _skip,
+    "density": _scalar("density"), "mass": _scalar("mass"), "volume": _scalar("volume"), "area": _scalar("area"),
+    "center": _center, "coordinate": _coordinate, "principal": _principal, "moment": _moment, "tensor": _tensor,
+    "point": _point, "row": _row, "box": _box, "material": _text("material"),
+}  # fmt: skip
+
+_NEEDED = {
+    "center": ("x", "y", "z"),
+    "principal": ("Px", "Py", "Pz"),
+    "at_center": tuple(i + j for i in "xyz" for j in "xyz"),
+    "at_origin": tuple(i + j for i in "xyz" for j in "xyz"),
+}
+
+
+#: No number of a report is smaller, in SI, but zero; so that no square or product of them overflows.
+_LEAST = Fraction(1, 10**60)
+
+
+def _finished(state: _State, last: int) -> MassReport:
+    """Return the report, unless something is missing, contradicts itself or cannot be a body."""
+    cut = "Print the whole report again; it seems cut off"
+    _closed(state, last)
+    for key, needed in _NEEDED.items():
+        missing = [k for k in needed if key in state.entries and k not in state.entries[key]]
+        if missing:
+            state.fail(f"the {_SAID[key]} has no {', '.join(missing)}", state.at[key], cut)
+    for key in ("mass", "center"):
+        if key not in state.at:
+            state.fail(f"there is no {_SAID[key]}", last, cut)
+    if not state.entries.keys() & {"at_center", "at_origin"}:
+        state.fail("there are no moments of inertia along the output axes", last, cut)
+    mass: Number = state.found["mass"]
+    if mass.value <= 0:
+        fix = (
+            "Print it with more decimals, or in a smaller unit" if mass.value == 0 else "Correct it in the CAD program"
+        )
+        state.fail(f"the mass is {mass.text} {mass.unit}, and a body has a positive one", mass.line, fix)
+    for key in ("density", "volume", "area"):
+        if key in state.found and state.found[key].value < 0:
+            state.fail(f"the {_SAID[key]} is negative", state.found[key].line)
+    _same_units(state)
+    tensors = {key: _six(state, key) for key in ("at_center", "at_origin") if key in state.entries}
+    block, box = state.entries.get("principal", {}), state.entries.get("box", {})
+    f = state.found
+    return MassReport(
+        program=state.layout.program,
+        language=state.layout.language,
+        mass=mass,
+        center=tuple(state.entries["center"][k] for k in "xyz"),  # type: ignore[arg-type]
+        name=f.get("title", ""),
+        configuration=f.get("configuration"),
+        frame=f.get("frame"),
+        density=f.get("density"),
+        volume=f.get("volume"),
+        area=f.get("area"),
+        box=(box["Length"], box["Width"], box["Height"]) if len(box) == 3 else None,
+        material=f.get("material", ""),
+        at_center=tensors.get("at_center"),
+        at_origin=tensors.get("at_origin"),
+        moments=tuple(block[f"P{k}"] for k in "xyz") if block else None,  # type: ignore[arg-type]
+        axes=tuple(tuple(block[k + j] for j in "xyz") for k in "xyz") if "xx" in block else None,  # type: ignore[arg-type]
+        stated=f.get("stated"),
+        stated_line=f.get("stated_line"),
+        documented=state.layout.documented,
+        documented_by=state.layout.documented_by,
+        notes=tuple(state.notes),
+        source=state.file,
+    )
+
+
+def _same_units(state: _State) -> None:
+    """Raise unless mass, centre and all moments of inertia are in one system of units, as one dialog prints them.
+
+    The volume and the density may have another unit of length, which the dialog offers to set apart.
+    """
+    mass: Number = state.found["mass"]
+    lengths = {n.unit: n for n in state.entries["center"].values()}
+    if len(lengths) > 1:
+        state.fail(f"the centre of mass is in {' and '.join(lengths)}", state.at["center"])
+    length = next(iter(lengths))
+    want = f"{mass.unit} {length}^2"
+    for key in ("principal", "at_center", "at_origin"):
+        for name, number in state.entries.get(key, {}).items():
+            if number.unit and number.unit != want:
+                state.fail(
+                    f"{name} of the {_SAID[key]} is in {number.unit}, while mass and centre (lines {mass.line} and "
+                    f"{state.at['center']}) are in {mass.unit} and {length}: one report has one system of units",
+                    number.line,
+                    "Print the report again, and do not join parts of two",
+                )
+
+
+def _six(state: _State, key: str) -> Any:
+    """Return the six entries of a tensor whose nine printed ones are symmetric within rounding."""
+    nine = state.entries[key]
+    for i, j in (("x", "y"), ("x", "z"), ("y", "z")):
+        a, b = nine[i + j], nine[j + i]
+        if abs(a.value - b.value) > a.half + b.half:
+            state.fail(
+                f"the {_SAID[key]} is not symmetric: {i}{j} is {a.text} (line {a.line}), {j}{i} is {b.text}",
+                b.line,
+                "Print the report again; one of the two was changed",
+            )
+    return tuple(nine[e] for e in ENTRIES)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,1 @@
+"""The commands: arguments and printing, nothing else."""

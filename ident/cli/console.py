@@ -1,0 +1,222 @@
+"""What the commands of `ident` share: errors as sentences, progress, tables.
+
+Results go to stdout, all else to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import math
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ident.arrays import Array
+    from ident.pipelines.run import Tell, Warned
+    from ident.report.text import Table
+    from ident.robot import Robot
+
+#: What options that take a posture or a speed of every joint want.
+JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
+_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
+BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
+#: What scripts may go by; `--help` ends with it.
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the fit failed or a file could not be made of it,"
+    " 4 problems found: by a check, or the numbers are not to be used (validation failed, bodies that are not"
+    " plausible, an export of what was not validated); 130 interrupted."
+)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        from ident.errors import EstimationError, IdentError, UnusableError
+
+        try:
+            command(*args, **kwargs)
+        except UnusableError as cause:
+            raise ended(f"error: {cause}", PROBLEMS) from None
+        except EstimationError as cause:
+            raise ended(f"error: {cause}", FAILED) from None
+        except IdentError as cause:
+            raise ended(f"error: {cause}", BAD_INPUT) from None
+        except OSError as cause:
+            if cause.errno != errno.ENAMETOOLONG:
+                raise
+            message = (
+                f"error: the path '{str(cause.filename)[:60]}...' is too long for this system. Choose a shorter one"
+            )
+            raise ended(message + ".", BAD_INPUT) from None
+        except KeyboardInterrupt:
+            raise ended("interrupted; nothing was written", INTERRUPTED) from None
+
+    return wrapped
+
+
+def ended(message: str, code: int) -> typer.Exit:
+    """Print why a command ends, and return the exit to raise."""
+    tell_aside(message)
+    return typer.Exit(code)
+
+
+def tell_aside(text: str) -> None:
+    """Print a line to stderr."""
+    from ident.errors import shortened
+
+    typer.echo(printable(shortened(text)), err=True)
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal shows and does not obey: names come from files that anybody may have written."""
+    return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+
+
+def is_folder(out: str) -> bool:
+    """Return whether --out names a folder: one that is there, or a name that ends with a slash."""
+    return out.endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
+
+
+def file_out(name: str) -> Callable[[str], Path]:
+    """Return what reads an --out for one file: itself, or `name` in the folder that it names."""
+    return lambda out: Path(out) / name if is_folder(str(out)) else Path(out)
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["ident", *sys.argv[1:]])
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Tell]:
+    """Show what is being done on stderr, when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from ident.pipelines.run import silent
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield silent
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bar.add_task(printable(doing))
+            bar.update(tasks[doing], completed=done, total=total)
+
+        yield tell
+
+
+def _console() -> Console:
+    """Return the console of stdout; where that is no terminal, wide enough for tables."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 130
+    return console
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a sentence to stdout."""
+    _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
+
+
+STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
+
+
+def show(table: Table, columns: Sequence[str] | None = None) -> None:
+    """Print a table; `columns`: only these."""
+    from rich.table import Table as Shown
+
+    chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
+    headed = any(table.columns[i] for i in chosen)
+    title = _plain(table.title) if table.title else None
+    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=_box())
+    for i in chosen:
+        numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
+        shown.add_column(_plain(table.columns[i]), justify="right" if numbers else "left", overflow="fold")
+    for row, tone in zip(table.rows, table.tones, strict=True):
+        shown.add_row(*(_plain(row[i]) for i in chosen), style=STYLES[tone] or None)
+    _console().print(shown)
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def _plain(text: str) -> Any:
+    """Return a cell whose brackets mean nothing."""
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def warn(warned: Sequence[Warned]) -> None:
+    """Print warnings to stderr, those of one kind about one recording together."""
+    from rich.console import Console
+
+    from ident.errors import shortened
+    from ident.pipelines.run import NOTES
+
+    console = Console(stderr=True, highlight=False)
+    groups: dict[tuple[str, str], list[Warned]] = {}
+    for w in dict.fromkeys(warned):
+        groups.setdefault((w.about, w.kind), []).append(w)
+    for same in groups.values():
+        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
+        told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
+        console.print(printable(shortened(f"{told}: {same[0]}{more}")), style=style, markup=False, soft_wrap=True)
+
+
+def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
+    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
+    import numpy as np
+
+    from ident.errors import InputError
+
+    if text is None:
+        return np.zeros(robot.n)
+    words = text.replace(",", " ").split()
+    numbers: list[float] = []
+    units: list[str] = []
+    for word in words:
+        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
+        number = word.removesuffix(unit)
+        try:
+            numbers += [float(number)] if number else []
+        except ValueError:
+            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
+        if number:
+            units.append(unit)
+        else:  # a unit by itself is that of all numbers before it that have none
+            units = [given or unit for given in units]
+    if len(numbers) != robot.n or not np.isfinite(numbers).all():
+        raise InputError(
+            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
+        )
+    for joint, unit in zip(robot.joints, units, strict=True):
+        if unit and (unit in ("deg", "rad")) != (joint.kind == "revolute"):
+            moves = "turns" if joint.kind == "revolute" else "slides"
+            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
+            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
+    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])

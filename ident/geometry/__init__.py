@@ -1,0 +1,1 @@
+"""Shapes around links, scenes, clearances between them."""

@@ -1,0 +1,144 @@
+"""Capsules around links: the smallest ones that hold a URDF's collision shapes, or along the links of a DH table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import RobotError
+from ident.geometry.collision_geometry import collision_clouds
+from ident.geometry.shapes import Capsule
+from ident.robot.robot import Robot
+from ident.robot.urdf import parse_document, to_robot
+from ident.robot.xml import read_bytes
+
+
+def fit_capsules(
+    urdf: str | Path, *, folder: str | Path | None = None, lock: Iterable[str] = ()
+) -> tuple[Capsule, ...]:
+    """Return one capsule around each link that has <collision> shapes, its own and those of what is fixed to it.
+
+    The base's comes first, then the moving links' in the order of the joints. `folder` holds the meshes (default: the
+    URDF's own), see `collision_clouds`; `lock` as for read_urdf. Raises RobotError as both do.
+    """
+    path = Path(urdf)
+    document = parse_document(read_bytes(path), file=path.name)
+    clouds = collision_clouds(document, to_robot(document, lock=lock), path.parent if folder is None else folder)
+    return tuple(smallest_capsule(cloud.points, cloud.radii, link) for link, cloud in clouds.items())
+
+
+def link_capsules(robot: Robot, radius: float) -> tuple[Capsule, ...]:
+    """Return capsules of one radius [m] along the links, from a link's joint to each of the joints that it carries.
+
+    For a robot that says nothing about its shape. A link that carries no joint reaches to its frame's origin and to
+    the frames fixed to it; the base has none. A link with several is followed by the name of the far end.
+    Raises RobotError for a radius that is not positive.
+    """
+    found = []
+    for i, link in enumerate(robot.links):
+        own = robot.joints[i]
+        ends = {
+            joint.name: joint.placement.rotation @ joint.point + joint.placement.position
+            for joint in robot.joints
+            if joint.parent == i
+        }
+        if not ends:
+            ends = {"tip": np.zeros(3)} | {body.name: body.pose.position for body in robot.fixed if body.link == i}
+        far = {name: end for name, end in ends.items() if np.linalg.norm(end - own.point) > 1e-9}
+        for name, end in (far or dict(list(ends.items())[:1])).items():
+            title = link if len(far) < 2 else f"{link} to {name}"
+            found.append(Capsule(link, own.point, end, radius, title))
+    return tuple(found)
+
+
+def smallest_capsule(points: ArrayLike, radii: ArrayLike | None = None, link: str = "link") -> Capsule:
+    """Return a capsule that holds all balls around points (k, 3) with radii (k,) [m], by default 0.
+
+    Its volume is a local minimum over axis and radius, the least of several starts. That it holds the balls does not
+    depend on the search: the radius and the ends follow from the axis. Raises RobotError for no points, or points that
+    are not finite.
+    """
+    from scipy.optimize import minimize
+
+    points = frozen(points, (None, 3), "points", RobotError)
+    radii = np.zeros(len(points)) if radii is None else frozen(radii, (len(points),), "radii", RobotError)
+    if len(points) == 0:
+        raise RobotError(f"link '{link}' has no points to put a capsule around")
+    middle = (points.max(axis=0) + points.min(axis=0)) / 2
+    size = float(np.linalg.norm(points - middle, axis=1).max() + radii.max())
+    if size == 0.0:
+        raise RobotError(f"link '{link}' is a single point without extent")
+    scaled, thick = (points - middle) / size, radii / size
+    outer, balls = _outer(scaled, thick)
+    best: tuple[float, Array] | None = None
+    _, _, axes = np.linalg.svd(outer - outer.mean(axis=0), full_matrices=True)
+    for axis in axes:
+        frame = _frame(axis)
+
+        def volume(x: Array, frame: Array = frame) -> float:
+            a, b, r = _around(outer, balls, frame, x)
+            return math.pi * r**2 * (float(np.linalg.norm(b - a)) + 4.0 / 3.0 * r)
+
+        x = np.array([0.0, 0.0, *(frame[:2] @ (outer.max(axis=0) + outer.min(axis=0)) / 2), 0.0])
+        for step in (0.15, 0.03):  # the second time because a simplex may have collapsed
+            options: Any = {"initial_simplex": np.concatenate([x[None], x + step * np.eye(5)]), "maxfev": 1500}
+            found = minimize(volume, x, method="Nelder-Mead", options=options | {"xatol": 1e-5, "fatol": 1e-8})
+            x = found.x
+        if best is None or found.fun < best[0]:
+            best = float(found.fun), np.concatenate([_axes(frame, x).ravel(), x[2:]])
+    assert best is not None
+    frame = best[1][:9].reshape(3, 3)
+    a, b, r = _around(scaled, thick, frame, np.array([0.0, 0.0, *best[1][9:]]))
+    return Capsule(link, middle + size * a, middle + size * b, size * max(r, 1e-6) * (1 + 1e-9), link)
+
+
+def _around(points: Array, radii: Array, frame: Array, x: Array) -> tuple[Array, Array, float]:
+    """Return start, end and radius of the shortest capsule on an axis that holds all balls.
+
+    x (5,): two tilts of the axis frame[2], the axis's place across, and by how much the radius is above its least.
+    """
+    axes = _axes(frame, x)
+    seen = points @ axes.T
+    aside = np.hypot(seen[:, 0] - x[2], seen[:, 1] - x[3])
+    radius = float((aside + radii).max()) * (1.0 + x[4] ** 2)
+    # a ball at the height z is held when an end is at most `reach` from it
+    reach = np.sqrt(np.maximum((radius - radii) ** 2 - aside**2, 0.0))
+    low, high = float((seen[:, 2] + reach).min()), float((seen[:, 2] - reach).max())
+    if low > high:
+        low = high = (low + high) / 2  # a sphere holds them
+    foot = x[2] * axes[0] + x[3] * axes[1]
+    return foot + low * axes[2], foot + high * axes[2], radius
+
+
+def _axes(frame: Array, x: Array) -> Array:
+    """Return the frame (3, 3), rows its axes, with its third axis tilted."""
+    axis = frame[2] + x[0] * frame[0] + x[1] * frame[1]
+    return _frame(axis, frame[0])
+
+
+def _frame(axis: Array, hint: Array | None = None) -> Array:
+    """Return three perpendicular unit vectors (3, 3), the last along `axis`, the first near `hint`."""
+    axis = axis / np.linalg.norm(axis)
+    hint = np.eye(3)[np.argmin(np.abs(axis))] if hint is None else hint
+    first = hint - (hint @ axis) * axis
+    first = first / np.linalg.norm(first)
+    return np.array([first, np.cross(axis, first), axis])
+
+
+def _outer(points: Array, radii: Array) -> tuple[Array, Array]:
+    """Return the balls that can touch the capsule: corners of the hull, where all are points and it has a volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(points) > 8 and not radii.any():
+        try:
+            corners = ConvexHull(points).vertices
+        except QhullError:  # flat
+            return points, radii
+        return points[corners], radii[corners]
+    return points, radii

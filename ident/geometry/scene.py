@@ -1,0 +1,153 @@
+"""A robot's capsules and its surroundings, and which of them must stay apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import RobotError, nearest
+from ident.geometry.shapes import Box, Capsule, Plane, Point
+from ident.robot.robot import Robot
+from ident.spatial.pose import Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two shapes with a clearance between them: capsule and capsule ("self"), plane or box ("environment"), or a point
+    and the plane or box that it stays within ("workspace"). `margin` [m] is the least clearance wanted.
+    """
+
+    kind: Literal["self", "environment", "workspace"]
+    first: Capsule | Point
+    second: Capsule | Plane | Box
+    margin: float
+
+    @property
+    def name(self) -> str:
+        """The names of the two."""
+        return f"{self.first.name} - {self.second.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Capsules of a robot, planes and boxes that they must not touch, points and the workspace that they stay within.
+
+    `ignored` are pairs of names, of a capsule, a link, a plane or a box, that may touch. Margins [m] are the least
+    clearances between capsules, to the environment, and of points inside the workspace.
+    Raises RobotError for names given twice and for margins that are negative.
+    """
+
+    capsules: tuple[Capsule, ...] = ()
+    planes: tuple[Plane, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    points: tuple[Point, ...] = ()
+    workspace: tuple[Plane | Box, ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
+    self_margin: float = 0.0
+    environment_margin: float = 0.0
+    workspace_margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key in ("capsules", "planes", "boxes", "points", "workspace", "ignored"):
+            object.__setattr__(self, key, tuple(getattr(self, key)))
+        names = [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise RobotError(f"the name '{min(twice)}' is used more than once", fix="Give each shape its own name")
+        for key in ("self_margin", "environment_margin", "workspace_margin"):
+            margin = getattr(self, key)
+            if not (math.isfinite(margin) and margin >= 0):
+                raise RobotError(f"{key} is {margin:g} m, wanted a number that is 0 or more")
+        rooms = [room.name for room in self.workspace]
+        for point in self.points:
+            for name in point.within or ():
+                if name not in rooms:
+                    raise RobotError(
+                        f"point '{point.name}' is kept within '{name}', which is no plane or box of the workspace"
+                        f"{nearest(name, rooms)}",
+                        fix=f"The workspace has {', '.join(rooms) or 'none'}",
+                    )
+
+    def pairs(self, robot: Robot) -> tuple[Pair, ...]:
+        """Return what must stay apart, in a fixed order: self, environment, workspace.
+
+        Left out are the ignored pairs, capsules of the same link or of a link and its parent, and what stands on the
+        base and never moves against the environment. Raises RobotError for a link or an ignored name that is unknown.
+        """
+        ignored = self._ignored(robot)
+        bodies: tuple[Capsule | Point, ...] = (*self.capsules, *self.points)
+        on = {x.name: carrier(robot, x.link)[0] for x in bodies}
+        parents = (*robot.parents, -1)  # the base, -1, is its own parent
+
+        def kept(first: Capsule | Point, second: Capsule | Plane | Box) -> bool:
+            ours, theirs = _labels(robot, first), _labels(robot, second)
+            return not any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in ignored)
+
+        found = []
+        for k, a in enumerate(self.capsules):
+            for b in self.capsules[k + 1 :]:
+                i, j = on[a.name], on[b.name]
+                if i not in (j, parents[j]) and j != parents[i] and kept(a, b):
+                    found.append(Pair("self", a, b, self.self_margin))
+        obstacles: tuple[Plane | Box, ...] = (*self.planes, *self.boxes)
+        for a in self.capsules:
+            for obstacle in obstacles:
+                if on[a.name] >= 0 and kept(a, obstacle):
+                    found.append(Pair("environment", a, obstacle, self.environment_margin))
+        for point in self.points:
+            for room in self.workspace:
+                wanted = point.within is None or room.name in point.within
+                if on[point.name] >= 0 and wanted and kept(point, room):
+                    found.append(Pair("workspace", point, room, self.workspace_margin))
+        return tuple(found)
+
+    def names(self, robot: Robot) -> tuple[str, ...]:
+        """Return the names of the pairs, in the order of the columns of `clearances`."""
+        return tuple(pair.name for pair in self.pairs(robot))
+
+    def margins(self, robot: Robot) -> Array:
+        """Return the least clearance wanted of each pair (m,) [m]."""
+        return np.array([pair.margin for pair in self.pairs(robot)])
+
+    def _ignored(self, robot: Robot) -> tuple[tuple[str, str], ...]:
+        shapes = [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
+        known = [*shapes, *frames(robot)]
+        for pair in self.ignored:
+            for name in pair:
+                if name not in known:
+                    raise RobotError(
+                        f"'{name}' in the ignored pair {pair[0]} - {pair[1]} is no shape and no link of robot "
+                        f"'{robot.name}'{nearest(name, known)}"
+                    )
+        return self.ignored
+
+
+def frames(robot: Robot) -> dict[str, tuple[int, Pose]]:
+    """Return by name the moving link (index, -1 for the base) that carries a frame, and the frame seen from it."""
+    found = {robot.base: (-1, Pose.identity())}
+    found |= {body.name: (body.link, body.pose) for body in robot.fixed}
+    return found | {link: (i, Pose.identity()) for i, link in enumerate(robot.links)}
+
+
+def carrier(robot: Robot, frame: str) -> tuple[int, Pose]:
+    """Return one entry of `frames`; raises RobotError for a name that is none of the robot's."""
+    known = frames(robot)
+    if frame not in known:
+        raise RobotError(
+            f"robot '{robot.name}' has no link '{frame}'{nearest(frame, known)}",
+            key="link",
+            fix=f"Its links are {', '.join(known)}",
+        )
+    return known[frame]
+
+
+def _labels(robot: Robot, shape: Capsule | Point | Plane | Box) -> set[str]:
+    """Return the names under which a shape can be ignored: its own, its frame's, and that of the carrying link."""
+    if isinstance(shape, Plane | Box):
+        return {shape.name}
+    link = carrier(robot, shape.link)[0]
+    return {shape.name, shape.link, robot.base if link < 0 else robot.links[link]}

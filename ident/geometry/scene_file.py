@@ -1,0 +1,186 @@
+"""Scene files, `scene.toml`: capsules, planes, boxes, points, a workspace, margins, and pairs that may touch::
+
+length = "m"                        # or "mm"; angle = "rad" or "deg"
+margins = { self = 0.01, environment = 0.02, workspace = 0.0 }
+ignored = [["link1", "table"]]      # names of links, capsules, planes or boxes that may touch
+link_radius = 0.05                  # capsules along the links, or fit = "robot.urdf" for its collision shapes
+
+[[capsule]]                         # instead of the fitted ones of that link
+link = "link2"
+start = [0, 0, 0]
+end = [0.4, 0, 0]
+radius = 0.06
+name = "upper arm"                  # by default the link's
+
+[[plane]]                           # free where normal . p >= offset, in the base frame
+name = "table"
+normal = [0, 0, 1]
+offset = -0.1
+
+[[box]]
+name = "cabinet"
+size = [0.4, 0.6, 1.0]
+xyz = [0.8, 0, 0.5]                 # of its centre
+rpy = [0, 0, 0]
+
+[[point]]                           # stays within all of the workspace, or what is named
+name = "tip"
+link = "tool0"
+position = [0, 0, 0.1]
+within = ["cell"]
+
+[[workspace.box]]
+name = "cell"
+size = [2, 2, 1.5]
+xyz = [0, 0, 0.75]
+
+[[workspace.plane]]
+name = "floor"
+normal = [0, 0, 1]
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ident.geometry.fit_capsules import fit_capsules, link_capsules
+from ident.geometry.scene import Scene, carrier
+from ident.geometry.shapes import Box, Capsule, Plane, Point
+from ident.robot.file import ANGLE, LENGTH, data_path
+from ident.robot.robot import Robot
+from ident.robot.toml_table import TomlTable, read_toml
+from ident.spatial.pose import Pose, rpy
+
+_KEYS = (
+    "length", "angle", "margins", "ignored", "link_radius", "fit", "meshes",
+    "capsule", "plane", "box", "point", "workspace",
+)  # fmt: skip
+
+
+def read_scene(path: str | Path, robot: Robot) -> Scene:
+    """Return the scene of a .toml file for `robot`, see this module; lengths in m and angles in rad unless it says so.
+
+    `fit` names a URDF inside the file's folder (or $IDENT_DATA/...), whose <collision> shapes give one capsule for each
+    link; `meshes` the folder of their meshes, by default the URDF's own. Links with capsules of their own get no other.
+    Raises RobotError with file and key for what is unknown (with the nearest known name), missing or of a wrong type,
+    and for links that the robot does not have.
+    """
+    path = Path(path)
+    top = TomlTable(read_toml(path), "", path)
+    with top.place():
+        top.known(_KEYS)
+        units = _Units(top)
+        room = top.table("workspace") if "workspace" in top.data else TomlTable({}, "workspace", path)
+        room.known(("plane", "box"))
+        capsules = [units.capsule(t, robot) for t in _tables(top, "capsule")]
+        own = {carrier(robot, capsule.link)[0] for capsule in capsules}
+        fitted = [c for c in _fitted(top, robot, units.length) if carrier(robot, c.link)[0] not in own]
+        scene = Scene(
+            capsules=(*fitted, *capsules),
+            planes=tuple(units.plane(t) for t in _tables(top, "plane")),
+            boxes=tuple(units.box(t) for t in _tables(top, "box")),
+            points=tuple(units.point(t, robot) for t in _tables(top, "point")),
+            workspace=(
+                *(units.plane(t) for t in _tables(room, "plane")),
+                *(units.box(t) for t in _tables(room, "box")),
+            ),
+            ignored=_ignored(top),
+            **units.margins(top),
+        )
+        scene.pairs(robot)  # knows the names that are ignored
+        return scene
+
+
+def _tables(table: TomlTable, key: str) -> list[TomlTable]:
+    return table.tables(key) if key in table.data else []
+
+
+def _ignored(top: TomlTable) -> tuple[tuple[str, str], ...]:
+    if "ignored" not in top.data:
+        return ()
+    pairs = top.data["ignored"]
+    if not isinstance(pairs, list):
+        raise top.error("ignored", "must be a list of pairs of names")
+    found = []
+    entries = TomlTable({f"ignored[{i + 1}]": pair for i, pair in enumerate(pairs)}, "", top.file)
+    for key in entries.data:
+        names = entries.texts(key)
+        if len(names) != 2:
+            raise entries.error(key, f"has {len(names)} names, wanted 2")
+        found.append((names[0], names[1]))
+    return tuple(found)
+
+
+def _fitted(top: TomlTable, robot: Robot, length: float) -> tuple[Capsule, ...]:
+    if "link_radius" in top.data:
+        if "fit" in top.data:
+            raise top.error("link_radius", "stands beside fit, and both give capsules: keep one of the two")
+        return link_capsules(robot, top.number("link_radius") / length)
+    if "fit" not in top.data:
+        if "meshes" in top.data:
+            raise top.error("meshes", "is given without fit", "Name the URDF: fit = 'robot.urdf'")
+        return ()
+    with top.place("fit"):
+        urdf = data_path(top.text("fit"), top.file.parent)
+    folder = None
+    if "meshes" in top.data:
+        with top.place("meshes"):
+            folder = data_path(top.text("meshes"), top.file.parent)
+    capsules = fit_capsules(urdf, folder=folder)
+    for capsule in capsules:
+        with top.place("fit"):
+            carrier(robot, capsule.link)
+    return capsules
+
+
+class _Units:
+    """Reads shapes in the file's units."""
+
+    def __init__(self, top: TomlTable) -> None:
+        self.length = LENGTH[top.choice("length", LENGTH, "m")]
+        self.angle = ANGLE[top.choice("angle", ANGLE, "rad")]
+
+    def margins(self, top: TomlTable) -> dict[str, float]:
+        if "margins" not in top.data:
+            return {}
+        table = top.table("margins")
+        table.known(("self", "environment", "workspace"))
+        for key in table.data:
+            if table.number(key) < 0:
+                raise table.error(key, f"is {table.number(key):g}, wanted 0 or more")
+        return {f"{key}_margin": table.number(key) / self.length for key in table.data}
+
+    def capsule(self, table: TomlTable, robot: Robot) -> Capsule:
+        table.known(("link", "start", "end", "radius", "name"))
+        link = _link(table, robot)
+        start = table.numbers("start", 3)
+        end = table.numbers("end", 3) if "end" in table.data else start
+        radius = table.number("radius") / self.length
+        with table.place():
+            return Capsule(link, start / self.length, end / self.length, radius, table.text("name", link))
+
+    def point(self, table: TomlTable, robot: Robot) -> Point:
+        table.known(("name", "link", "position", "within"))
+        within = tuple(table.texts("within")) if "within" in table.data else None
+        return Point(table.text("name"), _link(table, robot), table.numbers("position", 3) / self.length, within)
+
+    def plane(self, table: TomlTable) -> Plane:
+        table.known(("name", "normal", "offset"))
+        with table.place():
+            return Plane(table.text("name"), table.numbers("normal", 3), table.number("offset", 0.0) / self.length)
+
+    def box(self, table: TomlTable) -> Box:
+        table.known(("name", "size", "xyz", "rpy"))
+        turn = table.numbers("rpy", 3) / self.angle if "rpy" in table.data else np.zeros(3)
+        with table.place():
+            at = table.numbers("xyz", 3) / self.length
+            return Box(table.text("name"), table.numbers("size", 3) / self.length, Pose(rpy(*turn), at))
+
+
+def _link(table: TomlTable, robot: Robot) -> str:
+    link = table.text("link")
+    with table.place("link"):
+        carrier(robot, link)
+    return link

@@ -1,0 +1,451 @@
+"""From a robot's files to a folder with the motion, its proof and what it will be worth: `ident excite` in steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad import read_cad, require_consistent
+from ident.compare.cad import cad_theta
+from ident.errors import ExcitationError, InputError, nearest
+from ident.excitation.basis import count, positive
+from ident.excitation.criteria import CRITERIA, condition, scaled_condition
+from ident.excitation.design_problem import design_problem
+from ident.excitation.fourier import Fourier
+from ident.excitation.fourier_polynomial import FourierAndPolynomial
+from ident.excitation.kinematic_limits import KinematicLimits
+from ident.excitation.periodic_spline import PeriodicSpline
+from ident.excitation.problem import Problem
+from ident.excitation.search import Design, Start, search
+from ident.excitation.storage import load_trajectory, save_trajectory
+from ident.excitation.torque_limits import TorqueLimits
+from ident.excitation.trajectory import Trajectory
+from ident.excitation.worth import Worth, worth
+from ident.excitation.write_c import write_c
+from ident.excitation.write_csv import write_csv
+from ident.excitation.write_ros2 import write_ros2
+from ident.experiment.experiment import read_experiment
+from ident.files import whole_folder
+from ident.geometry.scene import Scene
+from ident.geometry.scene_file import read_scene
+from ident.logs import Motion
+from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
+from ident.model.term import Term
+from ident.pipelines.run import NOTES, Warned, load, motions, urdf_source
+from ident.provenance import provenance, sha256
+from ident.regression import Regression, compress
+from ident.robot import Robot, read_robot
+
+FILES = (
+    "trajectory.json",
+    "trajectory.csv",
+    "trajectory.yaml",
+    "trajectory.h",
+    "predicted.csv",
+    "limits.png",
+    "torque.png",
+    "poses.png",
+    "predicted.png",
+)
+_SAMPLES = 1e6  # rows of the sampled files: 100 MB each
+_NARROW = 0.2  # rad: no arm is that stiff
+_NOISE = 0.01  # of the torque limit, where nothing is stated
+_WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which friction turns around in the design
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks for; None: chosen from the robot.
+
+    cad, scene, resume: files; after: an experiment whose logs count already. duration [s], harmonics: of the motion;
+    splines: intervals of a periodic B-spline of fifth degree, which takes the place of the Fourier series.
+    noise: standard deviation of the measured torques, one number or one per joint [N m; N].
+    start, end: postures (n,) [rad; m]. position_margin [rad; m]; the other margins are shares; power [W].
+    rate_hz: of the sampled files; log_hz: at which torques will be logged with that noise, independently (by default
+    rate_hz, with `after` the rate of its processed logs); periods: how often the motion is played.
+    """
+
+    robot: Path
+    cad: Path | None = None
+    scene: Path | None = None
+    after: Path | None = None
+    resume: Path | None = None
+    harmonics: int = 5
+    splines: int | None = None
+    duration: float = 10.0
+    criterion: str = "d"
+    noise: tuple[float, ...] | None = None
+    start: tuple[float, ...] | None = None
+    end: tuple[float, ...] | None = None
+    position_margin: float = 0.0
+    rate_margin: float = 0.0
+    torque_margin: float = 0.0
+    power: float = math.inf
+    rate_hz: float = 100.0
+    log_hz: float | None = None
+    periods: int = 1
+    starts: int = 10
+    seed: int | None = None
+    seconds: float = 60.0
+    friction: bool = True
+    drive_inertia: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """What was designed, for whom, from what.
+
+    before: what the logs already taken are worth, None without. notes: sentences that its user has to know.
+    """
+
+    wishes: Wishes
+    robot: Robot
+    problem: Problem
+    design: Design
+    worth: Worth
+    before: Worth | None
+    scene: Scene | None
+    seed: int
+    notes: tuple[str, ...]
+    inputs: dict[str, str]
+
+    @property
+    def slides(self) -> frozenset[str]:
+        """Names of the prismatic joints."""
+        return frozenset(joint.name for joint in self.robot.joints if joint.kind == "prismatic")
+
+    @property
+    def conditions(self) -> tuple[float, float]:
+        """Condition number of the regressor in SI units, and with columns of length one."""
+        return tuple(math.exp(c(self.design.factor)[0]) for c in (condition, scaled_condition))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known before the search: model, CAD's theta (p,) and what it leaves out, logs taken, noise (n,)."""
+
+    model: Model
+    theta: Array | None
+    absent: tuple[str, ...]
+    prior: Regression | None
+    noise: Array
+    log_hz: float
+
+
+def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | None = None) -> Excitation:
+    """Return the best motion found within the robot's limits.
+
+    Raises RobotError, CadError, ConfigError, LogError from the files; ExcitationError or ModelError when what is asked
+    for makes no sense; ExcitationError when no motion was found, saying which limit is in the way.
+    """
+    _sensible(wishes)
+    notes: list[str] = []
+    robot = read_robot(wishes.robot)
+    inputs = {wishes.robot.name: sha256(wishes.robot)}
+    urdf = urdf_source(wishes.robot)
+    if urdf is not None:
+        inputs[urdf.name] = sha256(urdf)
+    known = _known(wishes, robot, notes, inputs)
+    spans = [j.limits.upper - j.limits.lower for j in robot.joints if j.kind == "revolute"]
+    if spans and max(spans) < _NARROW:
+        notes.append(
+            f"no joint can turn by more than {math.degrees(max(spans)):.2g} degrees: are the limits in radians, but "
+            'declared as angle = "deg"?'
+        )
+    scene = None
+    if wishes.scene is not None:
+        scene = read_scene(wishes.scene, robot)
+        inputs[wishes.scene.name] = sha256(wishes.scene)
+    else:
+        notes.append("no scene is given: nothing keeps the robot from touching itself or its surroundings")
+    basis = _basis(wishes)
+    warm, seed = _resumed(wishes, robot, basis)
+    problem = design_problem(
+        known.model,
+        basis,
+        noise=known.noise,
+        criterion=CRITERIA[wishes.criterion],
+        theta=known.theta,
+        scene=scene,
+        start=wishes.start,
+        end=wishes.end,
+        position_margin=wishes.position_margin,
+        rate_margin=wishes.rate_margin,
+        torque_margin=wishes.torque_margin,
+        power=wishes.power,
+        prior=known.prior,
+        rate_hz=known.log_hz,
+        periods=wishes.periods,
+    )
+    try:
+        design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
+    except np.linalg.LinAlgError:
+        many = f"{wishes.harmonics} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
+        raise ExcitationError(
+            f"motions of {many} within these limits do not show all "
+            f"{len(problem.information.base.names)} base parameters",
+            fix=f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms",
+        ) from None
+    value = _worth(known, problem, design.factor)
+    before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
+    return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
+
+
+def excite_to(
+    wishes: Wishes, out: Path, progress: Callable[[Start, float | None], None] | None = None, command: str = ""
+) -> Excitation:
+    """Design a motion and write trajectory, samples, predicted errors and pictures to `out`, all of it or nothing.
+
+    Raises what `excite` raises; InputError, before any search, when `out` cannot be written or holds other files.
+    """
+    with whole_folder(out, FILES) as folder:
+        found = excite(wishes, progress)
+        try:
+            _write(found, folder, command)
+        except OSError as cause:
+            raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
+    return found
+
+
+def _write(found: Excitation, folder: Path, command: str) -> None:
+    from ident.report.excitation_figures import limits_figure, poses_figure, torque_figure, worth_figure
+    from ident.report.fonts import legible
+
+    trajectory, robot = found.design.trajectory, found.robot
+    rows = trajectory.playback(found.wishes.rate_hz, found.wishes.periods)
+    save_trajectory(
+        folder / "trajectory.json", trajectory, robot, certificate=certificate(found), design=facts(found, command)
+    )
+    write_csv(folder / "trajectory.csv", robot, *rows)
+    write_ros2(folder / "trajectory.yaml", robot, *rows)
+    write_c(folder / "trajectory.h", robot, trajectory)
+    (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
+    for constraint in found.problem.constraints:
+        if isinstance(constraint, KinematicLimits):
+            legible(limits_figure(trajectory, constraint)).savefig(folder / "limits.png", dpi=110)
+        if isinstance(constraint, TorqueLimits):
+            legible(torque_figure(trajectory, constraint)).savefig(folder / "torque.png", dpi=110)
+    legible(poses_figure(robot, trajectory, found.scene)).savefig(folder / "poses.png", dpi=110)
+    legible(worth_figure(found.worth, found.slides)).savefig(folder / "predicted.png", dpi=110)
+
+
+def certificate(found: Excitation) -> dict[str, object]:
+    """Return what is proven, with which margins, against which robot, parameters and scene."""
+    return {
+        "proven": found.design.proven,
+        "robot": found.robot.fingerprint(),
+        "inputs": found.inputs,
+        "guarantees": [asdict(g) for g in found.design.guarantees],
+        "notes": list(found.notes),
+    }
+
+
+def facts(found: Excitation, command: str) -> dict[str, object]:
+    """Return how the design came about: settings, search, figures."""
+    w, (si, scaled) = found.wishes, found.conditions
+    return {
+        "criterion": w.criterion,
+        "value": found.design.value,
+        "condition": si,
+        "condition_scaled": scaled,
+        "noise": found.problem.information.noise.tolist(),
+        "rate_hz": w.rate_hz,
+        "log_hz": found.problem.rate_hz,
+        "periods": w.periods,
+        "margins": {"position": w.position_margin, "rates": w.rate_margin, "torque": w.torque_margin},
+        "power": None if math.isinf(w.power) else w.power,
+        "friction": w.friction,
+        "drive_inertia": w.drive_inertia,
+        "start": w.start,
+        "end": w.end,
+        "seed": found.seed,
+        "starts": len(found.design.starts),
+        "ended": found.design.ended,
+        "provenance": dict(provenance(found.inputs, command or "ident excite")),
+    }
+
+
+def _sensible(wishes: Wishes) -> None:
+    """Raise ExcitationError for wishes that cannot be meant."""
+    if wishes.criterion not in CRITERIA:
+        raise ExcitationError(
+            f"no criterion is called '{wishes.criterion}'{nearest(wishes.criterion, CRITERIA)}",
+            fix=f"Choose one of {', '.join(CRITERIA)}",
+        )
+    positive(wishes.duration, "the duration of a period [s]")
+    count(wishes.harmonics, "the number of harmonics", 2)  # one alone is never at rest
+    count(wishes.starts, "the number of starts", 1, 100_000)
+    count(wishes.periods, "the number of periods", 1, 10**6)
+    if wishes.seed is not None:
+        count(wishes.seed, "the seed", 0, 2**63)
+    if not 0 < wishes.seconds < math.inf:
+        raise ExcitationError(f"the time budget is {wishes.seconds:g} s, wanted a positive number")
+    samples = wishes.duration * wishes.periods * positive(wishes.rate_hz, "the sampling rate [Hz]")
+    if samples > _SAMPLES:
+        raise ExcitationError(
+            f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most",
+            fix="Lower the sampling rate, or play the one period of trajectory.json several times",
+        )
+
+
+def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
+    elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
+    if wishes.splines is not None:
+        if elsewhere:
+            raise ExcitationError(
+                "a periodic spline ends where it starts, and another --end is given",
+                fix="Leave out --end, or --splines: a Fourier series gets a polynomial that leads there",
+            )
+        return PeriodicSpline(wishes.duration, wishes.splines)
+    base = 2.0 * math.pi / wishes.duration
+    return FourierAndPolynomial(base, wishes.harmonics) if elsewhere else Fourier(base, wishes.harmonics)
+
+
+def _resumed(
+    wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial | PeriodicSpline
+) -> tuple[tuple[Trajectory, ...], int]:
+    """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
+    if wishes.resume is None:
+        return (), wishes.seed or 0
+    stored = load_trajectory(wishes.resume)
+    trajectory = stored.for_robot(robot)
+    if stored.trajectory.basis != basis:
+        own = stored.trajectory.basis
+        raise ExcitationError(
+            f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint, "
+            f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}",
+            file=wishes.resume,
+            fix="Give the same --duration, --harmonics or --splines, --start and --end again",
+        )
+    seed = stored.design.get("seed")
+    after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0
+    return (trajectory,), after if wishes.seed is None else wishes.seed
+
+
+def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
+    """Return predicted errors beside CAD values, NaN where CAD leaves out a part of the combination."""
+    base = problem.information.base
+    found = worth(base, factor, known.theta)
+    if found.values is None:
+        return found
+    unknown = np.isin(base.standard, known.absent)
+    return replace(found, values=np.where((base.K[:, unknown] != 0).any(axis=1), np.nan, found.values))
+
+
+def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
+    if wishes.after is not None:
+        return _after(wishes, robot, notes, inputs)
+    terms: list[Term] = [DriveInertia()] if wishes.drive_inertia else []
+    if wishes.friction:
+        terms += friction_terms(robot)
+    model = Model(robot, tuple(terms))
+    theta, absent = stated(model, wishes.cad, inputs)
+    notes += unlimited(robot, theta, absent)
+    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_hz or wishes.rate_hz)
+
+
+def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> tuple[Array | None, tuple[str, ...]]:
+    """Return theta (p,) of a CAD table, else of the robot's own file, and the names that are not stated, set to zero.
+
+    None where neither gives the inertials of all links. `inputs` gets the table's hash. Raises CadError and ModelError.
+    """
+    robot = model.robot
+    if cad is not None:
+        table = read_cad(cad)
+        require_consistent(table)
+        inputs[cad.name] = table.sha256
+        values = {k: v for k, v in table.joint_values.items() if k in model.names}
+        return cad_theta(model, table.for_robot(robot), values)
+    if robot.inertials is not None and np.isfinite(robot.inertials).all():
+        return cad_theta(model, robot.inertials, {})
+    return None, ()
+
+
+def unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...]) -> list[str]:
+    """Return notes on what the torque limits leave out."""
+    if theta is None:
+        return ["no inertials of all links are given (--cad): torques are not limited"]
+    notes = []
+    without = [joint.name for joint in robot.joints if math.isinf(joint.limits.effort)]
+    if without:
+        notes.append(f"no torque limit is given for {', '.join(without)}")
+    friction = [name for name in absent if name.rsplit(".")[-1] in ("viscous", "coulomb")]
+    if friction and len(without) < robot.n:
+        notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
+    return notes
+
+
+def friction_terms(robot: Robot) -> list[Term]:
+    """Return viscous and smooth Coulomb friction and an offset per joint."""
+    found: list[Term] = [Viscous()]
+    for kind, width in _WIDTH.items():
+        joints = tuple(joint.name for joint in robot.joints if joint.kind == kind)
+        if joints:
+            found.append(SmoothCoulomb(width, joints))
+    return [*found, Offset()]
+
+
+def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
+    """Return what an experiment says, whose logs count already."""
+    from ident.estimate.least_squares import joint_noise
+
+    assert wishes.after is not None
+    if wishes.cad is not None:
+        raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")
+    if wishes.drive_inertia or not wishes.friction:
+        flag = "--drive-inertia" if wishes.drive_inertia else "--no-friction"
+        raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
+    loaded = load(read_experiment(wishes.after))
+    if loaded.robot.fingerprint() != robot.fingerprint():
+        raise ExcitationError(
+            f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"
+        )
+    inputs |= loaded.inputs
+    experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()
+
+    def watched() -> Iterator[Motion]:
+        for motion in motions(loaded, experiment.fit, experiment.processing, warned):
+            rates.append((len(motion.t) - 1) / float(motion.t[-1] - motion.t[0]) / math.prod(motion.decimation))
+            yield motion
+
+    regression = compress(loaded.model, watched(), base=loaded.base)
+    notes.extend(f"{w.about}: {w.message}" for w in warned if w.kind not in NOTES)
+    theta, absent = None, tuple[str, ...]()
+    if loaded.cad is not None and not np.isnan(loaded.cad).any():
+        theta, absent = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
+    notes += unlimited(robot, theta, absent)
+    if wishes.noise is not None:
+        noise = _noise(wishes, robot, notes)
+    else:
+        noise = joint_noise(regression)
+        stated = ", ".join(f"{s:.3g}" for s in noise)
+        notes.append(f"torque noise taken from what the logs of '{experiment.name}' leave unexplained: {stated}")
+    log_hz = wishes.log_hz
+    if log_hz is None:
+        log_hz = min(rates)
+        notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
+    return _Known(loaded.model, theta, absent, regression, noise, log_hz)
+
+
+def _noise(wishes: Wishes, robot: Robot, notes: list[str]) -> Array:
+    """Return the torque noise (n,)."""
+    if wishes.noise is not None:
+        noise = np.array(wishes.noise, dtype=np.float64)
+        return np.full(robot.n, noise[0]) if len(noise) == 1 else noise
+    limits = np.array([joint.limits.effort for joint in robot.joints])
+    notes.append("torque noise taken as 1 % of each torque limit, 1 N m (N) where there is none; state it with --noise")
+    return np.where(np.isfinite(limits) & (limits > 0), _NOISE * limits, 1.0)
+
+
+def _predicted(value: Worth) -> str:
+    """Return the predicted errors as CSV."""
+    lines = ["base_parameter,combination,predicted_standard_error,cad_value"]
+    for k, (name, error) in enumerate(zip(value.base.names, value.errors, strict=True)):
+        cad = "" if value.values is None or np.isnan(value.values[k]) else repr(float(value.values[k]))
+        lines.append(f'{name},"{value.base.expression(k)}",{float(error)!r},{cad}')
+    return "\n".join(lines) + "\n"

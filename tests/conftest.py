@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile("ident", deadline=None)
+settings.register_profile("mutants", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
 settings.load_profile("ident")
 
 _BITS = np.uint64(9)

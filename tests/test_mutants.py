@@ -1,0 +1,48 @@
+"""The mistakes that tests/mutants.py makes, and the tests that it takes for a file."""
+
+from mutants import ROOT, belonging, drawn, mutants
+
+SOURCE = '''"""One + two."""
+from x import y
+
+__all__ = ["f" + "g"]
+_CHUNK = 64
+SCALE = 2.0
+
+
+def f(a: "int < 3", n=1e-9):
+    """Return a - b."""
+    if len(a) < 3 and not n:
+        raise ValueError(f"é {len(a) - 1}")
+    return -a["é" in n] * np.zeros(3)
+'''
+
+
+def test_every_change_that_a_test_should_notice_and_no_other():
+    found = [(m.line, m.old, m.new, SOURCE.encode()[m.start : m.stop].decode()) for m in mutants(SOURCE, "x.py")]
+    assert all(old == there for *_, old, _, there in found)
+    assert [f[:3] for f in found] == [
+        (6, "2.0", "4.0"),
+        (11, "and", "or"),
+        (11, "<", ">="),
+        (11, "<", "<="),
+        (11, "3", "4"),
+        (11, "not ", ""),
+        (13, "*", "/"),
+        (13, "-", ""),
+        (13, "in", "not in"),
+    ]
+
+
+def test_the_draw_knows_no_folder_and_changes_with_the_seed():
+    first = drawn(1, 20)
+    assert len({(m.file, m.start, m.new) for m in first}) == 20
+    assert {m.where for m in first} != {m.where for m in drawn(2, 20)}
+    moved = next(mutants(SOURCE, "a/x.py"))
+    assert moved.where == next(mutants(SOURCE, "b/x.py")).where
+
+
+def test_a_file_is_tested_by_its_namesake_and_by_what_imports_what_it_defines():
+    folders = {path.name: path.relative_to(ROOT).as_posix() for path in (ROOT / "ident").rglob("*.py")}
+    assert belonging(folders["covariance.py"], 1) == ["tests/test_covariance.py"]
+    assert "tests/test_dynamics_matrices.py" in belonging(folders["energy.py"], 3)  # handed on by ident.dynamics

@@ -18,7 +18,8 @@ import numpy as np
 
 from ident.estimate.constrained import folds
 from ident.estimate.least_squares import joint_noise, solve
-from ident.experiment.experiment import Bend, Joints, Shape, read_experiment
+from ident.experiment import read_experiment
+from ident.experiment.experiment import Bend, Joints, Shape
 from ident.pipelines.run import load, motions
 from ident.regression import Regression, compress
 

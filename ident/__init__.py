@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         wls,
     )
     from ident.estimate.storage import load_estimate, save_estimate
-    from ident.experiment.experiment import Experiment, build_model, read_experiment
+    from ident.experiment import Experiment, build_model, read_experiment
     from ident.logs import (
         Log,
         Manifest,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "cad": ("Cad", "check_cad", "read_cad", "write_cad"),
     "compare": ("Comparison", "Validation", "compare_truth", "compare_with", "validate"),
-    "experiment.experiment": ("Experiment", "build_model", "read_experiment"),
+    "experiment": ("Experiment", "build_model", "read_experiment"),
     "errors": ("IdentError",),
     "estimate": (
         "Bounds",

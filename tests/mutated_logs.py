@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import IdentError
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.pipelines.run import checked, fit, load
 
 FORMATS = ("csv", "parquet", "mat", "npz")

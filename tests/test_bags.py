@@ -84,7 +84,7 @@ def test_the_file_inside_a_folder_is_a_bag_too(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["db3", "mcap"])
 def test_an_experiment_of_a_bag_that_is_a_folder(tmp_path, kind, monkeypatch):
     """It is fitted, its files' hash is told, and with many rows it is streamed."""
-    from ident.experiment.experiment import read_experiment
+    from ident.experiment import read_experiment
     from ident.pipelines import run as pipeline
 
     bag = write_bag(tmp_path / "run", kind, motion(600, names=("shoulder", "elbow"))[0])

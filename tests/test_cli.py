@@ -18,7 +18,7 @@ from ident.cli.main import app
 from ident.errors import InputError
 from ident.estimate import closest_to_prior
 from ident.estimate.storage import load_estimate
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.export import exportable
 from ident.export.urdf import new_urdf
 from ident.files import whole_folder

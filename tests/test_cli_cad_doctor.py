@@ -17,7 +17,7 @@ from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import run as pipeline
 from ident.regression import compress, save_regression

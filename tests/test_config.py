@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from ident.cad import read_reports
 from ident.cli.main import app
 from ident.errors import ConfigError, IdentError, ModelError
-from ident.experiment.experiment import Shape, build_model, read_experiment
+from ident.experiment import build_model, read_experiment
+from ident.experiment.experiment import Shape
 from ident.logs import Processing, read_manifest
 from ident.model import (
     Coulomb,

@@ -13,7 +13,7 @@ from logs_data import ROOT, real_data
 
 from ident.compare.delay import delays
 from ident.estimate.least_squares import solve
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.logs import process, read_log
 from ident.pipelines.expected import check_expected
 from ident.pipelines.run import Result, load, motions, run

@@ -12,7 +12,7 @@ from test_config import GOOD, beside
 
 from ident.errors import ConfigError, ModelError
 from ident.estimate import Prior, constrained
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines.run import load

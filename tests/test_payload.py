@@ -24,7 +24,7 @@ from ident.estimate.payload import (
     scaled_torques,
 )
 from ident.estimate.storage import save_estimate
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.pipelines.run import FITTED, fit, load, motions
 from ident.regression import base_parameters, compress

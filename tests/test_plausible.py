@@ -123,7 +123,7 @@ def test_the_neutral_body_is_no_dwarf_where_no_link_has_a_length():
 def test_a_log_that_repeats_one_motion_is_told(tmp_path):
     import pandas as pd
 
-    from ident.experiment.experiment import read_experiment
+    from ident.experiment import read_experiment
     from ident.pipelines.run import fit, load
 
     t = np.arange(1500) / 100

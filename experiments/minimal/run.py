@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from ident.errors import IdentError
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.pipelines.run import run
 from ident.report.text import verdict
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.estimate.least_squares import solve
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.logs import Motion, decimate
 from ident.pipelines.run import Loaded, load, motions
 from ident.regression import Regression, compress

@@ -297,7 +297,7 @@ def _examined(
     """Read the experiment and the table, and let the doctor look at them."""
     from ident.compare.doctor import doctor, other_convention, settled
     from ident.errors import CadError
-    from ident.experiment.experiment import build_model, read_experiment
+    from ident.experiment import build_model, read_experiment
     from ident.pipelines import run as pipeline
     from ident.regression import base_parameters, compress
 

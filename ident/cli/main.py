@@ -42,7 +42,7 @@ from ident.cli.report import report
 if TYPE_CHECKING:
     from ident.compare import Comparison, Validation
     from ident.estimate import Estimate
-    from ident.experiment.experiment import Experiment
+    from ident.experiment import Experiment
     from ident.pipelines.run import Failed, Loaded, Result, Warned
     from ident.report.text import Table
     from ident.robot import Robot
@@ -510,7 +510,7 @@ def _near(path: Path) -> Path:
 
 
 def _experiment(path: Path) -> Experiment:
-    from ident.experiment.experiment import read_experiment
+    from ident.experiment import read_experiment
 
     return read_experiment(path)
 

@@ -15,7 +15,7 @@ from ident.cli.console import file_out, guarded, progress, say, show, warn
 if TYPE_CHECKING:
     from ident.estimate.drive_gains import DriveGains
     from ident.estimate.payload import IdentifiedPayload, LoadedErrors, PayloadFigures
-    from ident.experiment.experiment import Experiment
+    from ident.experiment import Experiment
     from ident.pipelines.run import Loaded, Warned
     from ident.regression import Regression
     from ident.robot import Robot
@@ -72,7 +72,7 @@ def payload(
         own_columns,
         scaled_torques,
     )
-    from ident.experiment.experiment import read_experiment
+    from ident.experiment import read_experiment
     from ident.export import identified_load, payload_format_named
     from ident.files import file_word, write_whole
     from ident.robot.frames import declared_flange

@@ -56,7 +56,7 @@ def _is_estimate(file: Path) -> bool:
 
 def _single(estimate: Path, experiment: Path, out: Path, figures: Path | None) -> None:
     from ident.estimate.storage import load_estimate
-    from ident.experiment.experiment import read_experiment
+    from ident.experiment import read_experiment
     from ident.pipelines import run as pipeline
 
     found, warned = load_estimate(estimate), list[Any]()

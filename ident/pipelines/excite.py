@@ -29,7 +29,7 @@ from ident.excitation.worth import Worth, worth
 from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
-from ident.experiment.experiment import read_experiment
+from ident.experiment import read_experiment
 from ident.files import whole_folder
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene

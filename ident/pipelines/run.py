@@ -15,7 +15,7 @@ from ident.arrays import Array
 from ident.cad import read_source, require_consistent
 from ident.errors import ConfigError, IdentError, InputError, ModelError, UnusableError, nearest
 from ident.estimate import Estimate, Prior, cad_prior, neutral_prior
-from ident.experiment.experiment import Experiment, build_model
+from ident.experiment import Experiment, build_model
 from ident.files import whole_folder
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate, read_manifest
 from ident.logs.fetch import file_sha256

@@ -7,7 +7,8 @@ without being built again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,29 +16,23 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.program import ADVICE, Coordinates
+from ident.estimate.program import ADVICE, SECONDS, Coordinates
 from ident.model.model import Model
 
 Cone = Literal["zero", "nonnegative", "second-order", "semidefinite"]
-Status = Literal["optimal", "inaccurate", "unbounded", "infeasible", "failed"]
+Status = Literal["optimal", "inaccurate", "unbounded", "infeasible", "out of time", "failed"]
 
 #: What |x|^2 adds to a squared residual per sample where only the least is wanted: without it, the least may be where
 #: links have grown for ever; a link as large as the prior's costs nothing that could be seen.
 RIDGE = 1e-11
 #: How far apart a minimum and its dual bound may stop, relative to their size where that is above 1.
 GAP = 1e-7
-#: How much the dual's residual may move its value, relative to it, before the solver is tried another way (one in
-#: thirty programs; in the middle it is 3e-6).
-SLACK = 1e-3
+#: How far apart, in these, the value and what the dual proves may be before a program is solved again around its end.
+_FAR = 100.0
 #: Residual of the dual, against an objective of unit length, above which its value proves nothing.
 RESIDUAL = 1e-4
-
-#: What is tried in turn where the solver's steps stall; the coordinates are scaled already.
-_ATTEMPTS: tuple[dict[str, Any], ...] = (
-    {"equilibrate_enable": False, "tol_feas": 1e-10},
-    {},
-    {"equilibrate_enable": False, "max_step_fraction": 0.9},
-)
+#: How often it is solved again; how thin a body is taken to be there, against its largest direction; the least number.
+_AGAIN, _THIN, _LEAST = 2, 1e-5, 1e-6
 
 #: Upper entries of a symmetric matrix in the solver's order.
 _COLUMNS = [(i, j) for j in range(4) for i in range(j + 1)]
@@ -48,6 +43,7 @@ _STATUS: dict[str, Status] = {
     "AlmostDualInfeasible": "unbounded",
     "PrimalInfeasible": "infeasible",
     "AlmostPrimalInfeasible": "infeasible",
+    "MaxTime": "out of time",
 }
 
 
@@ -75,41 +71,76 @@ class Optimum:
 
 
 class ConeProgram:
-    """The blocks of a program, compiled; solved for any number of objectives up to a gap."""
+    """The blocks of a program, compiled; solved for any number of objectives up to a gap, each in SECONDS at most."""
 
     def __init__(self, blocks: list[Block], gap: float = GAP):
-        from scipy.sparse import csc_matrix
-
         self._blocks = [block for block in blocks if len(block.b)]
-        self._A = csc_matrix(np.concatenate([-block.A for block in self._blocks]))
+        self._A = np.concatenate([-block.A for block in self._blocks])
+        self._b = np.concatenate([block.b for block in self._blocks])
         self._gap = gap
-        self._solvers: list[Any] = []
+        self._solver: Any = None
 
     def minimise(self, q: Array) -> Optimum:
-        """Return the minimum of q @ v, infinite where it is unbounded, NaN where no v exists or the solver failed."""
-        best = Optimum(np.full(len(q), np.nan), np.zeros(self._A.shape[0]), -np.inf, np.nan, "failed")
-        for k in range(len(_ATTEMPTS)):
-            if k == len(self._solvers):
-                self._solvers.append(self._compiled(_ATTEMPTS[k]))
-            self._solvers[k].update(q=np.ascontiguousarray(q))
-            found = self._solvers[k].solve()
-            status = _STATUS.get(str(found.status), "failed")
-            x, z = np.array(found.x), np.array(found.z)
-            if status == "unbounded":
-                return Optimum(x, z, -np.inf, -np.inf, status)
-            if status == "infeasible":
-                return Optimum(x, z, np.nan, np.nan, status)
-            # weak duality: q @ v >= dual value + (q + A' z) @ v for every v of the program; here v of the size of x
-            residual = np.abs(q + self._A.T @ z)
-            slack, value = float(residual @ (1.0 + np.abs(x))), float(found.obj_val)
-            lower = float(found.obj_val_dual) - slack
-            if residual.max() < RESIDUAL * np.linalg.norm(q) and lower > best.lower:
-                best = Optimum(x, z, lower, value, status)
-                if status != "failed" and slack < SLACK * (1.0 + abs(value)):
-                    break
-        return best if np.isfinite(best.lower) else Optimum(best.v, best.dual, np.nan, np.nan, "failed")
+        """Return the minimum of q @ v, infinite where it is unbounded, NaN where no v exists or the solver failed.
 
-    def _compiled(self, options: dict[str, Any]) -> Any:
+        The solver's steps stall where the solution is far larger or thinner than the coordinates' bodies. Then it is
+        solved again in coordinates around the point where they ended.
+        """
+        start = time.process_time()
+        self._solver = self._solver or self._compiled(self._A, self._b, SECONDS)
+        best = found = self._solved(self._solver, self._A, q)
+        for _ in range(_AGAIN):
+            if self._settled(best) or not np.isfinite(found.v).all():
+                break
+            D, M = self._around(found.v)
+            A, unit = D @ self._A @ M, float(np.linalg.norm(q @ M))
+            solver = self._compiled(A, D @ self._b, SECONDS - (time.process_time() - start))
+            end = self._solved(solver, A, q @ M / unit)
+            found = Optimum(M @ end.v, unit * (end.dual @ D), unit * end.lower, unit * end.upper, end.status)
+            best = found if self._settled(found) or found.lower > best.lower else best
+        return best if np.isfinite(best.lower) or self._settled(best) else replace(best, lower=np.nan, upper=np.nan)
+
+    def _settled(self, found: Optimum) -> bool:
+        """Return whether another attempt would find nothing else."""
+        if found.status in ("unbounded", "infeasible"):
+            return True
+        near = found.upper - found.lower < _FAR * self._gap * (1.0 + abs(found.upper))
+        return found.status in ("optimal", "inaccurate") and near
+
+    def _solved(self, solver: Any, A: Array, q: Array) -> Optimum:
+        solver.update(q=np.ascontiguousarray(q))
+        found = solver.solve()
+        status = _STATUS.get(str(found.status), "failed")
+        x, z = np.array(found.x), np.array(found.z)
+        if status == "unbounded":
+            return Optimum(x, z, -np.inf, -np.inf, status)
+        if status == "infeasible":
+            return Optimum(x, z, np.nan, np.nan, status)
+        # weak duality: q @ v >= dual value + (q + A' z) @ v for every v of the program; here v of the size of x
+        residual = np.abs(q + z @ A)
+        slack = float(residual @ (1.0 + np.abs(x)))
+        proved = residual.max() < RESIDUAL * np.linalg.norm(q)
+        return Optimum(x, z, float(found.obj_val_dual) - slack if proved else -np.inf, float(found.obj_val), status)
+
+    def _around(self, v: Array) -> tuple[Array, Array]:
+        """Return D and M: rows D @ (A M v + b) of size one, where bodies at v become identities and other unknowns one.
+
+        The first semidefinite rows that hold ten unknowns make them a body.
+        """
+        from scipy.linalg import block_diag
+
+        M = np.diag(np.maximum(np.abs(v), _LEAST))
+        matrices = [block for block in self._blocks if block.cone == "semidefinite"]
+        turns = {id(block): _congruence(block.A @ v + block.b) for block in matrices}
+        bodies: set[int] = set()
+        for block in matrices:
+            ten = np.flatnonzero(block.A.any(axis=0))[:10]
+            if len(ten) == 10 and not bodies.intersection(ten.tolist()):
+                M[np.ix_(ten, ten)] = np.linalg.inv(turns[id(block)] @ block.A[:, ten])
+                bodies.update(ten.tolist())
+        return block_diag(*(turns.get(id(block), _normed(block.A @ M, block.cone)) for block in self._blocks)), M
+
+    def _compiled(self, A: Array, b: Array, seconds: float) -> Any:
         import clarabel
         from scipy.sparse import csc_matrix
 
@@ -123,13 +154,26 @@ class ConeProgram:
         settings.verbose = False
         settings.max_threads = 1
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # so that q can be replaced
+        settings.tol_feas = 1e-10
         settings.tol_gap_abs = settings.tol_gap_rel = self._gap
-        for name, value in options.items():
-            setattr(settings, name, value)
-        b = np.concatenate([block.b for block in self._blocks])
-        size = self._A.shape[1]
+        settings.time_limit = max(seconds, 1e-9)
+        size = A.shape[1]
         cones = [kinds[block.cone](len(block.b)) for block in self._blocks]
-        return clarabel.DefaultSolver(csc_matrix((size, size)), np.zeros(size), self._A, b, cones, settings)
+        return clarabel.DefaultSolver(csc_matrix((size, size)), np.zeros(size), csc_matrix(A), b, cones, settings)
+
+
+def _normed(rows: Array, cone: Cone) -> Array:
+    """Return the diagonal matrix that gives rows, or all rows of a cone that does not let them apart, the norm one."""
+    size = np.linalg.norm(rows, axis=1)
+    size = np.full(len(size), np.linalg.norm(size)) if cone == "second-order" else size
+    return np.diag(1.0 / np.where(size > 0.0, size, 1.0))
+
+
+def _congruence(s: Array) -> Array:
+    """Return the congruence (10, 10), on the solver's rows, that makes the matrix of s (10,) the identity."""
+    values, vectors = np.linalg.eigh(_matrix(s))
+    C = vectors.T / np.sqrt(np.maximum(values, _THIN * max(values[-1], _LEAST)))[:, None]
+    return semidefinite_rows(np.kron(C, C) @ _FULL)
 
 
 def feasible(model: Model, bounds: Bounds, coordinates: Coordinates, margin: float = 0.0) -> list[Block]:
@@ -228,10 +272,12 @@ def _in_cone(z: Array, cone: Cone) -> Array:
     """Return the multipliers moved into their cone, where rounding has left them outside."""
     if cone != "semidefinite":
         return np.maximum(z, 0.0)
-    Z = np.zeros((4, 4))
-    for value, (a, b) in zip(z, _COLUMNS, strict=True):
-        Z[a, b] = Z[b, a] = value if a == b else value / np.sqrt(2.0)
-    return z + max(0.0, -float(np.linalg.eigvalsh(Z)[0])) * np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1])
+    return z + max(0.0, -float(np.linalg.eigvalsh(_matrix(z))[0])) * np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1])
+
+
+def _matrix(z: Array) -> Array:
+    """Return the symmetric matrix (4, 4) of the solver's rows (10,)."""
+    return (_FULL @ z).reshape(4, 4)
 
 
 def ball(rows: Array, centre: Array, radius: float) -> Block:
@@ -260,14 +306,10 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0
         whole, aim = np.concatenate([rows, np.sqrt(ridge) * np.eye(p)]), np.append(centre, np.zeros(p))
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
     first = np.eye(p + 2)[p + 1]
-    # the norm as it is, in units of its value at x = 0, and of its growth with x
-    for size in (1.0, *(float(s) for s in (np.linalg.norm(aim), np.linalg.norm(whole)) if s > 0)):
-        stacked = np.column_stack([whole / size, -aim / size, np.zeros(len(whole))])
-        cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
-        found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
-        if found.status in ("optimal", "inaccurate"):
-            break
-    else:
+    stacked = np.column_stack([whole, -aim, np.zeros(len(whole))])
+    cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
+    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
+    if found.status not in ("optimal", "inaccurate"):
         raise EstimationError(
             f"the solver failed ('{found.status}') where the links that explain the logs best are sought. {ADVICE}"
         )
@@ -290,3 +332,11 @@ def _triangle() -> Array:
 
 
 _TRIANGLE = _triangle()
+#: vec(M) (16,) = _FULL @ the solver's rows.
+_FULL = np.array(
+    [
+        [(1.0 if a == b else np.sqrt(0.5)) * (e in {(a, b), (b, a)}) for e in _COLUMNS]
+        for a in range(4)
+        for b in range(4)
+    ]
+)

@@ -971,7 +971,7 @@ def massless() -> Plant:
         (lambda: plant(Model(two_links().robot), [np.nan] * 20), "theta[0] is nan, wanted a finite number."),
         (
             lambda: acceleration(two_links(), np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((2, 2))),
-            "q and qd and tau must be equally long, got [3, 3, 2] samples.",
+            "q, qd and tau must be equally long, got [3, 3, 2] samples.",
         ),
         (lambda: PDGravity(two_links(), [1.0, 2.0, 3.0], 1.0, hold([0, 0])), "kp must have shape (2), got (3,)."),
         (

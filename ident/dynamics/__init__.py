@@ -3,12 +3,17 @@
 Every function takes a Robot, the links' parameters (n, 10) where it needs them, and states (N, n).
 """
 
-from ident.dynamics.coriolis import christoffel, coriolis_matrix
-from ident.dynamics.energy import kinetic_energy, potential_energy
+from ident.dynamics.equations_of_motion import (
+    bias,
+    christoffel,
+    coriolis_matrix,
+    gravity_load,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+)
 from ident.dynamics.forward_dynamics import forward_dynamics
-from ident.dynamics.gravity import bias, gravity_load
 from ident.dynamics.jacobian import frame_pose, jacobian, jacobian_derivative
-from ident.dynamics.mass_matrix import mass_matrix
 from ident.dynamics.rigid_body import inverse_dynamics, regressor
 
 __all__ = [

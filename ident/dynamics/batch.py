@@ -17,7 +17,9 @@ def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
     """
     arrays = tuple(checked(x, (None, robot.n), name, ModelError) for name, x in states.items())
     if len({len(x) for x in arrays}) > 1:
-        raise ModelError(f"{' and '.join(states)} must be equally long, got {[len(x) for x in arrays]} samples")
+        *first, last = states
+        names = f"{', '.join(first)} and {last}"
+        raise ModelError(f"{names} must be equally long, got {[len(x) for x in arrays]} samples")
     return arrays
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.dynamics.rigid_body import states, wrench_rows
+from ident.dynamics.batch import batch
+from ident.dynamics.rigid_body import wrench_rows
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot
@@ -30,7 +31,7 @@ def forward_dynamics(
     """
     from ident.dynamics.articulated_body import forward_dynamics_rows
 
-    q, qd, tau = states(robot, q, qd, tau, "tau")
+    q, qd, tau = batch(robot, q=q, qd=qd, tau=tau)
     theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
     drive = drive_rows(robot, theta, armature)
     out = np.empty((len(q), robot.n))
@@ -57,7 +58,7 @@ def drive_rows(robot: Robot, parameters: Array, armature: ArrayLike | None) -> A
 
 def weightless(robot: Robot, parameters: Array, armature: Array, q: Array) -> ModelError:
     """Return the error that names the first joint, from the tips, whose torque meets no inertia at q (n,)."""
-    from ident.dynamics.mass_matrix import mass_matrix
+    from ident.dynamics.equations_of_motion import mass_matrix
 
     d = mass_matrix(robot, parameters, q[None])[0] + np.diag(armature)
     for i in range(robot.n - 1, -1, -1):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
+from ident.dynamics.batch import batch
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot
@@ -21,7 +22,7 @@ def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Ar
     """
     from ident.dynamics.kernels import regressor_rows
 
-    q, qd, qdd = states(robot, q, qd, qdd)
+    q, qd, qdd = batch(robot, q=q, qd=qd, qdd=qdd)
     shape = (len(q), robot.n, 10 * robot.n)
     if out is None:
         out = np.empty(shape)
@@ -49,7 +50,7 @@ def inverse_dynamics(
     """
     from ident.dynamics.kernels import inverse_dynamics_rows
 
-    q, qd, qdd = states(robot, q, qd, qdd)
+    q, qd, qdd = batch(robot, q=q, qd=qd, qdd=qdd)
     theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
     out = np.empty((len(q), robot.n))
     with kernel_threads(len(q)):
@@ -62,14 +63,3 @@ def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array
     if wrenches is None:
         return checked(np.empty((0, 6 * robot.n)), (0, 6 * robot.n), "wrenches", ModelError)
     return checked(wrenches, (samples, robot.n, 6), "wrenches", ModelError).reshape(samples, 6 * robot.n)
-
-
-def states(robot: Robot, q: ArrayLike, qd: ArrayLike, last: ArrayLike, name: str = "qdd") -> tuple[Array, Array, Array]:
-    """Return q, qd and a third array (qdd, or tau) as checked (N, n) arrays of equal length.
-
-    Raises ModelError naming the array that does not fit.
-    """
-    arrays = [checked(x, (None, robot.n), what, ModelError) for x, what in ((q, "q"), (qd, "qd"), (last, name))]
-    if len({len(x) for x in arrays}) > 1:
-        raise ModelError(f"q, qd and {name} must be equally long, got {[len(x) for x in arrays]} samples")
-    return arrays[0], arrays[1], arrays[2]

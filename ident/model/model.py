@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.rigid_body import inverse_dynamics, states
+from ident.dynamics.batch import batch
+from ident.dynamics.rigid_body import inverse_dynamics
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.errors import ModelError, nearest
 from ident.model.term import Term
@@ -100,7 +101,7 @@ def regressor(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Arra
     q, qd, qdd (N, n). Whole logs are compressed without it: see `ident.regression`.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    q, qd, qdd = states(model.robot, q, qd, qdd)
+    q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
     out = np.zeros((len(q), model.robot.n, len(model.names)))
     out[:, :, : model.n_rigid] = rigid_regressor(model.robot, q, qd, qdd)
     columns = model.term_columns(q, qd, qdd)
@@ -115,7 +116,7 @@ def torque(model: Model, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: Arr
     q, qd, qdd (N, n). Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     theta = checked(theta, (len(model.names),), "theta", ModelError)
-    q, qd, qdd = states(model.robot, q, qd, qdd)
+    q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
     tau = inverse_dynamics(model.robot, theta[: model.n_rigid].reshape(-1, 10), q, qd, qdd)
     columns = model.term_columns(q, qd, qdd)
     for (j, k), column in zip(model.term_entries, columns, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.rigid_body import states
+from ident.dynamics.batch import batch
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate
@@ -151,7 +151,7 @@ def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
 def _rows(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
     from ident.dynamics.kernels import regressor_rows
 
-    q, qd, qdd = states(columns.model.robot, q, qd, qdd)
+    q, qd, qdd = batch(columns.model.robot, q=q, qd=qd, qdd=qdd)
     out = np.empty((len(q), columns.width))
     regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
     for entry, column in columns.terms:
@@ -167,7 +167,7 @@ def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array)
     from ident.dynamics.adjoint_kernel import regressor_pull_back_rows
 
     model = columns.model
-    q, qd, qdd = states(model.robot, q, qd, qdd)
+    q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
     weights = weights.copy()
     weights[:, -1] = 0.0  # parameters that are not kept point there
     out = np.empty((len(q), 3 * model.robot.n))

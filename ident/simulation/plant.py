@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.energy import kinetic_energy, potential_energy
+from ident.dynamics.equations_of_motion import kinetic_energy, potential_energy
 from ident.dynamics.forward_dynamics import drive_rows
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError

@@ -18,6 +18,7 @@ import ast
 import hashlib
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,7 @@ CORE = re.compile(
     r"ident/((spatial|robot|dynamics|model|regression|estimate|compare)/\w+"
     r"|logs/(process|differentiate|filter|decimate|resample|mask|rest|units|delay|blocks|motion)|export/(gate|digits))\.py"
 )
-SECONDS = 300.0  # for one test file
+SECONDS = 300  # of the processor for one test file
 EACH = 2  # mutants of one file, at most: kernels have more to change than all the rest
 #: Names whose value sets memory, threads, time or rounds, or names a format.
 QUIET = re.compile(
@@ -274,8 +275,9 @@ def _run(copy: Path, test: str, kernels: Path) -> str:
     shutil.rmtree(copy / ".hypothesis", ignore_errors=True)
     try:
         done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=10 * SECONDS, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return test
     failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)

@@ -20,7 +20,8 @@ from ident.estimate.constrained import folds
 from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
 from ident.experiment.experiment import Bend, Joints, Shape
-from ident.pipelines.run import load, motions
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import motions
 from ident.regression import Regression, compress
 
 

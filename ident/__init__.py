@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         regressor,
         torque,
     )
-    from ident.pipelines.run import run
+    from ident.pipelines import run
     from ident.regression import (
         BaseParameters,
         Regression,
@@ -113,7 +113,7 @@ _HOMES = {
         "regressor",
         "torque",
     ),
-    "pipelines.run": ("run",),
+    "pipelines": ("run",),
     "regression": (
         "BaseParameters",
         "Regression",

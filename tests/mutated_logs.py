@@ -20,7 +20,9 @@ import numpy as np
 
 from ident.errors import IdentError
 from ident.experiment import read_experiment
-from ident.pipelines.run import checked, fit, load
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import checked
+from ident.pipelines.steps import fitted as fit
 
 FORMATS = ("csv", "parquet", "mat", "npz")
 COLUMNS = ["t", "q1", "q2", "m1", "m2"]

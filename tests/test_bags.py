@@ -85,14 +85,15 @@ def test_the_file_inside_a_folder_is_a_bag_too(tmp_path, kind):
 def test_an_experiment_of_a_bag_that_is_a_folder(tmp_path, kind, monkeypatch):
     """It is fitted, its files' hash is told, and with many rows it is streamed."""
     from ident.experiment import read_experiment
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
 
     bag = write_bag(tmp_path / "run", kind, motion(600, names=("shoulder", "elbow"))[0])
     (tmp_path / "robot.toml").write_text(two_joint_arm.ROBOT)
     (tmp_path / "dataset.toml").write_text(MANIFEST.format(file="run", clock="stamp", columns="", more=""))
     (tmp_path / "experiment.toml").write_text(EXPERIMENT)
-    loaded = pipeline.load(read_experiment(tmp_path / "experiment.toml"))
-    estimate, _ = pipeline.fit(loaded, [])
+    loaded = load(read_experiment(tmp_path / "experiment.toml"))
+    estimate, _ = pipeline.fitted(loaded, [])
     assert estimate.provenance["sha256 run"] == file_sha256(bag)
     e = loaded.experiment
     assert len(list(pipeline.motions(loaded, e.fit, e.processing, []))) == 1

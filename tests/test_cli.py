@@ -24,7 +24,9 @@ from ident.export.urdf import new_urdf
 from ident.files import whole_folder
 from ident.logs import Processing
 from ident.model import torque
-from ident.pipelines import run as pipeline
+from ident.pipelines import identify
+from ident.pipelines import steps as pipeline
+from ident.pipelines.loaded import load
 from ident.regression import load_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import pseudo_inertia
@@ -76,7 +78,7 @@ def tree(folder: Path) -> dict[str, bytes | None]:
 def record(folder: Path, name: str, seed: int, late: int = 0) -> None:
     """Write a log of the arm in smooth motion: time, two positions, two torques with noise, `late` samples late."""
     rng = np.random.default_rng(seed)
-    loaded = pipeline.load(read_experiment(folder))
+    loaded = load(read_experiment(folder))
     t = np.arange(-50, ROWS + 50) / RATE
     phases = rng.uniform(0, 2 * np.pi, (3, 2))
     w = 2 * np.pi * np.array([[0.25], [0.6], [1.1]])
@@ -237,7 +239,7 @@ def test_a_run_that_is_stopped_leaves_nothing_behind(two, monkeypatch, raised, c
     def stopped(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr(pipeline, "report", stopped)
+    monkeypatch.setattr(identify, "reported", stopped)
     before = tree(two)
     assert call("run", two).exit_code == code
     assert tree(two) == before
@@ -260,17 +262,17 @@ def test_a_folder_that_cannot_be_replaced_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "rename", move)
     with (
         pytest.raises(InputError, match="out: cannot be written: Permission denied"),
-        whole_folder(out, pipeline.FILES) as f,
+        whole_folder(out, identify.FILES) as f,
     ):
         (f / "estimate.json").write_text("after")
     assert tree(tmp_path) == before
 
 
 def test_folders_made_for_the_results_go_with_them(tmp_path):
-    with pytest.raises(KeyError), whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES):
+    with pytest.raises(KeyError), whole_folder(tmp_path / "a" / "b" / "c", identify.FILES):
         raise KeyError
     assert tree(tmp_path) == {}
-    with whole_folder(tmp_path / "a" / "b" / "c", pipeline.FILES) as folder:
+    with whole_folder(tmp_path / "a" / "b" / "c", identify.FILES) as folder:
         (folder / "estimate.json").write_text("x")
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/c": None, "a/b/c/estimate.json": b"x"}
 
@@ -424,13 +426,13 @@ def test_what_stands_for_a_combination_is_not_told_as_a_parameter(two):
 def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
     change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "ols"')
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
-    loaded = pipeline.load(read_experiment(two))
-    whole, _ = pipeline.fit(loaded, [])
+    loaded = load(read_experiment(two))
+    whole, _ = pipeline.fitted(loaded, [])
     parts: list[str] = []
     monkeypatch.setattr(pipeline, "STREAM", 0)
     short = pipeline.iter_motions
     monkeypatch.setattr(pipeline, "iter_motions", lambda *a: (parts.append(m.name) or m for m in short(*a, rows=400)))
-    streamed, _ = pipeline.fit(loaded, [])
+    streamed, _ = pipeline.fitted(loaded, [])
     assert len(parts) == 3
     assert (streamed.rows == whole.rows).all()
     np.testing.assert_allclose(streamed.phi, whole.phi, rtol=1e-6, atol=1e-9)
@@ -447,16 +449,16 @@ def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
 )
 def test_estimators_of_an_experiment(two, fit, estimator, weighed):
     change(two / "experiment.toml", 'weight = "vanishing"', fit)
-    estimate, _ = pipeline.fit(pipeline.load(read_experiment(two)), [])
+    estimate, _ = pipeline.fitted(load(read_experiment(two)), [])
     assert estimate.estimator == estimator
     assert bool(estimate.selection) == weighed
 
 
 def test_few_segments_get_the_vanishing_weight(two):
     change(two / "experiment.toml", 'weight = "vanishing"', "")
-    loaded = pipeline.load(read_experiment(two))
+    loaded = load(read_experiment(two))
     one = replace(loaded.experiment, processing=Processing(segment_s=6))
-    estimate, regression = pipeline.fit(replace(loaded, experiment=one), [])
+    estimate, regression = pipeline.fitted(replace(loaded, experiment=one), [])
     assert len(regression.segments) < 4
     same = closest_to_prior(loaded.model, regression, loaded.prior)
     assert estimate.selection == ()

@@ -19,7 +19,8 @@ from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipelines import run as pipeline
+from ident.pipelines import steps as pipeline
+from ident.pipelines.loaded import load
 from ident.regression import compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
@@ -167,9 +168,9 @@ def test_the_demo_has_its_three_errors_named():
 
 def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
     there, _ = with_mistake(made, tmp_path)
-    loaded = pipeline.load(replace(read_experiment(there), cad=None))
+    loaded = load(replace(read_experiment(there), cad=None))
     experiment = loaded.experiment
-    motions = list(pipeline.motions(loaded, experiment.fit, experiment.processing, [], pipeline.silent))
+    motions = list(pipeline.motions(loaded, experiment.fit, experiment.processing, []))
     results = tmp_path / "results"
     results.mkdir()
     save_regression(compress(loaded.model, motions, base=loaded.base), results / "factors.npz")

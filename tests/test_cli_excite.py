@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from ident.cli.main import app
 from ident.excitation import PeriodicSpline, load_trajectory
-from ident.pipelines.excite import FILES, Wishes, excite
+from ident.pipelines.excitation import FILES, Wishes, excite
 from ident.robot import read_robot
 
 ROOT = Path(__file__).resolve().parents[1]

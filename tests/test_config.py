@@ -27,7 +27,7 @@ from ident.model import (
     Spring,
     Viscous,
 )
-from ident.pipelines.run import load
+from ident.pipelines.loaded import load
 from ident.robot import read_robot
 
 ROOT = Path(__file__).parents[1]

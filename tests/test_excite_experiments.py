@@ -13,8 +13,8 @@ import pytest
 from ident.geometry.distance import clearances, collisions
 from ident.geometry.scene_file import read_scene
 from ident.model.model import torque
-from ident.pipelines.excite import Excitation, Wishes, excite
-from ident.pipelines.run import read_truth
+from ident.pipelines.excitation import Excitation, Wishes, excite
+from ident.pipelines.loaded import read_truth
 from ident.robot import read_robot
 
 ROOT = Path(__file__).resolve().parents[1]

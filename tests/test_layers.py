@@ -16,6 +16,7 @@ ORDER = (
     "threads",
     "jit",
     "files",
+    "tell",
     "spatial",
     "robot",
     "cad",

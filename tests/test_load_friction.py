@@ -15,7 +15,7 @@ from ident.estimate import Prior, constrained
 from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipelines.run import load
+from ident.pipelines.loaded import load
 from ident.regression import compress
 from ident.report.report import friction_law
 from ident.simulation import plant

@@ -258,7 +258,7 @@ def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from ident.pipelines.run import checked
+    from ident.pipelines.steps import checked
 
     rows = 1_300_000
     pq.write_table(pa.table({k: np.ones(rows) for k in "abcd"}), tmp_path / "x.parquet", compression="zstd")

@@ -26,7 +26,9 @@ from ident.estimate.payload import (
 from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
-from ident.pipelines.run import FITTED, fit, load, motions
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import FITTED, motions
+from ident.pipelines.steps import fitted as fit
 from ident.regression import base_parameters, compress
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import consistency, from_com, to_com, transformed

@@ -124,7 +124,8 @@ def test_a_log_that_repeats_one_motion_is_told(tmp_path):
     import pandas as pd
 
     from ident.experiment import read_experiment
-    from ident.pipelines.run import fit, load
+    from ident.pipelines.loaded import load
+    from ident.pipelines.steps import fitted as fit
 
     t = np.arange(1500) / 100
     q = 0.5 * np.sin(2 * np.pi * t / 5) + 0.3 * np.sin(4 * np.pi * t / 5)

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 CHECK = """
-import pathlib, ident, ident.cli.main, ident.experiment, ident.pipelines.run, ident.report.report
+import pathlib, ident, ident.cli.main, ident.experiment, ident.pipelines.identify, ident.report.report
 place = pathlib.Path(ident.__file__).resolve()
 assert place.is_relative_to(pathlib.Path.cwd().resolve() / "site"), place
 assert (place.parent / "estimate" / "estimate.schema.json").is_file()

@@ -29,7 +29,7 @@ from ident.geometry.distance import clearances
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipelines.excite import Wishes, excite
+from ident.pipelines.excitation import Wishes, excite
 from ident.regression import compress
 from ident.robot import read_robot
 from ident.threads import one_thread

@@ -27,8 +27,8 @@ from ident.estimate import wls
 from ident.excitation import Trajectory
 from ident.logs import Motion
 from ident.model import Model
-from ident.pipelines.excite import Excitation, Wishes, excite
-from ident.pipelines.run import read_truth
+from ident.pipelines.excitation import Excitation, Wishes, excite
+from ident.pipelines.loaded import read_truth
 from ident.regression import BaseParameters, compress
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,8 @@ import numpy as np
 from ident.estimate.least_squares import solve
 from ident.experiment import read_experiment
 from ident.logs import Motion, decimate
-from ident.pipelines.run import Loaded, load, motions
+from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.steps import motions
 from ident.regression import Regression, compress
 
 KINDS = {"Ia": "drive_inertia", "fv": "viscous", "fs": "coulomb", "off": "offset", "mx": "hx", "my": "hy", "mz": "hz"}

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ident.estimate.refine import Refined
     from ident.logs.motion import Motion
     from ident.model.model import Model
-    from ident.pipelines.run import Loaded, Tell, Warned
+    from ident.pipelines.loaded import Loaded
+    from ident.pipelines.warned import Warned
     from ident.regression import Regression
     from ident.spatial.pose import Pose
+    from ident.tell import Tell
 
 app = typer.Typer(
     name="cad",
@@ -298,14 +300,15 @@ def _examined(
     from ident.compare.doctor import doctor, other_convention, settled
     from ident.errors import CadError
     from ident.experiment import build_model, read_experiment
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
     from ident.regression import base_parameters, compress
 
     if tolerance is not None and not 0 < tolerance < 1:
         raise CadError(f"is {tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
     experiment = read_experiment(path)
     plain = replace(experiment, cad="none", terms=replace(experiment.terms, load_friction=False))
-    loaded = pipeline.load(plain)  # the table may be one that cannot exist
+    loaded = load(plain)  # the table may be one that cannot exist
     given = cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         table = _cad(given, products, frames, experiment.robot)
@@ -588,7 +591,7 @@ def _outlines(found: _Found) -> dict[str, Array]:
     """Return points of the links' collision shapes where the robot's URDF has them and they can be read."""
     from ident.errors import RobotError
     from ident.geometry.collision_geometry import collision_clouds
-    from ident.pipelines.run import urdf_source
+    from ident.pipelines.loaded import urdf_source
     from ident.robot.urdf import parse_document
     from ident.robot.xml import read_bytes
 

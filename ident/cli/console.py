@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ident.arrays import Array
-    from ident.pipelines.run import Tell, Warned
+    from ident.pipelines.warned import Warned
     from ident.report.text import Table
     from ident.robot import Robot
+    from ident.tell import Tell
 
 #: What options that take a posture or a speed of every joint want.
 JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
@@ -106,7 +107,7 @@ def progress() -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from ident.pipelines.run import silent
+    from ident.tell import silent
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -176,7 +177,7 @@ def warn(warned: Sequence[Warned]) -> None:
     from rich.console import Console
 
     from ident.errors import shortened
-    from ident.pipelines.run import NOTES
+    from ident.pipelines.warned import NOTES
 
     console = Console(stderr=True, highlight=False)
     groups: dict[tuple[str, str], list[Warned]] = {}

@@ -177,7 +177,7 @@ def _numbers(robot: Path, cad: Path | None) -> tuple[Robot, Array, dict[str, flo
 
 def _joint_dynamics(robot: Path, arm: Robot) -> dict[str, float]:
     """Return damping and friction of the URDF that a robot file is, or names."""
-    from ident.pipelines.run import urdf_source
+    from ident.pipelines.loaded import urdf_source
     from ident.robot.urdf import read_joint_dynamics
 
     urdf = urdf_source(robot)

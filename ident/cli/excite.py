@@ -14,7 +14,7 @@ from ident.cli.dynamics import RobotPath
 if TYPE_CHECKING:
     from ident.excitation.search import Start
     from ident.excitation.worth import Worth
-    from ident.pipelines.excite import Excitation
+    from ident.pipelines.excitation import Excitation
     from ident.robot import Robot
 
 Share = "share kept free, such as 0.05"
@@ -91,7 +91,7 @@ def excite(
 ) -> None:
     """Design a motion that makes the parameters identifiable and keeps every limit at every instant."""
     from ident.errors import InputError
-    from ident.pipelines.excite import Wishes, excite_to
+    from ident.pipelines.excitation import Wishes, excite_to
     from ident.robot import read_robot
 
     if harmonics is not None and splines is not None:

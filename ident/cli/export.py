@@ -58,7 +58,7 @@ def export(
     from ident.estimate.storage import load_estimate
     from ident.export.formats import export_to, file_name, format_named
     from ident.files import write_whole
-    from ident.pipelines.run import urdf_source
+    from ident.pipelines.loaded import urdf_source
     from ident.robot import read_robot
 
     names = [name.strip().lower() for name in form.split(",")]

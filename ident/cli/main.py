@@ -1,4 +1,4 @@
-"""The command line: a thin copy of `ident.pipelines.run`. Results go to stdout, all else to stderr.
+"""The command line: a thin copy of `ident.pipelines`. Results go to stdout, all else to stderr.
 
 Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 """
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, Validation
     from ident.estimate import Estimate
     from ident.experiment import Experiment
-    from ident.pipelines.run import Failed, Loaded, Result, Warned
+    from ident.pipelines.identify import Failed, Result
+    from ident.pipelines.loaded import Loaded
+    from ident.pipelines.warned import Warned
     from ident.report.text import Table
     from ident.robot import Robot
 
@@ -90,10 +92,10 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write, instead of results/NAME")] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import run as whole
 
     with progress() as tell:
-        result = pipeline.run(_experiment(experiment), out, tell, command_line())
+        result = whole(_experiment(experiment), out, tell, command_line())
     warn(result.warnings)
     _show_run(result)
     _end(result.estimate, result.validation, result.failed)
@@ -109,13 +111,14 @@ def fit(
 ) -> None:
     """Fit an experiment and write the estimate."""
     from ident.estimate.storage import save_estimate
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
     from ident.report import text
 
     warned: list[Warned] = []
     with progress() as tell:
-        loaded = pipeline.load(_experiment(experiment))
-        estimate, _ = pipeline.fit(loaded, warned, tell, command_line())
+        loaded = load(_experiment(experiment))
+        estimate, _ = pipeline.fitted(loaded, warned, tell, command_line())
     save_estimate(estimate, out)
     warn(warned)
     _show_notes(loaded)
@@ -156,13 +159,14 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     from ident.estimate.storage import estimate_file, load_estimate, save_estimate
     from ident.export import with_validation
     from ident.export.gate import VERDICT
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
     from ident.report import text
 
     found, warned = load_estimate(estimate), list[Any]()
     wanted = _experiment(experiment)
     with progress() as tell:
-        validation = pipeline.validate(pipeline.load(wanted), found, None, warned, tell)
+        validation = pipeline.validated(load(wanted), found, None, warned, tell)
     if validation is None:
         raise ConfigError("no recording is kept for validation", file=wanted.file, key="recordings.validate")
     warn(warned)
@@ -339,7 +343,8 @@ def _check_log(file: Path, robot: Path | None, recording: str | None) -> int:
 def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int:
     from ident.errors import InputError
     from ident.logs import read_manifest
-    from ident.pipelines.run import NOTES, checked
+    from ident.pipelines.steps import checked
+    from ident.pipelines.warned import NOTES
     from ident.report.text import number, table
     from ident.robot import read_robot
 
@@ -372,9 +377,9 @@ def _check_dataset(file: Path, robot: Path | None, recording: str | None) -> int
 
 def _check_experiment(file: Path, _: Path | None, __: str | None) -> int:
     from ident.logs import locate
-    from ident.pipelines import run as pipeline
+    from ident.pipelines.loaded import load
 
-    loaded = pipeline.load(_experiment(file))
+    loaded = load(_experiment(file))
     e = loaded.experiment
     for name in (*e.fit, *e.validate):
         for part in loaded.manifest.recording(name).files:
@@ -444,7 +449,7 @@ def _show_run(result: Result) -> None:
 
 def _end(estimate: Estimate, validation: Validation | None = None, failed: Sequence[Failed] = ()) -> None:
     """Say last what could not be made of a fit, and whether it is to be used; the exit code says the same."""
-    from ident.pipelines.run import VALIDATION
+    from ident.pipelines.identify import VALIDATION
     from ident.report.text import verdict
 
     causes: dict[str, list[str]] = {}

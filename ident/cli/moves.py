@@ -201,7 +201,7 @@ def _torque_limits(robot: Robot, cad: Path | None, margin: float) -> TorqueLimit
 
     from ident.excitation.torque_limits import torque_limits
     from ident.model import Model
-    from ident.pipelines.excite import friction_terms, stated, unlimited
+    from ident.pipelines.excitation import friction_terms, stated, unlimited
 
     model = Model(robot, tuple(friction_terms(robot)))
     theta, absent = stated(model, cad, {})

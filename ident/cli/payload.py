@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ident.estimate.drive_gains import DriveGains
     from ident.estimate.payload import IdentifiedPayload, LoadedErrors, PayloadFigures
     from ident.experiment import Experiment
-    from ident.pipelines.run import Loaded, Warned
+    from ident.pipelines.loaded import Loaded
+    from ident.pipelines.warned import Warned
     from ident.regression import Regression
     from ident.robot import Robot
     from ident.spatial.pose import Pose
@@ -92,11 +93,12 @@ def payload(
 
     from ident.estimate.drive_gains import drive_gains
     from ident.estimate.storage import load_estimate
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
 
     warned: list[Warned] = []
     with progress() as tell:
-        item = pipeline.load(read)
+        item = load(read)
         if writer is not None or flange is not None:
             flange = declared_flange(item.robot, flange)
         carrier, pose, shown = _frame(item.robot, frame or flange or item.robot.flange)
@@ -143,7 +145,7 @@ def payload(
             f"Result: sha256 {hashlib.sha256(repr((found.link, found.body.tolist())).encode()).hexdigest()}.",
         )
         load = identified_load(found, item.robot, flange, gain_error=gain_error / 100, validation=verdict, origin=lines)
-        text = writer.write(load)
+        text = writer.write(told)
         if out is None:
             typer.echo(text, nl=False)
         else:
@@ -221,7 +223,7 @@ def _frame(robot: Robot, name: str | None) -> tuple[str, Pose | None, str]:
 
 
 def _factors(item: Loaded, names: Sequence[str], warned: list[Warned], tell: object) -> Regression:
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
     from ident.regression import compress
 
     motions = pipeline.motions(item, names, item.experiment.processing, warned, tell)  # type: ignore[arg-type]

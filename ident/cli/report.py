@@ -57,18 +57,19 @@ def _is_estimate(file: Path) -> bool:
 def _single(estimate: Path, experiment: Path, out: Path, figures: Path | None) -> None:
     from ident.estimate.storage import load_estimate
     from ident.experiment import read_experiment
-    from ident.pipelines import run as pipeline
+    from ident.pipelines import steps as pipeline
+    from ident.pipelines.loaded import load
 
     found, warned = load_estimate(estimate), list[Any]()
     with progress() as tell:
-        loaded = pipeline.load(read_experiment(experiment))
+        loaded = load(read_experiment(experiment))
         pipeline.require_same_model(loaded, found)
-        pipeline.report(
+        pipeline.reported(
             loaded,
             found,
             out,
-            comparison=pipeline.compare(loaded, found),
-            validation=pipeline.validate(loaded, found, None, warned, tell),
+            comparison=pipeline.compared(loaded, found),
+            validation=pipeline.validated(loaded, found, None, warned, tell),
             truth=pipeline.truth_of(loaded, found),
             command=command_line(),
             pictures=figures,

@@ -13,10 +13,11 @@ import numpy as np
 
 from ident.errors import LogError
 from ident.files import whole_file, write_whole
-from ident.logs.info import LogInfo, Tell, log_info
+from ident.logs.info import LogInfo, log_info
 from ident.logs.recorded import Part, joint_units, parts
 from ident.logs.tables import plural
 from ident.robot import Robot
+from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +45,7 @@ def convert(
     topic: str = "",
     joints: Sequence[str] = (),
     robot: Robot | None = None,
-    tell: Tell = lambda doing, done, total: None,
+    tell: Tell = silent,
 ) -> Converted:
     """Write a recording as a table (.parquet or .csv) and, beside it, the manifest (.toml) that reads it.
 

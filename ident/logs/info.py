@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from ident.logs.recorded import Recorded, open_recorded, parts
 from ident.logs.tables import plural
 from ident.logs.units import si_factor
 from ident.robot import Robot
+from ident.tell import Tell, silent
 
-Tell = Callable[[str, int, int], None]
 LISTED = 20  # places that are listed of each kind; all are counted
 WHOLE = 0.15  # a gap this near to a whole number of usual steps lost messages
 
@@ -178,7 +178,7 @@ def log_info(
     topic: str = "",
     joints: Sequence[str] = (),
     robot: Robot | None = None,
-    tell: Tell = lambda doing, done, total: None,
+    tell: Tell = silent,
 ) -> LogInfo:
     """Return what a bag, an RTDE recording or a libfranka log holds; see `open_recorded`.
 

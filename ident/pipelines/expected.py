@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ident.errors import ConfigError, nearest
-from ident.pipelines.run import Result
+from ident.pipelines.identify import Result
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,10 @@ from ident.errors import ModelError
 from ident.simulation.plant import Plant
 from ident.simulation.run import (
     Slope,
-    Tell,
     finished,
     limit_reached,
     positive,
     runaway,
-    silent,
     start,
     whole,
     whole_ratio,
@@ -26,6 +24,7 @@ from ident.simulation.run import (
 from ident.simulation.simulation import Simulation
 from ident.simulation.stability import too_stiff
 from ident.simulation.torques import Stop, TorqueFunction
+from ident.tell import Tell, silent
 from ident.threads import one_thread
 
 #: Between so many steps the stability of friction is looked at, and progress told.

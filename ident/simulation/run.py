@@ -15,18 +15,11 @@ from ident.simulation.simulation import Simulation
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
 from ident.threads import one_thread
 
-#: Called with what is being done, how much of it is done, and how much there is.
-Tell = Callable[[str, int, int], None]
-
 #: No joint of a robot moves faster [rad/s; m/s]: a simulation that does is running away.
 RUNAWAY = 1e4
 
 #: A position this far beyond a limit [rad; m] is beyond it; rounding is not.
 BEYOND = 1e-9
-
-
-def silent(doing: str, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 def start(

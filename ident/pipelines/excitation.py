@@ -36,7 +36,9 @@ from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
-from ident.pipelines.run import NOTES, Warned, load, motions, urdf_source
+from ident.pipelines.loaded import load, urdf_source
+from ident.pipelines.steps import motions
+from ident.pipelines.warned import NOTES, Warned
 from ident.provenance import provenance, sha256
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot

@@ -1,0 +1,123 @@
+"""An experiment from its file to the folder of its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ident.errors import IdentError, UnusableError
+from ident.estimate import Estimate
+from ident.experiment import Experiment
+from ident.files import whole_folder
+from ident.pipelines.loaded import Loaded, load, urdf_source
+from ident.pipelines.steps import compared, fitted, reported, truth_of, validated
+from ident.pipelines.warned import Warned
+from ident.regression import Regression, save_regression
+from ident.tell import Tell, silent
+
+if TYPE_CHECKING:
+    from ident.compare import Comparison, TruthComparison, Validation
+
+#: The step of a run that may fail after the fit and is no file.
+VALIDATION = "validation"
+
+
+FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What could not be made of a finished fit, a file or its validation, and why."""
+
+    name: str
+    cause: IdentError
+
+    @property
+    def refused(self) -> bool:
+        """Whether it could be made, and the gate of the exports forbids it."""
+        return isinstance(self.cause, UnusableError)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What `run` found, what could not be made of it, and the folder that it wrote."""
+
+    loaded: Loaded
+    estimate: Estimate
+    regression: Regression
+    comparison: Comparison | None
+    validation: Validation | None
+    truth: TruthComparison | None
+    warnings: tuple[Warned, ...]
+    failed: tuple[Failed, ...]
+    folder: Path
+
+
+def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
+    """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
+
+    `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
+    nothing is left behind. A fit is kept, with what could not be made of it in the result's `failed`.
+    """
+    from ident.estimate.storage import save_estimate
+    from ident.export import with_validation
+
+    loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
+    with whole_folder(out or results_folder(experiment), FILES) as folder:
+        estimate, regression = fitted(loaded, warned, tell, command)
+        comparison = compared(loaded, estimate)
+        validation = None
+        try:
+            validation = validated(loaded, estimate, regression, warned, tell)
+        except IdentError as cause:
+            failed.append(Failed(VALIDATION, cause))
+        estimate = with_validation(estimate, validation)  # a passed one lets the numbers out
+        truth = truth_of(loaded, estimate)
+        tell("writing results", 0, 1)
+        save_regression(regression, folder / "factors.npz")
+        save_estimate(estimate, folder / "estimate.json")
+        warned += export_results(loaded, estimate, folder, failed)
+        try:
+            reported(
+                loaded,
+                estimate,
+                folder / "report.html",
+                comparison=comparison,
+                validation=validation,
+                truth=truth,
+                command=command,
+                regression=regression,
+            )
+        except IdentError as cause:
+            failed.append(Failed("report.html", cause))
+        tell("writing results", 1, 1)
+    where = out or results_folder(experiment)
+    return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
+
+
+def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:
+    """Write parameters.json and robot.urdf to `folder`, as `ident export` does; return what their user has to know.
+
+    Least squares has no links to write. What cannot or must not be written is added to `failed`.
+    """
+    from ident.export import export_to
+
+    if estimate.theta is None:
+        message = f"'{estimate.estimator}' determines base parameters only: no parameters.json and no robot.urdf"
+        return [Warned("export", "export", message)]
+    told = list[Warned]()
+    for form, name in (("json", "parameters.json"), ("urdf", "robot.urdf")):
+        source = urdf_source(loaded.experiment.robot) if form == "urdf" else None
+        try:
+            done = export_to(form, estimate, folder / name, robot=loaded.robot, source=source)
+        except IdentError as cause:
+            failed.append(Failed(name, cause))
+        else:
+            told += [Warned(name, "export", note) for note in done.notes]
+    return told
+
+
+def results_folder(experiment: Experiment) -> Path:
+    """Return where the results go unless told otherwise: results/NAME beside the experiment's file."""
+    return experiment.folder / "results" / experiment.name

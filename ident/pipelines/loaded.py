@@ -1,0 +1,210 @@
+"""An experiment with all that it names read, and checked to fit together."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad import read_source, require_consistent
+from ident.errors import ConfigError, InputError, ModelError, nearest
+from ident.estimate import Prior, cad_prior, neutral_prior
+from ident.experiment import Experiment, build_model
+from ident.logs import Manifest, read_manifest
+from ident.model import Model
+from ident.model.term import KINDS
+from ident.provenance import sha256
+from ident.regression import BaseParameters, base_parameters
+from ident.robot import Robot, read_robot, read_urdf
+from ident.robot.file import data_path
+from ident.robot.xml import parse_xml, read_bytes
+from ident.spatial.inertia import INERTIAL
+
+#: A frame is another one when an axis or a point is farther off [1; m], which rounding is not.
+_SAME_FRAME = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """An experiment with all it names read, except for the logs.
+
+    cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
+    terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
+    notes: what was taken otherwise than it stands, or without being asked for.
+    """
+
+    experiment: Experiment
+    robot: Robot
+    model: Model
+    base: BaseParameters
+    manifest: Manifest
+    prior: Prior
+    cad: Array | None
+    joint_values: Mapping[str, float]
+    cad_source: str | None
+    truth: Mapping[str, float] | None
+    inputs: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def slides(self) -> frozenset[str]:
+        """Names of the prismatic joints."""
+        return frozenset(j.name for j in self.robot.joints if j.kind == "prismatic")
+
+
+def load(experiment: Experiment) -> Loaded:
+    """Read the robot, the manifest, the CAD table and the truth, and check that they fit each other.
+
+    Raises ConfigError for recordings, joints and links that the experiment names and that do not exist; RobotError,
+    CadError and LogError from the files themselves.
+    """
+    robot = read_robot(experiment.robot)
+    manifest = read_manifest(experiment.data)
+    _known_recordings(experiment, manifest)
+    inputs = {p.name: sha256(p) for p in (experiment.file, experiment.robot, experiment.data)}
+    urdf = urdf_source(experiment.robot)
+    if urdf is not None:
+        inputs[urdf.name] = sha256(urdf)
+    cad, joint_values, source = None, dict[str, float](), None
+    notes = list(robot.notes)
+    if isinstance(experiment.cad, Path):
+        table = read_source(experiment.cad)
+        require_consistent(table)
+        cad, joint_values, source = _urdf_inertials(robot, experiment), dict(table.joint_values), experiment.cad.name
+        cad = table.for_robot(robot) if cad is None else cad
+        inputs[experiment.cad.name] = table.sha256
+    elif experiment.cad == "robot":
+        if robot.inertials is None or np.isnan(robot.inertials).all():
+            raise ConfigError(
+                f"is 'robot', but '{experiment.robot.name}' gives no inertials",
+                file=experiment.file,
+                key="experiment.cad",
+                fix="Name a CAD table, or leave it out",
+            )
+        cad, source = robot.inertials, experiment.robot.name
+    elif experiment.cad is None and robot.inertials is not None and not np.isnan(robot.inertials).all():
+        cad, source, note = _own_inertials(robot, experiment.robot.name)
+        notes.append(note)
+    prior = neutral_prior(robot) if cad is None else cad_prior(robot, cad, source or "", joint_values)
+    truth = None
+    if experiment.truth is not None:
+        truth = read_truth(experiment.truth, robot)
+        inputs[experiment.truth.name] = sha256(experiment.truth)
+    model = build_model(experiment, robot, None if cad is None else np.where(np.isnan(cad), prior.inertials, cad))
+    _known_links(experiment, model)
+    base = base_parameters(model)
+    told = tuple(notes)
+    return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs, told)
+
+
+def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None, str]:
+    """Return the description's own inertials as CAD, where every link can exist, their source, and what to tell."""
+    assert robot.inertials is not None
+    try:
+        cad_prior(robot, robot.inertials, source)
+    except ModelError as cause:
+        return None, None, f"the inertials of the robot's description are neither CAD nor prior: {cause.problem}"
+    note = f"the inertials of '{source}' are the CAD column and the prior, as nothing else is given"
+    return robot.inertials, source, f'{note}; cad = "FILE" in experiment.toml gives others, cad = false none'
+
+
+def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
+    """Return the links' parameters (n, 10) where the experiment's CAD is a URDF, with all that is fixed to them.
+
+    Raises ConfigError where its link frames are not the robot's.
+    """
+    path = experiment.cad
+    if not isinstance(path, Path) or path.suffix.lower() not in (".urdf", ".xml"):
+        return None
+    if parse_xml(read_bytes(path), file=path.name).tag != "robot":
+        return None
+    other = read_urdf(path, keep=robot.joint_names)
+    order = [other.joint_names.index(name) for name in robot.joint_names]
+    for joint, found in zip(robot.joints, (other.joints[i] for i in order), strict=True):
+        parts = [(joint.axis, found.axis), (joint.point, found.point)]
+        if joint.parent >= 0:
+            parts.append((joint.placement.matrix, found.placement.matrix))
+        if any(np.abs(a - b).max() > _SAME_FRAME for a, b in parts):
+            raise ConfigError(
+                f"the link frames of '{path.name}' are not those of '{experiment.robot.name}': joint '{joint.name}' "
+                "stands elsewhere, so its numbers are about other points and axes",
+                file=experiment.file,
+                key="experiment.cad",
+                fix=f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames",
+            )
+    assert other.inertials is not None
+    return np.asarray(other.inertials[order])
+
+
+def urdf_source(robot_file: Path) -> Path | None:
+    """Return the URDF that a robot file is, or names; None for a DH table."""
+    if robot_file.suffix.lower() in (".urdf", ".xml"):
+        return robot_file
+    named = tomllib.loads(robot_file.read_text(encoding="utf-8")).get("urdf")
+    return data_path(named, robot_file.parent) if isinstance(named, str) else None
+
+
+def read_truth(path: Path, robot: Robot) -> dict[str, float]:
+    """Return the true parameters by name [SI] from the table [parameters] of a TOML file.
+
+    Raises ConfigError for names that belong to no link or joint of the robot, and for what is no number.
+    """
+    known = [f"{link}.{part}" for link in robot.links for part in INERTIAL]
+    known += [f"{joint}.{term}" for joint in robot.joint_names for term in KINDS]
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8")).get("parameters")
+    except (OSError, ValueError, RecursionError) as cause:
+        raise ConfigError(f"is no TOML file that can be read: {cause}", file=path) from None
+    if not isinstance(given, dict):
+        raise ConfigError("the table [parameters] is missing", file=path)
+    for name, value in given.items():
+        if name not in known:
+            raise ConfigError(f"'{name}' is no parameter of '{robot.name}'{nearest(name, known)}", file=path)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+            raise ConfigError("wanted a finite number", file=path, key=f"parameters.{name}")
+    return {name: float(value) for name, value in given.items()}
+
+
+def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:
+    known = [r.name for r in manifest.recordings]
+    for key, names in (("fit", experiment.fit), ("validate", experiment.validate)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(
+                    f"'{manifest.file.name}' has no recording '{name}'{nearest(name, known)}",
+                    file=experiment.file,
+                    key=f"recordings.{key}",
+                    fix=f"It has {', '.join(known)}",
+                )
+
+
+def _known_links(experiment: Experiment, model: Model) -> None:
+    robot, bounds = model.robot, experiment.bounds
+    alike = [link for group in bounds.equal for link in group]
+    places = {"mass": bounds.mass, "com": bounds.com, "box": bounds.box, "ellipsoid": bounds.ellipsoid, "equal": alike}
+    for key, links in places.items():
+        for link in links:
+            if link not in robot.links:
+                raise ConfigError(
+                    f"robot '{robot.name}' has no link '{link}'{nearest(link, robot.links)}",
+                    file=experiment.file,
+                    key=f"fit.bounds.{key}",
+                    fix=f"Its moving links are {', '.join(robot.links)}",
+                )
+    known = {*model.names, *(f"{link}.c{axis}" for link in robot.links for axis in "xyz")}
+    for name in bounds.pinned:
+        if name not in known:
+            raise ConfigError(
+                f"the model has no parameter '{name}'{nearest(name, known)}",
+                file=experiment.file,
+                key="fit.bounds.pinned",
+                fix=f"Pin {robot.links[0]}.m (kg), {robot.links[0]}.cx (m) and the like",
+            )
+    try:
+        bounds.check(robot)
+    except InputError as cause:
+        raise ConfigError(cause.problem, file=experiment.file, key="fit.bounds", fix=cause.fix) from None

@@ -1,0 +1,222 @@
+"""The arrows of the data's way: from an experiment that is loaded to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.errors import ConfigError
+from ident.estimate import Estimate
+from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate
+from ident.logs.fetch import file_sha256
+from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
+from ident.pipelines.loaded import Loaded
+from ident.pipelines.warned import Warned, delayed, findings_of, rounded
+from ident.provenance import provenance
+from ident.regression import Regression, compress
+from ident.robot import Robot
+from ident.tell import Tell, silent
+
+if TYPE_CHECKING:
+    from ident.compare import Comparison, TruthComparison, Validation
+
+#: Recordings with more numbers than this (rows times columns) are streamed in parts.
+STREAM = 2**23
+
+
+#: The entry of an estimate's provenance that names the recordings it was fitted on.
+FITTED = "fitted on"
+
+
+def motions(
+    loaded: Loaded, recordings: Iterable[str], processing: Processing, warned: list[Warned], tell: Tell = silent
+) -> Iterator[Motion]:
+    """Yield the motions of some recordings, one after the other, large ones in parts, so that memory stays flat.
+
+    What `check_log` finds is added to `warned`, except for what the processing takes care of. Raises LogError.
+    """
+    names = list(recordings)
+    for number, name in enumerate(names):
+        tell("reading logs", number, len(names))
+        log, report = checked(loaded.manifest, name, loaded.robot, processing.derivative == "fourier")
+        warned += findings_of(name, report, processing)
+        warned += rounded(log or next(iter_logs(loaded.manifest, name, loaded.robot)), report, processing)
+        if log is None:
+            yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
+        else:
+            from ident.logs import process
+
+            yield process(log, processing)
+    tell("reading logs", len(names), len(names))
+
+
+def checked(manifest: Manifest, name: str, robot: Robot, whole: bool = False) -> tuple[Log | None, LogReport]:
+    """Return a recording, None where it is too long to be held at once (unless `whole`), and what is odd about it."""
+    log = read_whole(manifest, name, robot, None if whole else STREAM)
+    return log, check_parts(manifest, name, robot) if log is None else check_log(log, robot)
+
+
+def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
+    """Return the experiment's estimate and the factors it comes from; what to look at is added to `warned`.
+
+    Raises LogError for the logs, EstimationError when the fit does not succeed.
+    """
+    experiment = loaded.experiment
+    inputs = dict(loaded.inputs)
+    for name in experiment.fit:
+        for file in loaded.manifest.recording(name).files:
+            inputs[file] = file_sha256(locate(loaded.manifest, file))
+    told = len(warned)
+    cut = experiment.processing.torque_hz
+    if cut is not None and not experiment.processing.decimation:
+        message = (
+            f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners"
+            " of friction on one side only; decimation filters both alike"
+        )
+        warned.append(Warned("processing", "torque filter", message))
+
+    repeated = set[str]()
+
+    def watched() -> Iterator[Motion]:
+        seen = set[str]()
+        for motion in motions(loaded, experiment.fit, experiment.processing, warned, tell):
+            if motion.name not in seen:
+                warned.extend(delayed(loaded, motion))
+                seen.add(motion.name)
+            if motion.stretches:
+                repeated.add(motion.name)
+            yield motion
+
+    regression = compress(loaded.model, watched(), base=loaded.base)
+    if repeated and len(regression.recordings) == 1:
+        message = (
+            "the log repeats one motion: segments are stretches of it with their repeats, and parts of that motion are"
+            " what is left out to choose the weight of the prior; the error on others may be larger: fit more motions"
+        )
+        warned.append(Warned("fit on one motion", "one motion", message))
+    tell("fitting", 0, 1)
+    estimate = estimated(loaded, regression)
+    tell("fitting", 1, 1)
+    warned += [Warned("fit", message, message) for message in estimate.warnings]
+    more = tuple(str(w) for w in warned[told:] if w.about != "fit")
+    origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
+    return replace(estimate, warnings=estimate.warnings + more, provenance=origin), regression
+
+
+def estimated(loaded: Loaded, regression: Regression) -> Estimate:
+    """Return the estimate by the experiment's estimator, weight and bounds."""
+    from ident import estimate as estimators
+
+    e = loaded.experiment
+    if e.estimator == "ols":
+        return estimators.ols(loaded.model, regression)
+    if e.estimator == "wls":
+        return estimators.wls(loaded.model, regression)
+    weight = e.weight
+    if weight is None:
+        enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
+        weight = "cross-validated" if enough else "vanishing"
+    if weight == "cross-validated":
+        return estimators.cross_validated(loaded.model, regression, loaded.prior, bounds=e.bounds)
+    if weight == "vanishing":
+        return estimators.closest_to_prior(loaded.model, regression, loaded.prior, bounds=e.bounds)
+    return estimators.constrained(loaded.model, regression, loaded.prior, weight=float(weight), bounds=e.bounds)
+
+
+def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
+    """Raise ConfigError when the estimate is of another model than the experiment's."""
+    if estimate.base.standard != loaded.model.names:
+        raise ConfigError(
+            f"the estimate of '{estimate.robot}' has {len(estimate.base.standard)} parameters, this experiment's"
+            f" model of '{loaded.robot.name}' has {len(loaded.model.names)}, and they must be the same ones",
+            file=loaded.experiment.file,
+            fix="Give the experiment that the estimate comes from, or fit again",
+        )
+
+
+def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:
+    """Return CAD against the estimate, None for an experiment without CAD."""
+    from ident.compare import compare_with
+
+    if loaded.cad is None:
+        return None
+    require_same_model(loaded, estimate)
+    return compare_with(estimate, loaded.cad, loaded.joint_values, loaded.cad_source or "")
+
+
+def validated(
+    loaded: Loaded, estimate: Estimate, fitted: Regression | None, warned: list[Warned], tell: Tell = silent
+) -> Validation | None:
+    """Return how well estimate and CAD predict the recordings kept for validation, None when there are none.
+
+    fitted: the factors of the fit, where they are at hand; else the estimate's provenance says what it was fitted on.
+    """
+    from ident.compare import cad_theta
+    from ident.compare import validate as predicted
+
+    experiment = loaded.experiment
+    if not experiment.validate:
+        return None
+    require_same_model(loaded, estimate)
+    predictions = {"identified": estimate.phi}
+    if loaded.cad is not None and not np.isnan(loaded.cad).any():
+        predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
+    seen = estimate.provenance.get(FITTED)
+    validation = predicted(
+        loaded.model,
+        motions(loaded, experiment.validate, experiment.validation_processing, warned, tell),
+        predictions,
+        fitted=fitted or (None if seen is None else seen.split(", ")),
+        base=loaded.base,
+    )
+    warned += [Warned("validation", "validation", message) for message in validation.warnings]
+    return validation
+
+
+def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:
+    """Return the truth against the estimate, None for an experiment without truth."""
+    from ident.compare import compare_truth
+
+    return None if loaded.truth is None else compare_truth(estimate, loaded.truth)
+
+
+def reported(
+    loaded: Loaded,
+    estimate: Estimate,
+    path: Path,
+    *,
+    comparison: Comparison | None,
+    validation: Validation | None,
+    truth: TruthComparison | None,
+    command: str,
+    regression: Regression | None = None,
+    pictures: Path | None = None,
+) -> None:
+    """Write the report to `path` (HTML or PDF) and its figures to `pictures`, with the motions read once more."""
+    from ident.report import write_report
+
+    e = loaded.experiment
+    write_report(
+        path,
+        estimate,
+        model=loaded.model,
+        fit_motions=_first_parts(loaded, e.fit, e.processing),
+        validation_motions=() if validation is None else motions(loaded, e.validate, e.validation_processing, []),
+        comparison=comparison,
+        validation=validation,
+        truth=truth,
+        command=command,
+        regression=regression,
+        pictures=pictures,
+    )
+
+
+def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing) -> Iterator[Motion]:
+    """Yield the motion of each recording, of a large one its first part."""
+    for name in recordings:
+        yield from islice(motions(loaded, [name], processing, []), 1)

@@ -144,7 +144,7 @@ def payload(
             f"Robot '{item.robot.name}'; recordings {', '.join(loaded)} against {origin}; {when}.",
             f"Result: sha256 {hashlib.sha256(repr((found.link, found.body.tolist())).encode()).hexdigest()}.",
         )
-        load = identified_load(found, item.robot, flange, gain_error=gain_error / 100, validation=verdict, origin=lines)
+        told = identified_load(found, item.robot, flange, gain_error=gain_error / 100, validation=verdict, origin=lines)
         text = writer.write(told)
         if out is None:
             typer.echo(text, nl=False)

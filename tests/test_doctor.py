@@ -24,17 +24,7 @@ from ident.compare.doctor.hypotheses import (
     Unexplained,
     can_exist,
 )
-from ident.compare.doctor.mistakes import (
-    AxesRelabelled,
-    Counted,
-    OtherFrame,
-    ProductSign,
-    Setting,
-    TensorPoint,
-    Units,
-    natural,
-    parameters_of,
-)
+from ident.compare.doctor.mistakes import Mistake, Setting, natural, parameters_of
 from ident.compare.doctor.search import MARGIN, can_exist_within
 from ident.errors import ModelError
 from ident.regression import compress
@@ -56,6 +46,12 @@ def test_every_mistake_is_undone_exactly(seed, about_origin):
     np.testing.assert_allclose(natural(parameters_of(bodies, about_origin), about_origin), bodies, atol=1e-13)
 
 
+def known(words: str) -> Mistake:
+    """The only mistake whose name holds these words."""
+    (found,) = (k for k in KNOWN if words in k.name)
+    return found
+
+
 def test_mistakes_are_what_they_say():
     rng = np.random.default_rng(1)
     robot, _ = arm(rng, 3)
@@ -63,30 +59,32 @@ def test_mistakes_are_what_they_say():
     setting, printed = Setting(robot, False), natural(body[None], False)[0]
     m, c, inertia = to_com(body)
     # 23 rotations of a cube beside the identity, each a proper rotation
-    turns = [k for k in KNOWN if isinstance(k, AxesRelabelled)]
-    assert len({k.axes for k in turns}) == 23
-    for turn in turns:
-        assert np.linalg.det(turn.rotation) == pytest.approx(1.0)
+    turns = [k for k in KNOWN if k.kind == "axes"]
+    rotations = [k.frame(robot, 1).rotation for k in turns]
+    assert len({r.tobytes() for r in rotations}) == len({k.name for k in turns}) == 23
+    for turn, rotation in zip(turns, rotations, strict=True):
+        assert np.linalg.det(rotation) == pytest.approx(1.0)
         moved = parameters_of(turn.made(printed, 1, setting)[None], False)[0]
-        np.testing.assert_allclose(moved, transformed(body, Pose(turn.rotation, np.zeros(3))), atol=1e-12)
+        np.testing.assert_allclose(moved, transformed(body, Pose(rotation, np.zeros(3))), atol=1e-12)
     # in the base's frame at zero posture
-    moved = parameters_of(OtherFrame("base").made(printed, 1, setting)[None], False)[0]
+    moved = parameters_of(known("in the frame of the base").made(printed, 1, setting)[None], False)[0]
     np.testing.assert_allclose(moved, transformed(body, robot.poses(np.zeros(3))[1]), atol=1e-12)
     # a table declared about the centre that holds the tensor about the origin
     np.testing.assert_allclose(
-        TensorPoint().made(printed, 1, setting)[4:], tensor(body)[np.triu_indices(3)], atol=1e-14
+        known("tensor is about the other point").made(printed, 1, setting)[4:],
+        tensor(body)[np.triu_indices(3)],
+        atol=1e-14,
     )
-    flipped = ProductSign().made(printed, 1, setting)
+    flipped = known("the other sign").made(printed, 1, setting)
     np.testing.assert_array_equal(flipped[[5, 6, 8]], -printed[[5, 6, 8]])
-    np.testing.assert_allclose(parameters_of(Counted(2.0).made(printed, 1, setting)[None], False)[0], 2 * body)
-    grams = next(
-        k for k in KNOWN if isinstance(k, Units) and k.name == "mass and inertia are in g where kg is declared"
+    np.testing.assert_allclose(
+        parameters_of(known("counted twice").made(printed, 1, setting)[None], False)[0], 2 * body
     )
-    heavy = grams.made(printed, 1, setting)
+    heavy = known("mass and inertia are in g where kg is declared").made(printed, 1, setting)
     assert heavy[0] == pytest.approx(1000 * m)
     np.testing.assert_allclose(heavy[1:4], c)
     np.testing.assert_allclose(heavy[4:], 1000 * inertia[np.triu_indices(3)])
-    factors = [(k.mass, k.length, k.inertia) for k in KNOWN if isinstance(k, Units)]
+    factors = [k.made(np.ones(10), 1, setting)[[0, 1, 4]] for k in KNOWN if k.kind == "unit"]
     assert len(np.unique(np.round(np.log(factors), 6), axis=0)) == len(factors)
 
 

@@ -548,28 +548,15 @@ def _output_frames(found: _Found, given: Mapping[str, Pose]) -> dict[str, Pose]:
 
     A report that was printed in another frame than its link's is written again in the frame that its head names.
     """
-    import numpy as np
-
     from ident.compare.doctor.hypotheses import InLinks
-    from ident.compare.doctor.mistakes import AxesRelabelled, OtherFrame
     from ident.spatial.pose import Pose
 
     robot, poses = found.loaded.robot, dict(given)
     for fault in found.diagnosis.faults:
-        if not fault.asserted or not isinstance(fault.move, InLinks):
-            continue
-        for i in fault.move.links:
-            match fault.move.mistake:
-                case OtherFrame("parent"):
-                    seen = robot.joints[i].pose(0.0)
-                case OtherFrame():
-                    seen = robot.poses(np.zeros(robot.n))[i]
-                case AxesRelabelled() as turn:
-                    seen = Pose(turn.rotation, np.zeros(3))
-                case _:
-                    continue
-            link = robot.links[i]
-            poses[link] = seen.inverse() @ poses.get(link, Pose.identity())
+        if fault.asserted and isinstance(fault.move, InLinks) and (seen := fault.move.mistake.frame):
+            for i in fault.move.links:
+                link = robot.links[i]
+                poses[link] = seen(robot, i).inverse() @ poses.get(link, Pose.identity())
     return poses
 
 

@@ -1,5 +1,7 @@
 """Lets tests import the helpers that stand beside them; property tests have no deadline, for machines may be busy.
 
+`--seeds 20` tries all random cases (seeds.py), less a share of them.
+
 IDENT_TEST_ROUNDING=SEED emulates another machine: the last bits of every motion's numbers get other values, 1e-13
 relative at most, as another sine or filter might give them. The same number gets the same ones wherever it stands. No
 test's outcome may depend on that (`make portability`).
@@ -10,13 +12,26 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-settings.register_profile("ident", deadline=None)
-settings.register_profile("mutants", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
-settings.load_profile("ident")
+from seeds import cases
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seeds", type=int, default=5, help="random cases that tests try, of 20 (default 5)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ["IDENT_TEST_SEEDS"] = str(config.getoption("--seeds"))
+    settings.register_profile("ident", deadline=None, max_examples=cases(100))
+    settings.register_profile(
+        "mutants", settings.get_profile("ident"), database=None, phases=(Phase.explicit, Phase.generate)
+    )
+    settings.load_profile("ident")
+
 
 _BITS = np.uint64(9)
 

@@ -12,6 +12,7 @@ from bags import KINDS, NAMES, START, STEP, motion, packed, state, storage, writ
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import TWO
+from seeds import cases
 
 from ident.errors import LogError
 from ident.logs import bag, bag1, check_log, iter_logs, read_log, read_manifest
@@ -293,7 +294,7 @@ def test_a_folder_that_links_outside_is_refused(tmp_path):
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(data=st.data(), ros=st.sampled_from([1, 2]), little=st.booleans())
 def test_any_message_decodes_as_rosbags_decodes_it(data, ros, little):
     """Names of any length and alphabet, arrays there or not, both byte orders, several layouts in one batch."""
@@ -370,7 +371,7 @@ def test_cut_off_files_are_log_errors(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused(tmp_path_factory, kind, data):
     """Whatever bytes are changed or cut, the answer is a log or a LogError, never a traceback from a library."""
@@ -397,7 +398,7 @@ def test_damaged_files_are_read_or_refused(tmp_path_factory, kind, data):
     assert all("\n" not in sentence for sentence in sentences)
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(data=st.data())
 def test_damaged_metadata_is_read_or_refused(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp() / "damaged_metadata"

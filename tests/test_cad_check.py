@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import cases
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
 from ident.cad.robot_inertials import read_inertials
@@ -165,7 +166,7 @@ def test_a_coarse_number_is_excused_by_its_own_rounding():
 
 
 @pytest.mark.parametrize("at", ["center_of_mass", "link_origin"])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=cases(40))
 @given(st.integers(0, 2**32 - 1))
 def test_true_bodies_are_not_impossible_however_each_number_is_rounded(at, seed):
     rng = np.random.default_rng(seed)

@@ -23,6 +23,7 @@ from mass_report_corpus import (
     scientific,
     solidworks,
 )
+from seeds import cases
 
 from ident.cad.sheets.evidence import decide, examine, products_of, to_parameters
 from ident.cad.sheets.read_sheet import parse_report
@@ -223,7 +224,7 @@ def test_the_user_can_say_the_sign_and_a_wrong_word_is_refused():
         to_parameters(report, "negative")  # type: ignore[arg-type]
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.integers(0, 2**32 - 1))
 def test_parameters_in_the_link_frame(seed):
     rng = np.random.default_rng(seed)

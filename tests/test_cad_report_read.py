@@ -23,6 +23,7 @@ from mass_report_corpus import (
     scientific,
     solidworks,
 )
+from seeds import cases
 
 from ident.cad.sheets.evidence import to_parameters
 from ident.cad.sheets.read_sheet import LAYOUTS, parse_report, read_report
@@ -140,7 +141,7 @@ def test_single_blocks_are_read(blocks):
     check_numbers(parse_report(written.text), written)
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(2, 12),
@@ -161,7 +162,7 @@ def test_any_digits_in_any_unit_are_read(seed, digits, language, comma, exponent
         check_numbers(parse_report(written.text), written)
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(st.integers(0, 89), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_damaged_reports_are_read_or_refused_with_their_line(which, where, seed):
     """Cut somewhere, and with a line taken out or doubled: never another error than CadError."""

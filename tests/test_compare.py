@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identified import case, moved
 from scipy.stats import t as student
+from seeds import cases
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.cad import contradicted
@@ -263,7 +264,7 @@ def test_predictions_that_do_not_fit_are_refused():
         validate(c.model, c.other, {"CAD": np.where(np.arange(42) == 3, np.nan, 0.0)}, fitted=None)
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(st.floats(0.2, 5.0))
 def test_verdicts_do_not_depend_on_the_unit_of_torque(factor):
     c = case()

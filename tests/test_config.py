@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from seeds import cases
 from typer.testing import CliRunner
 
 from ident.cad import read_reports
@@ -425,7 +426,7 @@ def message(path: Path) -> str | None:
     return None
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
     table, key = place
@@ -439,7 +440,7 @@ def test_any_value_anywhere_is_read_or_named(tmp_path, place, value):
     assert said is None or ("\n" not in said and len(said) < 600)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60), at=st.integers(0, len(GOOD)))
 def test_any_bytes_in_the_file_are_read_or_named(tmp_path, content, at):
     path = beside(tmp_path, "")

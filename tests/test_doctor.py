@@ -5,6 +5,7 @@ import pytest
 from doctor_cases import arm, case, judged, link_bodies, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import cases
 
 from ident.compare.doctor import doctor
 from ident.compare.doctor.doctor import searching
@@ -33,7 +34,7 @@ from ident.spatial.pose import Pose
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 def test_every_mistake_is_undone_exactly(seed, about_origin):
     rng = np.random.default_rng(seed)
     robot, _ = arm(rng, 4)

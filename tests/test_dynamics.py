@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import mujoco_torque, pin_regressor, pin_torque, pin_tree, random_bodies, random_tree
 from random_robots import pinocchio_model, random_pair
+from seeds import cases
 
 from ident.dynamics.rigid_body import inverse_dynamics, regressor
 from ident.errors import ModelError
@@ -142,7 +143,7 @@ def test_closed_form_of_a_planar_arm() -> None:
     np.testing.assert_allclose(tau[0], [first, second], rtol=1e-13)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_a_link_appears_only_in_the_torque_of_joints_that_carry_it(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -153,7 +154,7 @@ def test_a_link_appears_only_in_the_torque_of_joints_that_carry_it(seed: int, n:
         assert not Y[:, j, others].any()
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_power_equals_the_change_of_energy(seed: int, n: int) -> None:
     """qd . tau = dE/dt along a motion with constant acceleration, E from the poses alone."""

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identified import case
+from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError
 from ident.estimate import storage
@@ -148,7 +149,7 @@ def places(value, path=()):
         yield from places(inner, (*path, key))
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(st.data())
 def test_anything_in_any_place_is_read_or_refused_in_words(tmp_path_factory, data):
     document = json.loads((BROKEN / "good.json").read_text())
@@ -169,7 +170,7 @@ def test_anything_in_any_place_is_read_or_refused_in_words(tmp_path_factory, dat
     assert told.startswith("e.json")
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.binary(max_size=80) | st.just(b"[" * 100_000) | st.just(b'{"a":' * 100_000) | st.just(b"1" * 10_000))
 def test_any_bytes_are_refused_in_words(tmp_path_factory, content):
     file = tmp_path_factory.mktemp("bytes") / "e.json"

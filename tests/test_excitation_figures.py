@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import cases
 
 from ident.errors import ExcitationError, RobotError
 from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
@@ -293,7 +294,7 @@ def test_an_outline_reaches_as_far_as_its_capsule(ends, radius, angle):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 def test_the_view_keeps_lengths(seed):
     points = np.random.default_rng(seed).normal(size=(5, 3))
     assert np.linalg.norm(drawn._seen(points), axis=1) == pytest.approx(np.linalg.norm(points, axis=1))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import random_tree
+from seeds import cases
 from synthetic import random_theta
 from test_distance import random_scene
 
@@ -92,7 +93,7 @@ def random_limits(rng: np.random.Generator, n: int) -> list[Limits]:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(BASES))
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 def test_kinematic_limits(seed: int, n: int, basis: Basis) -> None:
     rng = np.random.default_rng(seed)
     robot = limited(random_tree(rng, n), random_limits(rng, n))
@@ -138,7 +139,7 @@ def check_kinematic(guarantees: tuple[Guarantee, ...], robot: Robot, states: tup
 
 
 @given(st.integers(0, 10**6), st.sampled_from(BASES), st.integers(0, 3))
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 def test_a_motion_scaled_to_its_limit_is_proven_a_little_beyond_not(seed: int, basis: Basis, order: int) -> None:
     """The exact extreme decides: 1e-9 inside holds, 1e-9 outside does not."""
     rng = np.random.default_rng(seed)
@@ -188,7 +189,7 @@ def torque_model(rng: np.random.Generator, n: int, coupled: bool = True) -> Mode
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(BASES))
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 def test_torque_and_power(seed: int, n: int, basis: Basis) -> None:
     rng = np.random.default_rng(seed)
     model = torque_model(rng, n)
@@ -250,7 +251,7 @@ def test_torque_reverse_against_the_complex_step() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7))
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 def test_no_torque_bends_more_than_its_bound(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     model = torque_model(rng, n)
@@ -313,7 +314,7 @@ def test_what_torque_limits_refuse() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from(BASES))
-@settings(max_examples=12)
+@settings(max_examples=cases(12))
 def test_clearances(seed: int, n: int, basis: Basis) -> None:
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, n, points=True)
@@ -346,7 +347,7 @@ def test_reverse_of_clearances() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=10)
+@settings(max_examples=cases(10))
 def test_bounds_between_samples(seed: int) -> None:
     """Of sums of sines with a known greatest slope: never below the truth, and close where the limit is near."""
     rng = np.random.default_rng(seed)

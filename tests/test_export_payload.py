@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_robots import cloud
+from seeds import cases
 
 from ident.errors import InfeasibleError, InputError
 from ident.export.abb import write_abb
@@ -38,7 +39,7 @@ def last_numbers(text: str) -> list[float]:
     return [float(x) for x in re.findall(NUMBER, re.sub(named, "", " ".join(body)))]
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(st.integers(0, 2**32), st.sampled_from(["general", "equal pair", "all equal", "diagonal", "right angles"]))
 def test_principal_axes(seed, case):
     rng = np.random.default_rng(seed)
@@ -77,7 +78,7 @@ def test_nearest_axes_and_ties():
         assert np.allclose(principal_axes(tensor)[1], principal_axes(turn @ np.diag([3.0, 1.0, 2.0]) @ turn.T)[1])
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.integers(0, 2**32))
 def test_quaternions(seed):
     rng = np.random.default_rng(seed)
@@ -93,7 +94,7 @@ def exact_possible(inertia) -> bool:
     return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(st.integers(0, 2**32))
 def test_what_is_written_can_exist_after_rounding(seed):
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import TWO
+from seeds import cases
 from two_joint_arm import CAD
 
 from ident.errors import LogError
@@ -93,7 +94,7 @@ def test_missing_array_names_the_nearest(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "mat", "parquet"])
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(data=st.data())
 def test_damaged_binary_files_give_log_errors(tmp_path_factory, suffix, data):
     """Whatever bytes are changed or cut, the answer is a log or a LogError, never a traceback from a library."""
@@ -119,7 +120,7 @@ def test_damaged_binary_files_give_log_errors(tmp_path_factory, suffix, data):
         in_folder(folder, path.name, manifest)
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(data=st.data())
 def test_damaged_text_gives_log_errors(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp()

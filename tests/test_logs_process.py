@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import TWO, made_up, smooth
+from seeds import cases
 
 from ident.errors import LogError
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
@@ -17,7 +18,7 @@ from ident.logs.mask import moving
 from ident.logs.resample import resample
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(st.integers(1, 8), st.floats(5, 100), st.floats(0.3, 2.0), st.floats(0, 6.28))
 def test_filter_is_zero_phase_with_the_squared_butterworth_gain(order, cutoff, ratio, phase):
     """A sine comes out with gain 1 / (1 + (f / fc)^(2 n)), bilinear frequencies, and no delay at all."""
@@ -105,7 +106,7 @@ def test_fourier_fit_is_exact_on_irregular_times():
         fourier_fit(t, q[:, None], 4.0, 500)
 
 
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 @given(st.lists(st.integers(2, 13), min_size=1, max_size=2), st.integers(600, 900), st.integers(0, 2**31))
 def test_thinning_commutes_with_linear_combinations(factors, rows, seed):
     """Which is why regressor and torque are thinned alike: decimate(Y) theta = decimate(Y theta)."""
@@ -133,7 +134,7 @@ def test_thinning_keeps_slow_and_drops_fast_signals_in_phase():
         decimate(x[:27], [2])
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.floats(-0.03, 0.03), st.booleans())
 def test_delay_is_taken_out(delay, irregular):
     """tau recorded `delay` late comes back in step with q, fractions of a sample included."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import random_tree
+from seeds import cases
 
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import IdentError, ModelError, RobotError
@@ -61,7 +62,7 @@ def all_terms(n: int) -> tuple:
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 @given(st.integers(2, 9), st.integers(0, 10**6))
 def test_regressor_times_theta_is_the_torque(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -196,7 +197,7 @@ def test_coupled_columns_are_their_formula() -> None:
         np.testing.assert_allclose(column(model, name, x), expected, atol=1e-15)
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(st.integers(0, 10**6))
 def test_no_power_is_lost_or_made_between_motors_and_joints(seed: int) -> None:
     """qd_motor . tau_motor = qd_joint . tau_joint, and a motor's inertia and friction mean the same on either side."""

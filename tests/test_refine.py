@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refine_cases import Case, arm5, small_arm
+from seeds import cases
 
 from ident.errors import ModelError
 from ident.estimate import (
@@ -311,7 +312,7 @@ def sized(seed: int, mass: float, length: float) -> Case:
     return Case(model, compress(model, motion), Prior(cad, "cad"), theta)
 
 
-@settings(max_examples=12)
+@settings(max_examples=cases(12))
 @given(st.integers(0, 1000), st.floats(-3.0, np.log10(500.0)), st.floats(-1.7, 0.4))
 def test_from_fingers_of_a_gram_to_arms_of_half_a_ton(seed, mass, length):
     case = sized(seed, 10.0**mass, 10.0**length)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import random_tree
+from seeds import cases
 from synthetic import random_theta, recording, states
 
 from ident.errors import LogError, ModelError, RegressionError
@@ -63,7 +64,7 @@ def gram_difference(a: np.ndarray, b: np.ndarray) -> float:
 # base parameters
 
 
-@settings(max_examples=12)
+@settings(max_examples=cases(12))
 @given(st.integers(0, 10**6), st.integers(1, 9))
 def test_rank_is_that_of_an_independent_stack_and_nothing_is_lost(seed: int, n: int) -> None:
     model = random_model(seed, n)
@@ -209,7 +210,7 @@ def test_order_of_names_decides_not_the_size_of_columns() -> None:
 # factors
 
 
-@settings(max_examples=8)
+@settings(max_examples=cases(8))
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_merged_factors_equal_one_qr_of_everything(seed: int, n: int) -> None:
     model = random_model(seed, n)
@@ -252,7 +253,7 @@ def test_factors_agree_with_one_qr_entry_by_entry() -> None:
     assert np.abs(np.diag(difference) / np.diag(expected)).max() < 1e-9
 
 
-@settings(max_examples=8)
+@settings(max_examples=cases(8))
 @given(st.integers(0, 10**6), st.permutations(range(4)), st.integers(1, 6))
 def test_order_and_cutting_do_not_matter(seed: int, order: list[int], pieces: int) -> None:
     model = random_model(seed, 3)
@@ -351,7 +352,7 @@ def test_sums_of_squares_are_those_of_the_dense_regressor() -> None:
     np.testing.assert_allclose(found.squared_torques, np.sum(tau**2, axis=0), rtol=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(st.integers(0, 10**6), st.sets(st.integers(1, 299), max_size=8))
 def test_any_cut_points_give_the_factor_of_the_dense_stack(seed: int, cuts: set[int]) -> None:
     """Segments of a single row up; each alone may have far fewer rows than columns."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import random_tree
+from seeds import cases
 
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.model import (
@@ -65,7 +66,7 @@ def test_the_complex_regressor_is_a_regressor(points: bool) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 def test_regressor_against_the_complex_step(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, n, points=bool(seed % 2), branches=bool(seed % 3))
@@ -133,7 +134,7 @@ def complex_terms(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) 
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6))
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 def test_whole_model_against_the_complex_step(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, n, points=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import cases
 
 from ident.errors import RobotError
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
@@ -51,7 +52,7 @@ def rows_of(kind):
     return st.lists(row, min_size=1, max_size=7)
 
 
-@settings(max_examples=80, derandomize=True)
+@settings(max_examples=cases(80), derandomize=True)
 @given(rows=st.one_of(rows_of(DHJoint), rows_of(MDHJoint)), data=st.data())
 def test_frames_are_products_of_the_conventions_matrices(rows, data):
     base = Pose(rpy(*data.draw(st.tuples(ANGLE, ANGLE, ANGLE))), np.array(data.draw(st.tuples(LENGTH, LENGTH, LENGTH))))

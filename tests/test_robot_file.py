@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import real_data
+from seeds import cases
 
 import ident.robot
 from ident.errors import InputError, RobotError
@@ -206,7 +207,7 @@ def test_places_in_xml_are_those_of_the_bytes():
     assert data[c.start : c.start_end] == b"<c k:d='1' >"
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=cases(300), derandomize=True)
 @given(cuts=st.lists(st.tuples(st.integers(0, len(URDF)), st.integers(0, 30), st.binary(max_size=8)), max_size=4))
 def test_damaged_urdfs_end_in_our_own_error_or_in_a_robot(cuts):
     data = URDF.encode()
@@ -237,7 +238,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=cases(300), derandomize=True)
 @given(data=st.data())
 def test_odd_values_end_in_our_own_error_or_in_finite_numbers(data):
     values = list(re.finditer('"([^"]*)"', URDF))
@@ -284,7 +285,7 @@ ODD = st.recursive(
 )
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=cases(300), derandomize=True)
 @given(table=st.dictionaries(st.sampled_from(KEYS), ODD, min_size=1, max_size=3))
 def test_odd_tables_end_in_our_own_error_or_in_a_robot(table, tmp_path_factory):
     usual = {"convention": "'dh'", "length": "'m'", "angle": "'rad'", "joint": "[{}]"}

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import real_data
 from random_robots import cloud, pinocchio_model, random_pair
+from seeds import cases
 
 from ident.errors import InfeasibleError, RobotError
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
@@ -57,7 +58,7 @@ def disguised(text: str, rng: np.random.Generator) -> bytes:
     return (b"\xef\xbb\xbf" if rng.random() < 0.3 else b"") + text.encode()
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=cases(60), derandomize=True)
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 6))
 def test_numbers_arrive_and_every_other_byte_stays(seed, n):
     rng = np.random.default_rng(seed)
@@ -232,7 +233,7 @@ def test_another_robot_is_refused():
         write_urdf(TOOL, other, np.zeros((2, 10)))
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=cases(300), derandomize=True)
 @given(seed=st.integers(0, 2**31), points=st.integers(1, 4))
 def test_bodies_on_the_edge_of_what_can_exist_are_written_as_ones_that_can(seed, points):
     """One to three point masses have a singular pseudo-inertia: rounding alone would make many of them impossible."""

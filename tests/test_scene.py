@@ -9,6 +9,7 @@ import pytest
 import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from seeds import cases
 from test_distance import arm, scene_of_arm
 
 from ident.errors import InputError, RobotError
@@ -99,7 +100,7 @@ def beyond(capsule: Capsule, points: np.ndarray, radii: np.ndarray | float = 0.0
     return float((np.linalg.norm(points - capsule.start - t[:, None] * along, axis=1) + radii).max()) - capsule.radius
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(8), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([0.0, 1e-3, 1.0, 50.0]), st.integers(0, 3))
 def test_every_ball_is_inside(seed: int, many: int, away: float, flat: int) -> None:
     rng = np.random.default_rng(seed)
@@ -422,7 +423,7 @@ def test_scene_files_that_cannot_be(tmp_path: Path, old: str, new: str, words: s
     assert str(caught.value).startswith("scene.toml")
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(60), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_broken_scene_files_end_in_a_sentence(tmp_path: Path, data: st.DataObject) -> None:
     words = FILE.split(" ")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import ROOT
 from oracles import random_bodies, random_tree
+from seeds import cases
 
 from ident.dynamics import christoffel, coriolis_matrix, mass_matrix
 from ident.robot import MDHJoint, from_mdh
@@ -32,7 +33,7 @@ properties = _load()
 NOT_ERRORS = {"D positive definite", "the same of another C", "passive"}
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=cases(40), derandomize=True)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_every_property_holds_on_random_trees(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -44,7 +45,7 @@ def test_every_property_holds_on_random_trees(seed: int, n: int) -> None:
     assert {k: v for k, v in found.items() if k not in NOT_ERRORS and not v < 1e-10} == {}
 
 
-@settings(max_examples=15, derandomize=True)
+@settings(max_examples=cases(15), derandomize=True)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_every_property_holds_on_random_dh_tables_and_trees(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

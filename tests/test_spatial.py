@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_robots import cloud
+from seeds import cases
 
 from ident.errors import InputError
 from ident.spatial.inertia import (
@@ -234,7 +235,7 @@ def test_exact_pseudo_inertia_is_the_same_matrix(numbers: list[float]) -> None:
 # the divergence
 
 
-@settings(max_examples=50)
+@settings(max_examples=cases(50))
 @given(seeds)
 def test_divergence_is_zero_only_for_equal_bodies_and_knows_no_frame_or_unit(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -13,6 +13,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import pin_torque, pin_tree, random_bodies, random_tree
+from seeds import cases
 from symbolic_robots import four, motion, relative, scara, ur5e
 
 from ident import dynamics
@@ -328,7 +329,7 @@ def formula(tree, symbols, sin, cos):
     return a + b if op == "+" else a - b if op == "-" else a * b
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(TREES, SMALL, SMALL, SMALL)
 def test_programs_and_their_derivatives(tree, q1: float, q2: float, a: float) -> None:
     tape = Tape()
@@ -348,7 +349,7 @@ def test_programs_and_their_derivatives(tree, q1: float, q2: float, a: float) ->
     np.testing.assert_allclose(found, [*wanted, wanted[1] - 2.0 * wanted[3]], rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(TREES, SMALL, SMALL, SMALL)
 def test_fourier_sums_are_exact(tree, q1: float, q2: float, a: float) -> None:
     ring = Ring((True, True), ("q1", "q2", "a"))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 from scipy.interpolate import BSpline
+from seeds import cases
 
 from ident.errors import ExcitationError
 from ident.excitation import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, Trajectory, through
@@ -157,7 +158,7 @@ def scale(basis: Basis, row: np.ndarray, order: int) -> float:
     return float((np.abs(basis.values(t, order)) @ np.abs(row)).max())
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(
     st.sampled_from(BASES),
     st.lists(st.sampled_from([0.0, 1.0, -1.0, 1e-9, 1e-3, 0.5, -2.0, 1e4, 1e-200]), min_size=14, max_size=14),
@@ -184,7 +185,7 @@ def test_extremes_against_very_fine_sampling(basis: Basis, factors: list[float],
     assert most <= v.max() + loose
 
 
-@settings(max_examples=50)
+@settings(max_examples=cases(50))
 @given(st.integers(1, 12), st.integers(0, 3), st.integers(0, 2**31))
 def test_extremes_of_a_series_are_at_roots_of_its_derivative(harmonics: int, order: int, seed: int) -> None:
     """With z = exp(i w t), z^L p'(t) is a polynomial in z; its roots on the unit circle are where p is extreme."""
@@ -200,7 +201,7 @@ def test_extremes_of_a_series_are_at_roots_of_its_derivative(harmonics: int, ord
     np.testing.assert_allclose([least, most], [v.min(), v.max()], rtol=0, atol=1e-11 * scale(basis, row, order))
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(st.sampled_from(BASES[:3]), st.integers(0, 3), st.integers(0, 2**31))
 def test_the_bounds_alone_miss_nothing(basis: Fourier | FourierAndPolynomial, order: int, seed: int) -> None:
     """From a single interval, no grid helps to find the peak."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import cases
 
 from ident.errors import ExcitationError
 from ident.excitation.moves import PEAKS, STEP, Moves
@@ -176,7 +177,7 @@ def test_peaks_of_the_step() -> None:
         assert np.abs(STEP.deriv(r + 1)(s)).max() == pytest.approx(peak, rel=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.floats(0.05, 3.0), st.floats(0.05, 30.0), st.floats(0.5, 500.0), st.floats(0.2, 3.0), st.floats(0.0, 1.0))
 def test_sweeps_stay_within_any_limits(speed: float, acceleration: float, jerk: float, half: float, at: float) -> None:
     limits = (Limits(1.0 - half, 1.0 + half, speed, 1.0, acceleration, jerk), *LIMITS[1:])

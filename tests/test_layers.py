@@ -134,3 +134,38 @@ def test_import_ident_loads_few_modules():
     new = done.stdout.split()
     assert {name.split(".")[0] for name in new} - set(sys.stdlib_module_names) == {"ident"}
     assert len(new) < 40
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name; a package's is that of its __init__.py."""
+    named = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): p for p in sources()}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+def module_imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules that a file imports, wherever in it and for whatever purpose; types among them."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {n if (n := f"{node.module}.{a.name}") in known else node.module for a in node.names}
+    return names & known.keys()
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """The circles of a graph of imports: the groups of modules that all reach one another."""
+    reached = {name: set(to) for name, to in imports.items()}
+    for middle in imports:
+        for name, to in reached.items():
+            if middle in to:
+                reached[name] = to | reached[middle]
+    on = {name: frozenset(x for x in to if name in reached[x]) for name, to in reached.items()}
+    return sorted(sorted(c) for c in set(on.values()) if c)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    known = modules()
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+    imports = {name: module_imports(path, known) for name, path in known.items()}
+    assert [c for c in circles(imports) if not c[0].startswith("ident.report.")] == []

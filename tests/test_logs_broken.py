@@ -243,9 +243,9 @@ def test_parquet_names_that_are_not_utf8(tmp_path):
 def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, monkeypatch):
     import scipy.io
 
-    from ident.logs import columns
+    from ident.logs import read_arrays
 
-    monkeypatch.setattr(columns, "MOST", 100_000)
+    monkeypatch.setattr(read_arrays, "MOST", 100_000)
     big = GOOD | {"q": np.zeros((10_000, 2))}
     np.savez_compressed(tmp_path / "x.npz", **big)
     scipy.io.savemat(tmp_path / "x.mat", big, do_compression=True)

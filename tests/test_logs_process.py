@@ -429,8 +429,8 @@ def test_parquet_is_not_held_in_memory(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from ident.logs.columns import read_chunks
-    from ident.logs.manifest import TextFormat
+    from ident.logs.formats import read_chunks
+    from ident.logs.request import Request
 
     n = 400_000
     columns = {name: np.random.default_rng(0).standard_normal(n) for name in "abcde"}
@@ -438,9 +438,7 @@ def test_parquet_is_not_held_in_memory(tmp_path):
     before = pa.total_allocated_bytes()
     held = [
         pa.total_allocated_bytes() - before
-        for _ in read_chunks(
-            tmp_path / "x.parquet", "x", {"all": [(None, c) for c in "abcde"]}, TextFormat(), chunk=10_000
-        )
+        for _ in read_chunks(Request(tmp_path / "x.parquet", "x", {"all": [(None, c) for c in "abcde"]}, chunk=10_000))
     ]
     assert len(held) == 40
     assert max(held) < 0.4 * n * 5 * 8

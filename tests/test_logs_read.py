@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from logs_data import TWO, smooth
 
 from ident.errors import LogError
-from ident.logs import check_log, locate, read_log, read_manifest
+from ident.logs import check_log, formats, locate, read_log, read_manifest
 from ident.logs.log import read_parts
 from ident.logs.units import RAW, UNITS, kind_of, si_factor
 from ident.robot import Transmission
@@ -278,3 +278,38 @@ position = { array = "x", unit = "rad" }
 torque = { array = "x", unit = "N m" }
 """
     np.testing.assert_allclose(read_log(write(tmp_path, body, "x.npz"), "run", TWO).t, [0, 0.12, 0.24])
+
+
+def test_a_new_format_is_one_function_and_one_entry(tmp_path, monkeypatch):
+    """Frames of five 8-byte numbers, the last one first: rows, parts and errors come of themselves."""
+
+    def read_frames(request):
+        table = np.frombuffer(request.path.read_bytes(), "<f8").reshape(-1, 5)[::-1]
+        places = [request.place(column, 5) for _, column in request.columns]
+        yield from request.named(request.rebatched(table[k : k + 7, places].T for k in range(0, len(table), 7)))
+
+    t = np.arange(40) / 100
+    q = smooth(t)[0]
+    tau = 2 * np.cos(q)
+    (tmp_path / "run.frames").write_bytes(np.column_stack([t, q, tau])[::-1].astype("<f8").tobytes())
+    signals = """
+[signals]
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [4, 5], unit = "N m" }
+"""
+    manifest = write(tmp_path, "rows = [3, 30]\n" + signals, "run.frames")
+    with pytest.raises(LogError, match=r"run.frames: '.frames' files cannot be read. Use one of: .bag, .*, .parquet"):
+        read_log(manifest, "run", TWO)
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, formats.Format((".frames",), read_frames)))
+    log = read_log(manifest, "run", TWO)
+    np.testing.assert_array_equal(log.q, q[2:30])
+    np.testing.assert_array_equal(log.tau, tau[2:30])
+    assert [len(part.t) for part in read_parts(manifest, "run", TWO, 10)] == [10, 10, 8]
+    with pytest.raises(LogError, match=r"run.frames: ends before row 50"):
+        read_log(write(tmp_path, "rows = [3, 50]\n" + signals, "run.frames"), "run", TWO)
+    with pytest.raises(LogError, match=r"run.frames: has 5 columns, column 6 is asked for"):
+        read_log(write(tmp_path, signals.replace("[4, 5]", "[4, 6]"), "run.frames"), "run", TWO)
+    (tmp_path / "run.frames").write_bytes(b"")
+    with pytest.raises(LogError, match=r"run.frames: is empty, not one byte long"):
+        read_log(manifest, "run", TWO)

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,9 @@ from ident.arrays import Array
 from ident.errors import LogError, nearest
 from ident.logs import bag1
 from ident.logs.joint_state import ARRAYS, Alike, decode
+from ident.logs.request import Chunk, Request
 from ident.logs.tables import plural
 
-if TYPE_CHECKING:
-    from ident.logs.columns import Chunk, Reference
-
-ENDINGS = (".bag", ".db3", ".mcap")
 CLOCKS = ("stamp", "received")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 DAMAGED = "Was the recording cut off? Record it again, or repair it ('ros2 bag reindex', 'mcap recover')"
@@ -42,11 +39,6 @@ class Topic:
     name: str
     type: str
     messages: int
-
-
-def is_bag(path: Path) -> bool:
-    """Return whether the path is that of a bag: by its ending, or a folder with a `metadata.yaml`."""
-    return path.suffix.lower() in ENDINGS or (path / "metadata.yaml").is_file()
 
 
 def topics(path: Path, name: str) -> tuple[Topic, ...]:
@@ -128,14 +120,19 @@ def read_rows(path: Path, name: str, topic: str, seen: Seen) -> Iterator[Rows]:
         )
 
 
-def read_columns(path: Path, name: str, columns: Sequence[Reference], topic: str) -> Iterator[Chunk]:
+def read_bag(request: Request) -> Iterator[dict[str, Chunk]]:
     """Yield the columns of a topic, (array, joint) or a clock, for the messages that carry all of their joints.
 
     Raises LogError for a joint that no message has, an array that is empty (or all NaN) in every message, a clock that
     does not increase (with the messages' numbers) or that is zero throughout.
     """
-    chosen = choose_topic(path, name, topic).name
-    wanted = [_wanted(name, *reference) for reference in columns]
+    return request.named(request.rebatched(_columns(request)))
+
+
+def _columns(request: Request) -> Iterator[Chunk]:
+    path, name = request.path, request.name
+    chosen = choose_topic(path, name, request.topic).name
+    wanted = [_wanted(name, *reference) for reference in request.columns]
     joints = tuple(dict.fromkeys(j for _, j in wanted if j))
     seen = Seen(joints, tuple(dict.fromkeys(a for a, j in wanted if j)))
     last: tuple[int, int] | None = None  # clock and number of the last row

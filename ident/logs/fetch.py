@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ident.errors import LogError
-from ident.logs.bag import is_bag
+from ident.logs.formats import format_of
 from ident.logs.manifest import Manifest
 
 VARIABLE = "IDENT_DATA"
@@ -42,7 +42,7 @@ def locate(manifest: Manifest, file: str) -> Path:
     path = (folder / file).resolve()
     if not path.is_relative_to(root):
         raise LogError(f"'{file}' lies outside the data folder", file=manifest.file, fix="Put the file itself there")
-    if path.is_dir() and is_bag(path):
+    if path.is_dir() and format_of(path):
         if not all(p.resolve().is_relative_to(root) for p in path.iterdir()):
             raise LogError(f"'{file}' links to outside the data folder", file=manifest.file, fix="Put the files there")
         return path

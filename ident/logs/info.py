@@ -12,6 +12,7 @@ import numpy as np
 from ident.errors import LogError
 from ident.logs import bag
 from ident.logs.check import GAP
+from ident.logs.formats import is_bag
 from ident.logs.process import BREAK_S
 from ident.logs.recorded import Recorded, open_recorded, parts
 from ident.logs.tables import plural
@@ -186,7 +187,7 @@ def log_info(
     not in it (with the nearest names).
     """
     path = Path(path)
-    topics = bag.topics(path, path.name) if path.exists() and bag.is_bag(path) else ()
+    topics = bag.topics(path, path.name) if path.exists() and is_bag(path) else ()
     recorded = open_recorded(path, topic=topic, joints=joints, robot=robot)
     total = next((t.messages for t in topics if t.name == recorded.topic), 0)
     seen, steps = recorded.seen(), StepCount(si_factor(recorded.clock_unit, "time"))

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs.bag import is_bag
-from ident.logs.columns import EVERYTHING, Chunk, Reference, line_of_first_row, read_chunks
 from ident.logs.fetch import file_sha256, locate
+from ident.logs.formats import is_bag, line_of_first_row, read_chunks
 from ident.logs.manifest import Manifest, Recording, Signal
+from ident.logs.request import EVERYTHING, Chunk, Reference, Request
 from ident.logs.tables import plural
 from ident.logs.units import RAW, kind_of, si_factor
 from ident.robot import Robot
@@ -252,8 +252,8 @@ def _chunks(
             if s.file == file and s.rate_hz is None
         }
         topic = record.topic if file == record.file else ""
-        read = read_chunks(path, file, wanted, manifest.text, rows=record.rows, chunk=rows, topic=topic, notes=notes)
-        readers.append(read)
+        first, last = record.rows or (1, EVERYTHING)
+        readers.append(read_chunks(Request(path, file, wanted, manifest.text, first, last, rows, topic, notes)))
     for parts in itertools.zip_longest(*readers):
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:

@@ -14,9 +14,10 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import bag, franka, rtde
 from ident.logs.bag import Seen
-from ident.logs.columns import TEXT, Reference, read_chunks
+from ident.logs.formats import format_of, is_bag, read_chunks
 from ident.logs.joint_state import ARRAYS
 from ident.logs.recorder import Channel, Recorder, read_header
+from ident.logs.request import Reference, Request
 from ident.logs.units import Quantity
 from ident.robot import Robot
 
@@ -74,15 +75,16 @@ def open_recorded(path: Path, *, topic: str = "", joints: Sequence[str] = (), ro
     """
     if not path.exists():
         raise LogError("there is no such file", file=path)
-    if path.is_dir() and not bag.is_bag(path):
+    if path.is_dir() and not is_bag(path):
         raise LogError("is a folder without a metadata.yaml, no bag", file=path.resolve())
     if path.is_file() and path.stat().st_size == 0:
         raise LogError("is empty, not one byte long", file=path, fix="Record it again, or name another file")
     if robot and joints and len(joints) != robot.n:
         raise LogError(f"{len(joints)} joints are named, robot '{robot.name}' has {robot.n}", key="--joints")
-    if bag.is_bag(path):
+    if is_bag(path):
         return _bag(path, topic, tuple(joints), robot)
-    if path.suffix.lower() in TEXT:
+    found = format_of(path)
+    if found is not None and found.lines:
         if topic:
             raise LogError("is no bag and has no topics", file=path, key=topic)
         return _text(path, tuple(joints), robot)
@@ -171,7 +173,7 @@ def _text(path: Path, joints: tuple[str, ...], robot: Robot | None) -> Recorded:
 def _text_parts(recorded: Recorded, recorder: Recorder, seen: Seen) -> Iterator[Part]:
     wanted: dict[str, list[Reference]] = {"": [(None, recorder.clock)]}
     wanted |= {c.label: [(None, column) for column in c.columns] for c in recorder.channels}
-    for chunk in read_chunks(recorded.path, recorded.name, wanted, recorder.text, chunk=ROWS):
+    for chunk in read_chunks(Request(recorded.path, recorded.name, wanted, recorder.text, chunk=ROWS)):
         clock = chunk[""][0]
         number = np.arange(seen.messages + 1, seen.messages + len(clock) + 1)
         seen.messages = seen.rows = int(number[-1])

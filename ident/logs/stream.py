@@ -11,12 +11,12 @@ import numpy as np
 
 from ident.errors import LogError
 from ident.logs.check import Finding, LogReport, check_log
-from ident.logs.columns import EVERYTHING
 from ident.logs.decimate import memory as thinning_memory
 from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
 from ident.logs.motion import Motion
 from ident.logs.process import Processing, memory, motion, prepare, repeats
+from ident.logs.request import EVERYTHING
 from ident.robot import Robot
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError, ModelError
-from ident.logs.columns import read_chunks
+from ident.logs.formats import read_chunks
 from ident.logs.log import read_log
 from ident.logs.manifest import TextFormat, manifest_of, read_manifest, recordings_of
+from ident.logs.request import Request
 from ident.robot.robot import Robot
 from ident.simulation.torques import SampledTorque
 from ident.simulation.write import TIME, columns
@@ -42,7 +43,8 @@ def read_torques(path: str | Path, robot: Robot) -> SampledTorque:
     if not path.is_file():
         raise LogError("there is no such file", file=path)
     names = [TIME, *columns(robot, "tau")]
-    chunks = read_chunks(path, path.name, {"all": [(None, name) for name in names]}, TextFormat(header=True))
+    wanted = {"all": [(None, name) for name in names]}
+    chunks = read_chunks(Request(path, path.name, wanted, TextFormat(header=True)))
     parts = [np.array(chunk["all"], dtype=np.float64) for chunk in chunks]
     t, *tau = np.concatenate(parts, axis=1) if parts else np.empty((len(names), 0))
     for name, values in zip(names, (t, *tau), strict=True):

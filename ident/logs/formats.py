@@ -1,0 +1,85 @@
+"""Every format of log files that can be read: one registry, from which endings and errors are made.
+
+A new format is one file with a function that yields the columns of a `Request`, and one entry of FORMATS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ident.logs.bag import read_bag
+from ident.logs.manifest import TextFormat
+from ident.logs.read_arrays import read_mat, read_npz
+from ident.logs.read_parquet import read_parquet
+from ident.logs.read_text import read_text
+from ident.logs.request import EVERYTHING, Chunk, Request
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: the endings of its files, and the function that yields the columns that are wanted.
+
+    `folder`: a file by which a folder of this format is known. `messages`: rows are the messages of a topic, columns
+    have the joints' own names. `lines`: rows are lines of text.
+    """
+
+    endings: tuple[str, ...]
+    read: Callable[[Request], Iterator[dict[str, Chunk]]]
+    folder: str = ""
+    messages: bool = False
+    lines: bool = False
+
+
+FORMATS = (
+    Format((".bag", ".db3", ".mcap"), read_bag, folder="metadata.yaml", messages=True),
+    Format((".csv", ".txt", ".dat", ".tsv"), read_text, lines=True),
+    Format((".npz",), read_npz),
+    Format((".mat",), read_mat),
+    Format((".parquet",), read_parquet),
+)
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the format of a file or folder, by its ending or by what the folder holds; None for an unknown one."""
+    suffix = path.suffix.lower()
+    known = (f for f in FORMATS if suffix in f.endings or (f.folder and (path / f.folder).is_file()))
+    return next(known, None)
+
+
+def is_bag(path: Path) -> bool:
+    """Return whether the path is that of a file or folder of messages."""
+    found = format_of(path)
+    return found is not None and found.messages
+
+
+def read_chunks(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of a file, `chunk` rows at a time (the last one may be shorter).
+
+    Raises LogError for a file of another kind, damaged or holding objects; a column that is not there; text where
+    numbers are wanted; a line with another number of columns; fewer rows than were asked for.
+    """
+    path, found = request.path, format_of(request.path)
+    if found is not None and path.is_file() and path.stat().st_size == 0:
+        raise request.error("is empty, not one byte long", "Record it again, or name another file")
+    if request.topic and not (found and found.messages):
+        raise request.error(f"is no bag and has no topic '{request.topic}'", "Remove topic")
+    if found is None:
+        endings = ", ".join(ending for f in FORMATS for ending in f.endings)
+        raise request.error(f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings}")
+    got = 0
+    for part in found.read(request):
+        got += len(next(columns for columns in part.values() if columns)[0])
+        yield part
+    if request.last != EVERYTHING and got < request.last - request.first + 1:
+        problem = f"ends before row {request.last}, the last of rows = [{request.first}, {request.last}]"
+        raise request.error(problem, "Correct the rows in the manifest")
+    if got == 0:
+        raise request.error("has no rows", "Record it again, or name another file")
+
+
+def line_of_first_row(path: Path, text: TextFormat) -> int | None:
+    """Return the line of a text file on which row 1 stands; None for other files."""
+    found = format_of(path)
+    return text.skip_lines + text.header + 1 if found and found.lines else None

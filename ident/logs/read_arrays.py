@@ -1,0 +1,188 @@
+"""Columns of numbers out of the arrays of NPZ and MAT files; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ident.errors import LogError, nearest
+from ident.logs.request import DAMAGED, Chunk, Reference, Request
+
+MOST = 2**31  # bytes that the wanted arrays of a file may need; these formats cannot be read in parts
+Arrays = dict[str, np.ndarray]
+
+
+def read_npz(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of an NPZ file; see `formats.read_chunks`."""
+    return _read(request, _npz)
+
+
+def read_mat(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of a MAT file up to version 7.2; see `formats.read_chunks`."""
+    return _read(request, _mat)
+
+
+def _read(request: Request, unpack: Callable[[Request, Path], None]) -> Iterator[dict[str, Chunk]]:
+    """Yield columns of the arrays that `unpack` saves as 0.npy, 1.npy ..., where they stay, so that memory is flat."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        unpack(request, Path(folder))
+        saved = enumerate(_names(request))
+        arrays = {a: np.load(f"{folder}/{k}.npy", mmap_mode="r", allow_pickle=False) for k, a in saved}
+        arrays = _samples_as_rows(request, arrays)
+        columns = {signal: _picked(request, arrays, references) for signal, references in request.wanted.items()}
+        lengths = sorted({len(c) for picked in columns.values() for c in picked})
+        if len(lengths) > 1:
+            raise request.error(f"its arrays have {' and '.join(map(str, lengths))} rows")
+        stop = min(request.last, lengths[0])
+        for start in range(request.first - 1, stop, request.chunk):
+            rows = slice(start, min(start + request.chunk, stop))
+            yield {signal: [c[rows] for c in picked] for signal, picked in columns.items()}
+
+
+def _npz(request: Request, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(request.path) as archive:
+            members = {m.filename.removesuffix(".npy"): m for m in archive.infolist()}
+            _require(request, list(members))
+            if sum(members[a].file_size for a in _names(request)) > MOST:
+                raise _too_large(request)
+            for k, a in enumerate(_names(request)):
+                with archive.open(members[a]) as packed, (folder / f"{k}.npy").open("wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked, 1 << 20)
+                np.load(folder / f"{k}.npy", mmap_mode="r", allow_pickle=False)  # refuses what is damaged, or objects
+    except ValueError as cause:
+        if "pickle" in str(cause) or "Python objects" in str(cause):
+            problem = "holds Python objects, which are never loaded"
+            raise request.error(problem, "Save plain arrays of numbers") from None
+        raise request.error(f"cannot be read as NPZ ({cause})", DAMAGED) from None
+    except (
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        MemoryError,
+        RuntimeError,
+    ) as cause:  # encrypted: Runtime
+        raise request.error(f"cannot be read as NPZ ({type(cause).__name__})", DAMAGED) from None
+
+
+# scipy's reader is compiled code that damaged files can bring down with the whole process: it has one of its own, with
+# a bound on its memory where the system has such bounds. It saves the arrays, or prints the names that there are.
+_READER = """
+import sys, json, warnings
+warnings.simplefilter("ignore")
+import numpy, scipy.io
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
+except (ImportError, ValueError, OSError):
+    pass
+path, folder, *names = sys.argv[2:]
+def arrays(found, before=""):
+    for name, value in found.items():
+        if name is None or name.startswith("__") or not hasattr(value, "dtype"):
+            continue
+        if value.dtype.names and value.size == 1 and value.dtype[0] == object:
+            yield from arrays({f: value[f].item() for f in value.dtype.names}, before + name + ".")
+        else:
+            yield before + name, value
+try:
+    found = dict(arrays(scipy.io.loadmat(path, variable_names=[n.split(".")[0] for n in names])))
+    if set(names) - set(found):
+        print(json.dumps([n for n, _ in arrays(scipy.io.loadmat(path))]))
+    else:
+        found = [numpy.asarray(found[n]) for n in names]
+        if any(a.dtype.hasobject for a in found):
+            sys.exit("Objects")
+        for k, a in enumerate(found):
+            numpy.save(f"{folder}/{k}.npy", a)
+except Exception as cause:
+    sys.exit(type(cause).__name__)
+"""
+
+
+def _mat(request: Request, folder: Path) -> None:
+    command = [sys.executable, "-I", "-c", _READER, str(MOST), str(request.path), str(folder), *_names(request)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    why = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
+    if done.returncode == 0:
+        if done.stdout:
+            _require(request, json.loads(done.stdout))
+        return
+    if why == "NotImplementedError":
+        raise request.error("is a MAT file of version 7.3", "Save it with save(..., '-v7')")
+    if why == "Objects":
+        raise request.error("holds structures or cells where numbers are wanted", "Save plain arrays")
+    if why.endswith("MemoryError"):
+        raise _too_large(request)
+    raise request.error(f"cannot be read as MAT ({why})", DAMAGED)
+
+
+def _too_large(request: Request) -> LogError:
+    fix = "Save them as Parquet, which is read in parts, or in several files"
+    return request.error(f"its arrays need more than {MOST / 2**30:.0f} GB of memory", fix)
+
+
+def _require(request: Request, there: Sequence[str]) -> None:
+    for array in _names(request):
+        if array not in there:
+            problem = f"there is no array '{array}'{nearest(array, there)}"
+            raise request.error(problem, f"It has: {', '.join(list(there)[:40])}")
+
+
+def _names(request: Request) -> list[str]:
+    """Return the names of the wanted arrays."""
+    return list(dict.fromkeys(_array_of(request, reference) for reference in request.columns))
+
+
+def _array_of(request: Request, reference: Reference) -> str:
+    array, column = reference
+    if array is not None:
+        return array
+    if isinstance(column, str):
+        return column
+    raise request.error(f"column {column} of which array?", "Give array = '...' beside the column numbers")
+
+
+def _samples_as_rows(request: Request, arrays: Arrays) -> Arrays:
+    """Return the arrays as (samples, columns). As many samples as the longest vector has, or else the longest side."""
+    for key, table in arrays.items():
+        if table.ndim not in (1, 2):
+            raise request.error(f"array '{key}' has shape {table.shape}, wanted rows and columns")
+    vectors = [a.size for a in arrays.values() if a.size == max(a.shape)]
+    samples = max(vectors or [max(a.shape) for a in arrays.values()])
+    upright = {}
+    for key, table in arrays.items():
+        lies = table.ndim == 2 and table.shape[1] == samples != table.shape[0]
+        if lies and table.shape[0] > 1:
+            request.notes.append(f"array '{key}' has its {samples} samples along the columns and was transposed")
+        upright[key] = table[:, None] if table.ndim == 1 else table.T if lies else table
+    return upright
+
+
+def _picked(request: Request, arrays: Arrays, columns: Sequence[Reference]) -> Chunk:
+    picked: Chunk = []
+    for array, column in columns:
+        key = _array_of(request, (array, column))
+        table = arrays[key]
+        if table.dtype.kind not in "fiub":
+            raise request.error(f"array '{key}' holds {table.dtype}, wanted real numbers")
+        if array is not None and isinstance(column, str):
+            raise request.error(f"columns of array '{key}' have no names", "Use column numbers, which count from 1")
+        if isinstance(column, int):
+            picked.append(table[:, request.place(column, table.shape[1])])
+            continue
+        if array is None and table.shape[1] != 1:
+            problem = f"array '{key}' has {table.shape[1]} columns, wanted one"
+            raise request.error(problem, f"Give array = '{key}' with columns = [...]")
+        picked.extend(table.T)
+    return picked

@@ -1,0 +1,168 @@
+"""Columns of numbers out of text files, line by line checked before they are parsed."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ident.errors import LogError, nearest
+from ident.logs.manifest import Column
+from ident.logs.request import EVERYTHING, Chunk, Request
+from ident.logs.tables import plural
+
+LINE = 2**22  # bytes of the longest line of a text file
+
+
+def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of a text file; see `formats.read_chunks`."""
+    return request.named(_chunks(request))
+
+
+def _chunks(request: Request) -> Iterator[Chunk]:
+    text, columns = request.text, request.columns
+    with request.path.open("rb") as stream:
+        for skipped in range(text.skip_lines):
+            _first_line(stream, request, skipped + 1)
+        header = None
+        line = text.skip_lines + text.header + 1
+        if text.header:
+            header = [c.strip() for c in _fields(_first_line(stream, request, line - 1), request, line - 1)]
+        head = _first_line(stream, request, line)
+        if not head.strip():
+            return
+        fields = _fields(head, request, line)
+        width = len(header) if header else len(fields)
+        if 1 in (width, len(fields)) and len(set(columns)) > 1:
+            mark = next((m for m in ";\t,| " if m != text.decimal and m.encode() in head.strip()), None)
+            raise request.error(
+                f"has one value per line, {len(set(columns))} columns are wanted",
+                "Write the values of a row on one line" if mark is None else f"Set delimiter = {mark!r} in [text]",
+                line,
+            )
+        wanted = [_place(request, array, column, header, width) for array, column in columns]
+        last = None if request.last == EVERYTHING else request.last
+        lines = itertools.islice(itertools.chain([head], stream), request.first - 1, last)
+        line += request.first - 1
+        while block := list(itertools.islice(lines, None if request.chunk == EVERYTHING else request.chunk)):
+            block = _without_blank_end(block, lines, request, line)
+            if not block:
+                return
+            _check_width(block, request, line, width)
+            yield _parse(block, request, line, wanted)
+            line += len(block)
+
+
+def _first_line(stream: io.BufferedReader, request: Request, line: int) -> bytes:
+    found = stream.readline(LINE)
+    if b"\r" in found.rstrip(b"\r\n"):
+        raise request.error("its lines end with CR alone", "Save it with line ends LF or CR LF", line)
+    if len(found) == LINE:
+        raise request.error(f"the line has more than {LINE:,} bytes", "Is it a text file?", line)
+    return found
+
+
+def _place(request: Request, array: str | None, column: Column | None, header: list[str] | None, width: int) -> int:
+    if array is not None or column is None:
+        raise request.error(f"is a text file and has no array '{array}'", "Remove array, give columns = [...]")
+    if not isinstance(column, str):
+        return request.place(column, width)
+    if header is None:
+        fix = "Set header = true in [text], or use column numbers"
+        raise request.error(f"column '{column}' is asked for by name", fix)
+    if header.count(column) != 1:
+        what = "twice" if column in header else f"not there{nearest(column, header)}"
+        raise request.error(f"column '{column}' is {what}", f"It has: {', '.join(header[:40])}")
+    return header.index(column)
+
+
+def _without_blank_end(block: list[bytes], rest: Iterator[bytes], request: Request, line: int) -> list[bytes]:
+    """Drop blank lines at the end of the file; a blank line between rows is an error."""
+    filled = [i for i, row in enumerate(block) if row.strip()]
+    end = filled[-1] + 1 if filled else 0
+    if len(filled) < end or (end < len(block) and any(row.strip() for row in rest)):
+        blank = next(i for i, row in enumerate(block) if not row.strip())
+        raise request.error("the line is empty", "Remove it, or put the lost row back", line + blank)
+    return block[:end]
+
+
+def _check_width(block: list[bytes], request: Request, line: int, width: int) -> None:
+    delimiter = request.text.delimiter
+    mark = delimiter.encode()
+    for i, row in enumerate(block):
+        if b'"' in row:
+            found = len(_fields(row, request, line + i))
+        else:
+            found = len(row.split()) if delimiter == " " else row.count(mark) + 1
+        if found != width:
+            problem = f"has {plural(found, 'column')}, the lines before have {width}"
+            raise request.error(problem, "Repair the line, or end rows = [first, last] before it", line + i)
+
+
+def _parse(block: list[bytes], request: Request, line: int, wanted: list[int]) -> Chunk:
+    import pandas as pd
+
+    text = request.text
+
+    def read(dtype: Any) -> pd.DataFrame:
+        return pd.read_csv(
+            io.BytesIO(b"".join(block).removeprefix(b"\xef\xbb\xbf")),
+            header=None,
+            sep=r"\s+" if text.delimiter == " " else text.delimiter,
+            decimal=text.decimal,
+            usecols=sorted(set(wanted)),
+            dtype=dtype,
+            skip_blank_lines=False,
+            index_col=False,
+            encoding="utf-8",
+        )
+
+    try:
+        try:
+            frame = read(dict.fromkeys(wanted, np.float64))
+        except ValueError:
+            raise _text_found(block, request, line, wanted) from None
+        largest = frame.abs().max(skipna=False)
+        big = {c: np.int64 for c in wanted if 2.0**53 < largest[c] < 2.0**63}
+        if big:  # clocks in ns: read their digits again as integers
+            with contextlib.suppress(ValueError):  # they were not written as integers
+                frame = read(dict.fromkeys(wanted, np.float64) | big)
+    except (pd.errors.ParserError, UnicodeDecodeError, OverflowError) as cause:
+        raise request.error(f"cannot be read as a table ({cause})", line=line) from None
+    return [frame[c].to_numpy() for c in wanted]
+
+
+def _text_found(block: list[bytes], request: Request, line: int, wanted: list[int]) -> LogError:
+    text = request.text
+    for i, row in enumerate(block):
+        fields = _fields(row, request, line + i)
+        for c in wanted:
+            field = fields[c].strip()
+            try:
+                float(field.replace(text.decimal, "."))
+            except ValueError:
+                if field.lower() not in ("", "na", "n/a", "nan", "null", "none"):
+                    hint = "Set header = true in [text]" if i == 0 and not text.header else "Repair the line"
+                    return request.error(f"column {c + 1} is '{field[:40]}', wanted a number", hint, line + i)
+    return request.error("holds something that is no number", line=line)
+
+
+def _fields(row: bytes, request: Request, line: int) -> list[str]:
+    """Return the fields of a line. Raises LogError where it is no text, or cannot be split."""
+    try:
+        decoded = row.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError:
+        raise request.error("is not UTF-8 text", "Save it as UTF-8", line) from None
+    if "\0" in decoded:
+        raise request.error("is not a text file", line=line)
+    if request.text.delimiter == " ":
+        return decoded.split()
+    try:
+        return next(csv.reader([decoded.rstrip("\r\n")], delimiter=request.text.delimiter), [""])
+    except csv.Error as cause:
+        raise request.error(f"cannot be split into columns ({cause})", line=line) from None

@@ -323,7 +323,7 @@ def test_code_that_compiles_and_agrees(tmp_path: Path) -> None:
     )  # fmt: skip
     assert code == 0
     assert "link parameters are worked into the code" in text
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-DARM5_SELF_TEST"]
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-DARM5_EXAMPLE"]
     subprocess.run(["gcc", *flags, "arm5.c", "-o", "check", "-lm"], cwd=tmp_path, check=True)
     subprocess.run([tmp_path / "check"], check=True, capture_output=True)
     spec = importlib.util.spec_from_file_location("arm5_dynamics", tmp_path / "arm5_dynamics.py")

@@ -23,7 +23,7 @@ from symbolic_robots import motion
 
 from ident.dynamics import inverse_dynamics
 from ident.errors import ModelError
-from ident.export.controller import COULOMB_WIDTH
+from ident.export.code.controller import COULOMB_WIDTH
 from ident.export.formats import export_to
 from ident.export.parameters import exportable
 from ident.model import (

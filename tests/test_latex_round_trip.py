@@ -22,9 +22,10 @@ from sympy.parsing.latex import parse_latex
 
 from ident import dynamics
 from ident.errors import ModelError
+from ident.export.code import latex, write_latex
 from ident.robot import MDHJoint, Robot, from_mdh
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic import latex, planar, planar_arm, write_latex
+from ident.symbolic import planar, planar_arm
 
 SAMPLES = 20
 TITLES = {"Mass matrix, $D_{ji} = D_{ij}$": "D", "Coriolis matrix": "C", "Gravity": "g"}

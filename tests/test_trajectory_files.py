@@ -25,10 +25,10 @@ from ident.excitation import (
     Trajectory,
     load_trajectory,
     save_trajectory,
-    write_c,
     write_csv,
     write_ros2,
 )
+from ident.export.code import write_trajectory
 from ident.robot import MDHJoint, Robot, from_mdh
 
 BASES = [
@@ -85,7 +85,7 @@ def test_a_trajectory_belongs_to_its_robot(tmp_path: Path) -> None:
     other = from_mdh("other", (MDHJoint(), MDHJoint()))
     with pytest.raises(ExcitationError, match=r"moves turn, .* robot 'other' has joint1, joint2"):
         stored.for_robot(other)
-    for write in (save_trajectory, lambda path, x, r: write_c(path, r, x)):
+    for write in (save_trajectory, lambda path, x, r: write_trajectory(path, r, x)):
         with pytest.raises(ExcitationError, match="robot 'other' has joint1, joint2"):
             write(tmp_path / "b", drawn(BASES[0]), other)
     assert not (tmp_path / "b").exists()
@@ -211,7 +211,7 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(Fourier(self.base, 5), name)
 
-    for write in (save_trajectory, lambda path, x, r: write_c(path, r, x)):
+    for write in (save_trajectory, lambda path, x, r: write_trajectory(path, r, x)):
         with pytest.raises(ExcitationError, match="basis Mine"):
             write(path, Trajectory(Mine(), np.zeros((2, 11)), ROBOT.joint_names), ROBOT)
     assert list(tmp_path.iterdir()) == []
@@ -295,7 +295,7 @@ def evaluated(header: Path, name: str, t: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("basis", BASES, ids=repr)
 def test_c_agrees(tmp_path: Path, basis: Basis) -> None:
     trajectory = drawn(basis)
-    header = write_c(tmp_path / "my-motion 1.h", crane("cr*/ane ??/ \\\n#error"), trajectory)
+    header = write_trajectory(tmp_path / "my-motion 1.h", crane("cr*/ane ??/ \\\n#error"), trajectory)
     inside = np.append(np.random.default_rng(1).uniform(0, basis.duration, 200), [0.0, basis.duration])
     beyond = np.array([-1.7, -3 * basis.duration, basis.duration + 1.3, 2.5 * basis.duration])
     t = np.concatenate([inside, beyond])
@@ -313,7 +313,7 @@ def test_c_agrees(tmp_path: Path, basis: Basis) -> None:
 def test_c_headers_stand_alone_and_beside_each_other(tmp_path: Path) -> None:
     lines = []
     for k, basis in enumerate(BASES):
-        header = write_c(tmp_path / f"m{k}.h", ROBOT, drawn(basis))
+        header = write_trajectory(tmp_path / f"m{k}.h", ROBOT, drawn(basis))
         lines += [f'#include "{header.name}"'] * 2
     (tmp_path / "all.c").write_text("\n".join([*lines, "int main(void) { return 0; }"]))
     subprocess.run([*STRICT, "-c", "all.c", "-o", "all.o"], check=True, cwd=tmp_path)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from arm7 import arm, bodies, pinocchio, states
 
-from ident.symbolic import functions, planar, planar_arm, write_c
+from ident.export.code import write_c
+from ident.symbolic import functions, planar, planar_arm
 
 SAMPLES = 1000
 ROUNDS = 100  # over all samples, in each of five repetitions

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.dynamics import bias, gravity_load, inverse_dynamics, kinetic_energy, mass_matrix, potential_energy
+from ident.export.code import write_c
 from ident.model import Model
 from ident.robot import Robot
 from ident.simulation import Plant, Rollouts, Simulation, plant, rollouts, simulate, simulate_fixed
-from ident.symbolic import planar, planar_arm, write_c
+from ident.symbolic import planar, planar_arm
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent

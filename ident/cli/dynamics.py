@@ -125,8 +125,8 @@ def codegen(
 ) -> None:
     """Write inverse dynamics, regressor, D, C and g of a robot as code or equations."""
     from ident.errors import InputError
+    from ident.export.code import write_c, write_latex, write_python
     from ident.robot import read_robot
-    from ident.symbolic import write_c, write_latex, write_python
 
     if c is None and python is None and latex is None:
         raise InputError("no target is given", key="--c", fix="Add --c FOLDER, --python FILE or --latex FILE")

@@ -9,7 +9,6 @@ from ident.excitation.postures import posture_tour, static_postures
 from ident.excitation.storage import StoredTrajectory, load_trajectory, save_trajectory
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.velocity_sweep import velocity_sweep
-from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
 
@@ -27,7 +26,6 @@ __all__ = [
     "static_postures",
     "through",
     "velocity_sweep",
-    "write_c",
     "write_csv",
     "write_ros2",
 ]

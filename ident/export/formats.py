@@ -9,10 +9,10 @@ from pathlib import Path
 from ident.errors import InputError, nearest
 from ident.estimate.estimate import Estimate
 from ident.export.abb import write_abb
-from ident.export.controller_c import write_c_header
-from ident.export.controller_cpp import write_cpp_header
-from ident.export.controller_matlab import function_name, write_matlab_function
-from ident.export.controller_python import write_python_module
+from ident.export.code.c import write_c_header
+from ident.export.code.cpp import write_cpp_header
+from ident.export.code.matlab import function_name, write_matlab_function
+from ident.export.code.python import write_python_module
 from ident.export.doosan import write_doosan
 from ident.export.fanuc import write_fanuc
 from ident.export.franka import write_franka

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 from xml.sax.saxutils import escape
 
 from ident.errors import ModelError
@@ -52,3 +53,13 @@ def matlab(text: str) -> str:
 def rows(matrix: Iterable[Iterable[float]]) -> str:
     """Return a matrix as MATLAB writes it."""
     return "[" + "; ".join(numbers(row) for row in matrix) + "]"
+
+
+def filled(template: str, **values: Any) -> str:
+    """Return a jinja2 template with its values; what they hold is not read as a template again."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(template).render(values)

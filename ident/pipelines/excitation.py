@@ -26,10 +26,10 @@ from ident.excitation.storage import load_trajectory, save_trajectory
 from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth, worth
-from ident.excitation.write_c import write_c
 from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
 from ident.experiment import read_experiment
+from ident.export.code.trajectory import write_trajectory
 from ident.files import whole_folder
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
@@ -225,7 +225,7 @@ def _write(found: Excitation, folder: Path, command: str) -> None:
     )
     write_csv(folder / "trajectory.csv", robot, *rows)
     write_ros2(folder / "trajectory.yaml", robot, *rows)
-    write_c(folder / "trajectory.h", robot, trajectory)
+    write_trajectory(folder / "trajectory.h", robot, trajectory)
     (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
     for constraint in found.problem.constraints:
         if isinstance(constraint, KinematicLimits):

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import checked
 from ident.errors import ModelError
 from ident.model.model import Model
-from ident.regression.base import base_parameters
+from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot
 from ident.symbolic import newton_euler, pseudo_inertia
 from ident.symbolic.mechanism import mechanism
 from ident.symbolic.names import joint_names, parameter_names
 from ident.symbolic.program import Program, traced
 from ident.symbolic.tape import Objects
-
-#: What each returns, for the comments of generated code.
-MEANING = {
-    "inverse_dynamics": "joint torques [N m; N] of the motion q, qd, qdd",
-    "regressor": "tau = Y theta, theta the standard parameters",
-    "base_regressor": "tau = Y phi, phi the base parameters",
-    "mass_matrix": "tau = D qdd + C qd + g",
-    "coriolis_matrix": "that of the Christoffel symbols, with dD/dt - 2 C skew",
-    "gravity": "the torques that hold the arm still",
-}
 
 
 def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Program, ...]:
@@ -56,20 +45,47 @@ def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Progra
             motion | theta,
             "tau",
             lambda q, qd, qdd, theta=None: newton_euler.inverse_dynamics(arm, bodies(theta), q, qd, qdd),
+            "joint torques [N m; N] of the motion q, qd, qdd",
         ),
-        traced("regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)),
-        traced("base_regressor", motion, "Y", lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)[:, kept]),
-        traced("mass_matrix", q | theta, "D", lambda q, theta=None: newton_euler.mass_matrix(arm, bodies(theta), q)),
+        traced(
+            "regressor",
+            motion,
+            "Y",
+            lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd),
+            "tau = Y theta, theta the standard parameters",
+        ),
+        traced(
+            "base_regressor",
+            motion,
+            "Y",
+            lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)[:, kept],
+            "tau = Y phi, phi the base parameters",
+        ),
+        traced(
+            "mass_matrix",
+            q | theta,
+            "D",
+            lambda q, theta=None: newton_euler.mass_matrix(arm, bodies(theta), q),
+            "tau = D qdd + C qd + g",
+        ),
         traced(
             "coriolis_matrix",
             q | qd | theta,
             "C",
             lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, bodies(theta), q, qd),
+            "that of the Christoffel symbols, with dD/dt - 2 C skew",
         ),
-        traced("gravity", q | theta, "g", lambda q, theta=None: newton_euler.gravity(arm, bodies(theta), q)),
+        traced(
+            "gravity",
+            q | theta,
+            "g",
+            lambda q, theta=None: newton_euler.gravity(arm, bodies(theta), q),
+            "the torques that hold the arm still",
+        ),
     )
 
 
-def places(program: Program) -> list[tuple[int, ...]]:
-    """Return the index of each entry, row by row."""
-    return list(itertools.product(*map(range, np.shape(program.entries))))
+def code_parameters(robot: Robot) -> BaseParameters:
+    """Return the base parameters of the links, under the names that parameters have in code."""
+    base, names = base_parameters(Model(robot)), parameter_names(robot)
+    return replace(base, standard=names, names=tuple(names[k] for k in base.kept))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,13 +22,15 @@ class Program:
     """Assignments from inputs to one output array, each in terms of those before it.
 
     name: what is computed, such as `mass_matrix`; inputs: the arrays that it takes, by name, each with the names of
-    its entries; output: name of the result, `entries` its numbers and nodes in its shape.
+    its entries; output: name of the result, `entries` its numbers and nodes in its shape; meaning: what that is, for
+    the comments of generated code.
     """
 
     name: str
     inputs: Mapping[str, tuple[str, ...]]
     output: str
     entries: Objects
+    meaning: str = ""
 
     @property
     def flat(self) -> list[Scalar]:
@@ -91,6 +93,11 @@ class Program:
         names = {node.index: style.name(name) for name, node in self.assignments}
         body = [(names[node.index], style.operation(node, names)) for _, node in self.assignments]
         return body, [style.expression(x, names)[0] for x in self.flat]
+
+    def not_zero(self, written: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
+        """Return index and text of each entry but those that are 0 anyway."""
+        entries = zip(np.ndindex(self.entries.shape), self.flat, written, strict=True)
+        return [(place, text) for place, x, text in entries if isinstance(x, Node) or x != 0.0]
 
     def evaluate(self, **arrays: ArrayLike) -> Array:
         """Return the output (N, *shape) for inputs (N, k) or, the same for all samples, (1, k).
@@ -173,8 +180,10 @@ class Style:
                 return self.call(node.op, a)
 
 
-def traced(name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects]) -> Program:
+def traced(
+    name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects], meaning: str = ""
+) -> Program:
     """Return the program of a formula that takes arrays of nodes by the inputs' names."""
     tape = Tape()
     arrays = {array: tape.inputs(labels) for array, labels in inputs.items()}
-    return Program(name, dict(inputs), output, np.asarray(formula(**arrays), dtype=object))
+    return Program(name, dict(inputs), output, np.asarray(formula(**arrays), dtype=object), meaning)

@@ -17,8 +17,9 @@ from symbolic_robots import RIGHT, four
 from typer.testing import CliRunner
 
 from ident.cli.main import app
+from ident.export.code import write_latex
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh
-from ident.symbolic import planar, write_latex
+from ident.symbolic import planar
 
 MARGIN = 2 / 2.54 * 72  # of the page [pt]
 MOST = 5.0  # that a line may stand out [pt]

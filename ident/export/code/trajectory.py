@@ -17,7 +17,7 @@ from ident.robot.robot import Robot
 from ident.symbolic.names import identifier
 
 
-def write_c(path: str | Path, robot: Robot, trajectory: Trajectory) -> Path:
+def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> Path:
     """Write a header that needs nothing but math.h and allocates nothing, whole or not at all.
 
     It defines NAME_JOINTS, NAME_DURATION [s] and `void NAME_evaluate(double t, double q[], double qd[], double qdd[])`,

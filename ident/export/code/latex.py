@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.errors import InputError, ModelError
@@ -15,7 +16,7 @@ from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 from ident.symbolic.closed_form import ClosedForm, Writer, closed_form
-from ident.symbolic.functions import functions, places
+from ident.symbolic.functions import functions
 from ident.symbolic.names import identifier, parameter_names
 from ident.symbolic.program import Program, Style
 
@@ -150,7 +151,7 @@ def _assignments(program: Program, symbols: Mapping[str, str]) -> list[str]:
     style = Style(name, number, r"\,", lambda function, argument: rf"\{function} {argument}")
     body, entries = program.lines(style)
     lines = [line(left, right) for left, right in body]
-    for place, entry in zip(places(program), entries, strict=True):
+    for place, entry in zip(np.ndindex(program.entries.shape), entries, strict=True):
         if program.name != "mass_matrix" or place[0] <= place[1]:
             lines.append(line(f"{program.output}_{{{_index(*place)}}}", entry))
     title = {"mass_matrix": "Mass matrix, $D_{ji} = D_{ij}$", "coriolis_matrix": "Coriolis matrix"}

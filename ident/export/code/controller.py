@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from ident.errors import ModelError
 from ident.estimate.written import rounded
 from ident.export.identified import Identified
 from ident.export.parameters import TERMS
-from ident.export.text import comment, number, quoted
+from ident.export.text import number
 from ident.model import (
     DriveInertia,
     Model,
@@ -29,8 +29,9 @@ from ident.model.term import Term
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic import Program, controller_functions
+from ident.symbolic.controller import controller_functions
 from ident.symbolic.names import identifier
+from ident.symbolic.program import Program
 
 #: Width of the tanh in Coulomb friction where the fit had another law [rad/s; m/s]: 76 % of the friction at this speed.
 COULOMB_WIDTH = 0.01
@@ -45,13 +46,6 @@ CONVENTIONS = (
     "(Ixy = -integral of x y dm). The functions are made of phi alone: what torque cannot show is left out.",
     "Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.",
 )
-MEANING = {
-    "inverse_dynamics": "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]",
-    "gravity": "torque that holds the arm still at q [N m; N]",
-    "mass_matrix": "M(q), drive inertia included [kg m^2; kg m; kg]",
-    "friction": "viscous and Coulomb friction at qd [N m; N]",
-    "regressor": "Y with Y phi = inverse_dynamics + friction",
-}
 _OWN: dict[str, Callable[..., Term]] = {"drive_inertia": DriveInertia, "viscous": Viscous, "offset": Offset}
 
 
@@ -210,13 +204,3 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
 def _operations(program: Program) -> str:
     ops = program.operations
     return f"{ops['multiplications']}, {ops['additions']}, {ops['sines and cosines']}"
-
-
-def c_comment(lines: Sequence[str]) -> list[str]:
-    """Return lines as C99 and C++ comments: no trigraph, no backslash, nothing that could go on in the next line."""
-    return [line.replace("??", "? ?").rstrip() for line in comment(lines, "//")]
-
-
-def c_string(text: str) -> str:
-    """Return a C or C++ string; two question marks could begin a trigraph, which is code."""
-    return quoted(text).replace("??", "?\\?")

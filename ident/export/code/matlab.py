@@ -1,0 +1,94 @@
+"""MATLAB: one function file for a MATLAB Function block of Simulink, MATLAB Coder or MATLAB itself.
+
+Source of the method: `ident.symbolic.controller`. Source of the form: MathWorks, "MATLAB Language Features Supported
+for C/C++ Code Generation": arithmetic, subscripts, local functions, double and single. All outputs are always assigned;
+generated code drops what nobody uses.
+"""
+
+from __future__ import annotations
+
+from ident.export.code.controller import body_line, controller
+from ident.export.identified import Identified, Written
+from ident.export.text import comment, filled, matlab, number, numbers
+from ident.symbolic.controller import PER_WIDTH
+from ident.symbolic.program import Program, Style
+
+
+def function_name(robot: str) -> str:
+    """Return the name of the function, and so of its file, of a robot whose name is an identifier."""
+    return f"{robot}_dynamics"
+
+
+def write_matlab_function(item: Identified) -> Written:
+    """Return a MATLAB function [tau, f, g, M, Y] = NAME_dynamics(q, qd, qdd); raises ModelError without robot."""
+    made = controller(item, "a MATLAB function")
+    name = function_name(made.name)
+    by_name = {program.name: program for program in made.functions}
+    outputs = [by_name[f] for f in ("inverse_dynamics", "friction", "gravity", "mass_matrix", "regressor")]
+    told = [f"phi({k}) = {number(x)}: {t}" for k, (x, t) in enumerate(zip(made.phi, made.phi_lines(), strict=True), 1)]
+    rows = zip(made.robot.links, made.bodies, strict=True)
+    text = filled(
+        _IDENTIFIED,
+        made=made,
+        name=name,
+        about=comment((f"{name.upper()} Dynamics of {made.n} joints; save this file as {name}.m.", *made.about), "%"),
+        joints=[matlab(joint) for joint in made.robot.joint_names],
+        phi=comment(told, "%"),
+        links=comment((f"{body_line(link)} = {numbers(b)}" for link, b in rows), "%"),
+        outputs=outputs,
+        arguments=_arguments,
+        functions=[_function(program, made.width) for program in outputs],
+        vectors=[
+            *((letter, numbers(x)) for letter, x in zip(("q", "qd", "qdd"), made.state, strict=True)),
+            *((p.output, numbers(made.expected[p.name].ravel())) for p in outputs[:3]),
+        ],
+    )
+    return Written(text, made.notes)
+
+
+def _arguments(program: Program) -> str:
+    return ", ".join(x for x in program.inputs if x != PER_WIDTH)
+
+
+def _function(program: Program, width: float) -> str:
+    body, entries = program.lines(Style(number=number, power=lambda x, p: f"sign({x})*abs({x})^{p}"))
+    arrays = [array for array in program.inputs if array != PER_WIDTH]
+    rows, columns = (*program.entries.shape, 1)[:2]
+    lines = [f"function {program.output} = {program.name}({_arguments(program)})", f"% {program.meaning}"]
+    for array in arrays:
+        used = [(k, label) for k, label in enumerate(program.inputs[array], 1) if label in program.used]
+        lines += [f"{label} = {array}({k});" for k, label in used]
+    if PER_WIDTH in program.used:
+        lines.append(f"{PER_WIDTH} = 1/{width!r}; % one over the width of the tanh")
+    lines += [f"{left} = {right};" for left, right in body]
+    lines.append(f"{program.output} = zeros({rows}, {columns}, 'like', {arrays[0]});")
+    for place, entry in program.not_zero(entries):
+        lines.append(f"{program.output}({', '.join(str(k + 1) for k in place)}) = {entry};")
+    return "\n".join([*lines, "end", ""])
+
+
+_IDENTIFIED = """\
+function [{{ outputs | map(attribute="output") | join(", ") }}] = {{ name }}(q, qd, qdd)
+{{ about | join("\\n") }}
+% Joints, in the order of q ({{ made.n }}x1, as qd and qdd): {{ joints | join(", ") }}
+{% for program in outputs %}
+% {{ program.output }}: {{ program.meaning }}
+{% endfor %}
+% Outputs are double, or single where q is. Feed forward tau + f.
+%
+% Base parameters phi: what each is made of, and its standard error:
+{{ phi | join("\\n") }}
+% Links:
+{{ links | join("\\n") }}
+%
+% Test vector, computed by other code:
+{% for what, values in vectors %}
+% {{ what }} = [{{ values }}]';
+{% endfor %}
+%#codegen
+{% for program in outputs %}
+{{ program.output }} = {{ program.name }}({{ arguments(program) }});
+{% endfor %}
+end
+
+{{ functions | join("\\n") }}"""

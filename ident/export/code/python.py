@@ -1,0 +1,160 @@
+"""Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one.
+
+Source of the method: `ident.symbolic.controller`; confirmed by running it in the tests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from ident.errors import InputError
+from ident.export.code.controller import controller
+from ident.export.identified import Identified, Written
+from ident.export.text import comment, filled, number, numbers, plain
+from ident.files import write_whole
+from ident.robot.robot import Robot
+from ident.symbolic.controller import PER_WIDTH
+from ident.symbolic.functions import code_parameters, functions
+from ident.symbolic.names import identifier
+from ident.symbolic.program import Program, Style
+
+
+def write_python_module(item: Identified) -> Written:
+    """Return a numpy module with parameters, functions and self test; raises ModelError without robot."""
+    made = controller(item, "a Python module")
+    arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": "qd"}
+    text = filled(
+        _IDENTIFIED,
+        made=made,
+        about=comment(made.about, "#"),
+        joints=[plain(x) for x in made.robot.joint_names],
+        phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines(), strict=True)],
+        links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.bodies, strict=True)],
+        functions=[_function(program) for program in made.functions],
+        state=", ".join(f"[{numbers(x, ', ')}]" for x in made.state),
+        checks=[(f, arguments[f], numbers(x.ravel(), ", ")) for f, x in made.expected.items()],
+    )
+    return Written(text, made.notes)
+
+
+def write_python(path: str | Path, robot: Robot, parameters: ArrayLike | None = None) -> Path:
+    """Write a module with inverse_dynamics, regressor, base_regressor, mass_matrix, coriolis_matrix and gravity.
+
+    They take q, qd, qdd (..., n), any number of samples or one, and return (..., n), (..., n, 10 n), (..., n, b),
+    (..., n, n). Without `parameters` they take the standard parameters theta, (10 n) or (n, 10), too; parameters
+    (n, 10) are worked into the code. Raises ModelError when parameters do not fit, InputError when the path does not
+    end in .py or cannot be written to.
+    """
+    path = Path(path)
+    if path.suffix != ".py":
+        raise InputError(f"a Python module ends in .py, not in '{path.suffix}'", file=path)
+    made = [_function(program) for program in functions(robot, parameters)]
+    name = identifier(robot.name, "robot")
+    return write_whole(path, filled(_ANY, name=name, robot=robot, base=code_parameters(robot), functions=made))
+
+
+def _function(program: Program) -> str:
+    body, entries = program.lines(Style(number=number))
+    arrays = [array for array in program.inputs if array != PER_WIDTH]
+    shape = "".join(f", {k}" for k in program.entries.shape)
+    lines = [f'"""Return {program.output} (...{shape}): {program.meaning}."""']
+    for array in arrays:
+        size, flat = len(program.inputs[array]), array == "theta"
+        lines.append(f"{array} = np.asarray({array}, dtype=float){'.reshape(-1)' if flat else ''}")
+        lines.append(f"if {array}.shape[-1:] != ({size},):")
+        what = f"{array} must hold {size} numbers" if flat else f"the last axis of {array} must be {size}"
+        lines.append(f'    raise ValueError("{what}")')
+    for array in arrays:
+        used = [(k, label) for k, label in enumerate(program.inputs[array]) if label in program.used]
+        lines += [f"{label} = {array}[..., {k}]" for k, label in used]
+    if PER_WIDTH in program.used:
+        lines.append(f"{PER_WIDTH} = 1.0 / COULOMB_WIDTH")
+    lines += [f"{left} = {right}" for left, right in body]
+    samples = ", ".join(f"{array}.shape[:-1]" for array in arrays if array != "theta")
+    lines.append(f"{program.output} = np.zeros((*np.broadcast_shapes({samples}){shape}))")
+    lines += [
+        f"{program.output}[..., {', '.join(map(str, place))}] = {entry}" for place, entry in program.not_zero(entries)
+    ]
+    lines.append(f"return {program.output}")
+    return "\n    ".join([f"def {program.name}({', '.join(arrays)}):", *lines])
+
+
+_IDENTIFIED = '''\
+{{ about | join("\\n") }}
+# q, qd, qdd (..., n): one sample or any number; results (..., n), (..., n, n), (..., n, b).
+import numpy as np
+from numpy import cos, sin, tanh
+
+JOINTS = ({% for joint in joints %}{{ joint.__repr__() }},{{ " " if not loop.last }}{% endfor %})
+COULOMB_WIDTH = {{ made.width }}  # rad/s (m/s)
+#: Base parameters: what each is made of, and its standard error.
+PHI = np.array([
+{% for x, told in phi %}
+    {{ x }},  {{ told }}
+{% endfor %}
+])
+#: m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each link.
+LINKS = {
+{% for link, body in links %}
+    {{ link.__repr__() }}: ({{ body }}),
+{% endfor %}
+}
+
+{% for function in functions %}
+
+{{ function }}
+
+{% endfor %}
+
+def self_test():
+    """Raise AssertionError where a function differs from what other code computed for one state."""
+    q, qd, qdd = {{ state }}
+    total = inverse_dynamics(q, qd, qdd) + friction(qd)
+    scale = np.abs(total).max() + np.abs(gravity(q)).max()
+    terms = regressor(q, qd, qdd) * PHI
+    checks = {'regressor': np.abs(terms.sum(axis=-1) - total).max() / max(scale, np.abs(terms).max())}
+{% for function, arguments, values in checks %}
+    expected = np.array([{{ values }}])
+    checks['{{ function }}'] = np.abs({{ function }}({{ arguments }}).ravel() - expected).max() / {{
+        "np.abs(expected).max()" if function == "mass_matrix" else "scale" }}
+{% endfor %}
+    wrong = [name for name, error in checks.items() if not error <= 1e-9]
+    if wrong:
+        raise AssertionError(f"wrong: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    self_test()
+    print("self test: ok")
+'''
+
+_ANY = '''\
+"""Rigid-body dynamics of {{ name }}, {{ robot.n }} joints, SI units and radians.
+
+Generated by ident from robot {{ robot.fingerprint()[:16] }}.
+"""
+
+import numpy as np
+from numpy import cos, sin
+
+JOINTS = {{ robot.n }}
+#: Standard parameters: m, h = m c, inertia tensor about the link frame's origin, in link axes.
+PARAMETERS = (
+{% for name in base.standard %}
+    '{{ name }}',
+{% endfor %}
+)
+#: Base parameters phi.
+BASE_PARAMETERS = (
+{% for _ in base.kept %}
+    '{{ base.expression(loop.index0) }}',
+{% endfor %}
+)
+{% for function in functions %}
+
+
+{{ function }}
+{% endfor %}
+'''

@@ -6,22 +6,22 @@ import csv
 
 import numpy as np
 import pytest
-from mass_report_corpus import Body, corpus, fixed, onshape, random_body, solidworks
 from random_robots import random_pair
+from sheet_corpus import Body, corpus, fixed, onshape, random_body, solidworks
 
-from ident.cad import Cad, Convention, check_cad, parse_report, read_cad, read_reports, to_parameters, write_cad
+from ident.cad import Cad, Convention, check_cad, parse_sheet, read_cad, read_sheets, to_parameters, write_cad
 from ident.cad.back_to_cad import (
     changes,
     printed,
     refined_cad,
-    report_text,
+    sheet_text,
     write_bill_of_materials,
     write_changes,
     write_intervals,
     write_refined,
     write_reports,
 )
-from ident.cad.sheets.evidence import decide, products_of
+from ident.cad.sheets.readings import decide, products_of
 from ident.cad.sheets.sheet import half_widths, values
 from ident.cad.table import COLUMNS
 from ident.errors import CadError
@@ -35,7 +35,7 @@ CORPUS = list(corpus())
 
 @pytest.mark.parametrize("k", range(0, len(CORPUS), 3))
 def test_reports_are_rewritten_in_place(k):
-    report = parse_report(CORPUS[k].text)
+    report = parse_sheet(CORPUS[k].text)
     rng = np.random.default_rng(k)
     try:
         products = products_of(report)
@@ -47,8 +47,8 @@ def test_reports_are_rewritten_in_place(k):
     central = np.linalg.norm(rng.normal(size=(3, 3))) * np.diag([1.0, 1.3, 1.7]) * own[4:].max() * 0.2
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     other = from_com(m, c, turn @ central @ turn.T)
-    text = report_text(CORPUS[k].text, report, other, products)
-    again = parse_report(text)
+    text = sheet_text(CORPUS[k].text, report, other, products)
+    again = parse_sheet(text)
     # every line keeps its words, every number its decimals, and all blocks hold the new body within their rounding
     assert len(text.splitlines()) == len(CORPUS[k].text.splitlines())
     assert [n.line for n in again.numbers()] == [n.line for n in report.numbers()]
@@ -85,8 +85,8 @@ def heavy(report, factor=1.0):
 def test_signs_and_lines_of_word_processors_come_back(old, new):
     body = random_body(np.random.default_rng(11))
     text = solidworks(body, mass="g", show=fixed(6)).text.replace(old, new)
-    report = parse_report(text)
-    again = parse_report(report_text(text, report, heavy(report, 1.5), "positive"))
+    report = parse_sheet(text)
+    again = parse_sheet(sheet_text(text, report, heavy(report, 1.5), "positive"))
     assert not decide(again).contradictory
     np.testing.assert_allclose(to_parameters(again, "positive"), heavy(report, 1.5), rtol=1e-5, atol=1e-9)
 
@@ -96,30 +96,30 @@ def test_equal_numbers_of_one_line_come_back_each_in_its_place():
     body = from_com(2.0, np.array([0.1, 0.0, 0.1]), np.diag([0.01, 0.02, 0.025]))
     plain = Body(2.0, np.array([0.1, 0.0, 0.1]), np.diag([0.01, 0.02, 0.025]), 1e-3, 0.1)
     text = solidworks(plain, length="m").text
-    report = parse_report(text)
-    assert report_text(text, report, body, "positive") == text  # axes keep their side, a zero has no sign
+    report = parse_sheet(text)
+    assert sheet_text(text, report, body, "positive") == text  # axes keep their side, a zero has no sign
     turn = np.array([[1.0, 0, 0], [0, np.cos(0.3), np.sin(0.3)], [0, -np.sin(0.3), np.cos(0.3)]])
     central = turn @ np.diag([0.01, 0.02, 0.025]) @ turn.T
-    again = parse_report(report_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive"))
+    again = parse_sheet(sheet_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive"))
     axes = np.array([values(axis) for axis in again.axes])
     np.testing.assert_allclose(np.abs(axes), np.abs(turn.T), atol=5.1e-4)
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=2e-3)
-    assert "-0.000 " not in report_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive")
+    assert "-0.000 " not in sheet_text(text, report, from_com(2.0, body[1:4] / 2.0, central), "positive")
 
 
 def test_numbers_below_their_headings_come_back():
     text = onshape(random_body(np.random.default_rng(12)), mass="g", length="mm").text
-    report = parse_report(text)
+    report = parse_sheet(text)
     assert text.split("\n")[report.mass.line - 1].strip().startswith(report.mass.text)
-    again = parse_report(report_text(text, report, heavy(report, 2.0), "positive"))
+    again = parse_sheet(sheet_text(text, report, heavy(report, 2.0), "positive"))
     assert float(again.mass.value) == pytest.approx(2 * float(report.mass.value), rel=1e-9)
 
 
 def test_a_number_that_is_not_found_again_is_an_error_and_no_half_report():
     written = solidworks(random_body(np.random.default_rng(13)))
-    report = parse_report(written.text, "arm.txt")
+    report = parse_sheet(written.text, "arm.txt")
     with pytest.raises(CadError, match=r"arm.txt, line \d+: '.*' is not found again"):
-        report_text(
+        sheet_text(
             written.text.replace("Mass =", "Mass is").replace(written.printed["mass"], "?"),
             report,
             heavy(report),
@@ -137,14 +137,14 @@ def test_folders_of_reports_come_back_in_their_own_frames(tmp_path):
     from ident.spatial.pose import Pose, rpy
 
     frames = {"link2": Pose(rpy(0.1, 0.2, 0.3), np.array([0.1, 0.0, -0.2]))}
-    cad = read_reports(source, frames=frames)
+    cad = read_sheets(source, frames=frames)
     heavier = Cad(cad.links, 1.1 * np.array(cad.parameters))
     files = write_reports(source, heavier, tmp_path, frames)
     assert [f.name for f in files] == ["link1.txt", "link2.txt"]
     (tmp_path / "back").mkdir()
     for f in files:
         f.rename(tmp_path / "back" / f.name)
-    again = read_reports(tmp_path / "back", frames=frames)
+    again = read_sheets(tmp_path / "back", frames=frames)
     np.testing.assert_allclose(again.parameters, heavier.parameters, rtol=1e-3, atol=1e-4)
 
 

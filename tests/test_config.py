@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seeds import cases
 from typer.testing import CliRunner
 
-from ident.cad import read_reports
+from ident.cad import read_sheets
 from ident.cli.main import app
 from ident.errors import ConfigError, IdentError, ModelError
 from ident.experiment import build_model, read_experiment
@@ -376,7 +376,7 @@ def test_a_folder_of_reports_as_cad(tmp_path):
         f'[recordings]\nfit = ["{names[0]}"]\n'
     )
     loaded = load(read_experiment(path))
-    np.testing.assert_array_equal(loaded.cad, read_reports(arm5 / "reports", loaded.robot).parameters)
+    np.testing.assert_array_equal(loaded.cad, read_sheets(arm5 / "reports", loaded.robot).parameters)
     assert loaded.cad_source == "reports"
     assert len(loaded.inputs["reports"]) == 64
 

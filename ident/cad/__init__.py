@@ -4,10 +4,11 @@ from ident.cad.check import LinkVerdict, check_cad, require_consistent
 from ident.cad.convention import SI, Convention
 from ident.cad.read import read_cad
 from ident.cad.robot_inertials import read_inertials
-from ident.cad.sheets.evidence import Decision, Finding, decide, examine, examine_together, to_parameters
-from ident.cad.sheets.read_folder import read_frames, read_reports
-from ident.cad.sheets.read_sheet import parse_report, read_report
-from ident.cad.sheets.sheet import MassReport
+from ident.cad.sheets.evidence import Finding, examine, examine_together
+from ident.cad.sheets.read_folder import read_frames, read_sheets
+from ident.cad.sheets.read_sheet import parse_sheet, read_sheet
+from ident.cad.sheets.readings import Decision, decide, to_parameters
+from ident.cad.sheets.sheet import Sheet
 from ident.cad.source import read_source
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
 from ident.cad.table_evidence import examine_table
@@ -20,9 +21,9 @@ __all__ = [
     "Decision",
     "Finding",
     "LinkVerdict",
-    "MassReport",
     "Printed",
     "Row",
+    "Sheet",
     "Table",
     "cad_of",
     "check_cad",
@@ -30,12 +31,12 @@ __all__ = [
     "examine",
     "examine_table",
     "examine_together",
-    "parse_report",
+    "parse_sheet",
     "read_cad",
     "read_frames",
     "read_inertials",
-    "read_report",
-    "read_reports",
+    "read_sheet",
+    "read_sheets",
     "read_source",
     "require_consistent",
     "to_parameters",

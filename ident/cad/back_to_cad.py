@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
 from ident.cad.convention import PLAIN, Convention
-from ident.cad.sheets.evidence import products_of
 from ident.cad.sheets.layout import LINE_END, NUMBER
-from ident.cad.sheets.read_folder import find_reports
-from ident.cad.sheets.read_sheet import decoded, read_report
-from ident.cad.sheets.sheet import MassReport, Number, Products
+from ident.cad.sheets.read_folder import find_sheets
+from ident.cad.sheets.read_sheet import decoded, read_sheet
+from ident.cad.sheets.readings import products_of
+from ident.cad.sheets.sheet import Number, Products, Sheet
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
@@ -196,68 +196,68 @@ def write_reports(
     source: str | Path, refined: Cad, folder: str | Path, frames: Mapping[str, Pose] | None = None,
     products: Products | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
-    """Write each report of a folder (or one report) again with the refined numbers in the places of the printed ones.
+    """Write each sheet of a folder (or one sheet) again with the refined numbers in the places of the printed ones.
 
-    frames: of the CAD output frames, as for `read_reports`; products: the sign, where the user knows it. Everything
+    frames: of the CAD output frames, as for `read_sheets`; products: the sign, where the user knows it. Everything
     but the numbers stays as it is, and so does each number's count of decimals. Returns the files written.
     """
     found = []
-    for link, path in find_reports(source).items():
-        report = read_report(path)
+    for link, path in find_sheets(source).items():
+        sheet = read_sheet(path)
         body = refined.parameters[refined.links.index(link)]
         if frames and link in frames:
             body = transformed(body, frames[link].inverse())
         text = decoded(path.read_bytes(), path.name)
         target = Path(folder) / path.name
-        write_whole(target, report_text(text, report, body, products or products_of(report)))
+        write_whole(target, sheet_text(text, sheet, body, products or products_of(sheet)))
         found.append(target)
     return tuple(found)
 
 
-def report_text(text: str, report: MassReport, parameters: Array, products: Products) -> str:
-    """Return a report's text with the numbers of another body (10,), in the report's own output frame.
+def sheet_text(text: str, sheet: Sheet, parameters: Array, products: Products) -> str:
+    """Return a sheet's text with the numbers of another body (10,), in the sheet's own output frame.
 
     The density follows from the printed volume; volume, area and what is not a number stay. Principal axes point to the
     side to which the printed ones point. Raises CadError for a number that is not found again in its line.
     """
     m, c, central = to_com(parameters)
     sign = 1.0 if products == "tensor" else -1.0
-    places: list[tuple[Number, float]] = [(report.mass, m), *zip(report.center, c.tolist(), strict=True)]
-    if report.density is not None and report.volume is not None:
-        places.append((report.density, m / float(report.volume.value)))
-    if report.moments is not None:
-        moments, axes = _principal(report, central)
-        for vector, axis in zip(report.axes or (), axes.T, strict=False):
+    places: list[tuple[Number, float]] = [(sheet.mass, m), *zip(sheet.center, c.tolist(), strict=True)]
+    if sheet.density is not None and sheet.volume is not None:
+        places.append((sheet.density, m / float(sheet.volume.value)))
+    if sheet.moments is not None:
+        moments, axes = _principal(sheet, central)
+        for vector, axis in zip(sheet.axes or (), axes.T, strict=False):
             places += zip(vector, axis.tolist(), strict=True)
-        places += zip(report.moments, moments.tolist(), strict=True)  # behind its axis, in the line of both
+        places += zip(sheet.moments, moments.tolist(), strict=True)  # behind its axis, in the line of both
     parts = LINE_END.split(text)
     lines = parts[::2]
-    for six, full in ((report.at_center, central), (report.at_origin, tensor(parameters))):
+    for six, full in ((sheet.at_center, central), (sheet.at_origin, tensor(parameters))):
         if six is not None:
             shown = full * np.where(np.eye(3) > 0, 1.0, sign) / float(six[0].factor)
             for row in range(min(n.line for n in six), max(n.line for n in six) + 1):
                 lines[row - 1], count = _tensor_line(lines[row - 1].translate(_PLAIN), shown)
                 if not count and any(n.line == row for n in six):
-                    raise CadError("the entries of the tensor are not found again", file=report.source, line=row)
+                    raise CadError("the entries of the tensor are not found again", file=sheet.source, line=row)
     by_line: dict[int, list[tuple[str, str]]] = {}
     for number, value in places:
         by_line.setdefault(number.line, []).append((number.text, _like(number.text, value / float(number.factor))))
     for row, texts in by_line.items():
-        lines[row - 1] = _replaced(lines[row - 1].translate(_PLAIN), texts, report.source, row)
+        lines[row - 1] = _replaced(lines[row - 1].translate(_PLAIN), texts, sheet.source, row)
     parts[::2] = lines
     return "".join(parts)
 
 
-def _principal(report: MassReport, central: Array) -> tuple[Array, Array]:
+def _principal(sheet: Sheet, central: Array) -> tuple[Array, Array]:
     """Return moments (3,) and axes (3, 3) in columns, in the printed order and to the printed side."""
-    assert report.moments is not None
+    assert sheet.moments is not None
     moments, axes = principal_axes(central)
     order = np.argsort(moments)
-    if [n.value for n in report.moments] == sorted((n.value for n in report.moments), reverse=True):
+    if [n.value for n in sheet.moments] == sorted((n.value for n in sheet.moments), reverse=True):
         order = order[::-1]
     axes = axes[:, order]
-    if report.axes is not None:
-        given = np.array([[float(a.value) for a in axis] for axis in report.axes])
+    if sheet.axes is not None:
+        given = np.array([[float(a.value) for a in axis] for axis in sheet.axes])
         axes = axes * np.where((given.T * axes).sum(axis=0) < 0, -1.0, 1.0)
     return moments[order], axes * [1.0, 1.0, np.linalg.det(axes)]  # right-handed in this order, too
 

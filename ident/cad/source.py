@@ -1,4 +1,4 @@
-"""CAD numbers from whatever holds them: a table, the inertials of a URDF or MJCF, a report or a folder of reports."""
+"""CAD numbers from whatever holds them: a table, the inertials of a URDF or MJCF, a sheet or a folder of sheets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ident.cad.read import read_cad
 from ident.cad.robot_inertials import read_inertials
-from ident.cad.sheets.read_folder import read_reports
+from ident.cad.sheets.read_folder import read_sheets
 from ident.cad.sheets.sheet import Products
 from ident.cad.table import Cad
 from ident.errors import CadError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DESCRIPTIONS = (".urdf", ".xml", ".mjcf")
 
 
-def is_report(source: Path) -> bool:
+def is_sheet(source: Path) -> bool:
     """Tell whether a path is one mass-property report, and no table, description or folder."""
     return not source.is_dir() and source.suffix.lower() not in (".csv", ".toml", *DESCRIPTIONS)
 
@@ -31,12 +31,12 @@ def read_source(
     frames: Mapping[str, Pose] | None = None,
     products: Products | None = None,
 ) -> Cad:
-    """Return any source as a table of links; `frames` and `products` are for reports, see `read_reports`.
+    """Return any source as a table of links; `frames` and `products` are for sheets, see `read_sheets`.
 
     Given `robot`, it must have these links. Raises CadError.
     """
-    if source.is_dir() or is_report(source):
-        return read_reports(source, robot, frames, products)
+    if source.is_dir() or is_sheet(source):
+        return read_sheets(source, robot, frames, products)
     if products is not None or frames is not None:
         option = "--products" if products is not None else "--frames"
         raise CadError("is for reports; a table declares its own convention", key=option, file=source)

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from ident.cad.check import check_cad
 from ident.cad.convention import PRODUCTS, TENSOR_AT
-from ident.cad.sheets.evidence import SAID, UNDECIDED, Finding
+from ident.cad.sheets.evidence import Finding
+from ident.cad.sheets.readings import SAID, UNDECIDED
 from ident.cad.table import Cad, cad_of
 
 _AT = {"center_of_mass": "about the centre of mass", "link_origin": "about the link's origin"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ident.arrays import Array
     from ident.cad.back_to_cad import Change
     from ident.cad.sheets.evidence import Finding
-    from ident.cad.sheets.sheet import MassReport
+    from ident.cad.sheets.sheet import Sheet
     from ident.cad.table import Cad
     from ident.compare.doctor import Diagnosis, Fault
     from ident.estimate.interval import Intervals, NumberVerdict
@@ -101,15 +101,15 @@ def read(
     robot: Annotated[Path | None, typer.Option("--robot", help="Robot whose links the table must have")] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
-    from ident.cad.source import is_report
+    from ident.cad.source import is_sheet
     from ident.errors import InputError
 
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise InputError(f"ends in '{out.suffix}'", file=out, fix="Choose .csv or .toml")
-    if is_report(source):
-        from ident.cad.sheets.read_sheet import read_report
+    if is_sheet(source):
+        from ident.cad.sheets.read_sheet import read_sheet
 
-        _show_report(read_report(source))
+        _show_sheet(read_sheet(source))
         if out is None and frames is None and robot is None:
             return
     cad = _cad(source, products, frames, robot)
@@ -130,14 +130,14 @@ def check(
 
     Links of a URDF are also held against their own collision shapes.
     """
-    from ident.cad.source import is_report
+    from ident.cad.source import is_sheet
     from ident.errors import InputError
 
     urdf = source.suffix.lower() in (".urdf", ".xml")
     if meshes is not None and not (urdf and meshes.is_dir()):
         problem = "is no folder" if urdf else "is for a URDF"
         raise InputError(problem, key="--meshes", fix="Leave it out" if not urdf else "Give the folder of the meshes")
-    if source.is_dir() or is_report(source):
+    if source.is_dir() or is_sheet(source):
         problems = _check_reports(source)
     else:
         problems = _check_table(_cad(source, None, None, None))
@@ -493,7 +493,7 @@ def _write_report(
         write_reports,
     )
     from ident.cad.sheets.read_folder import read_frames
-    from ident.cad.source import is_report
+    from ident.cad.source import is_sheet
     from ident.estimate import verdicts
     from ident.files import file_word, whole_folder, write_whole
     from ident.report.cad_figures import link_figure
@@ -516,7 +516,7 @@ def _write_report(
         write_bill_of_materials(found.cad, table, work / "bill_of_materials.csv")
         findings = [*_sentences(found.diagnosis, found.cad), *_freed(found.diagnosis), *_about_intervals(allowed)]
         write_whole(work / "findings.txt", "\n".join(findings) + "\n")
-        if found.source is not None and (found.source.is_dir() or is_report(found.source)):
+        if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
             (work / "reports").mkdir()
             poses = _output_frames(found, {} if frames is None else read_frames(frames))
             write_reports(found.source, table, work / "reports", poses, _sign(products))
@@ -702,15 +702,15 @@ def _cad(source: Path, products: str | None, frames: Path | None, robot: Path | 
 def _check_reports(source: Path) -> int:
     """Print the findings of every report; return how many problems there are. A report that cannot be read is one."""
     from ident.cad.sheets.evidence import examine, examine_together
-    from ident.cad.sheets.read_folder import find_reports
-    from ident.cad.sheets.read_sheet import read_report
-    from ident.cad.sheets.sheet import MassReport
+    from ident.cad.sheets.read_folder import find_sheets
+    from ident.cad.sheets.read_sheet import read_sheet
+    from ident.cad.sheets.sheet import Sheet
     from ident.errors import CadError
 
-    problems, reports = 0, dict[str, MassReport]()
-    for link, path in (find_reports(source) if source.is_dir() else {source.stem: source}).items():
+    problems, reports = 0, dict[str, Sheet]()
+    for link, path in (find_sheets(source) if source.is_dir() else {source.stem: source}).items():
         try:
-            report = read_report(path)
+            report = read_sheet(path)
         except CadError as cause:
             if not source.is_dir():
                 raise
@@ -784,7 +784,7 @@ def _show_findings(findings: tuple[Finding, ...]) -> int:
     return sum(f.verdict == "problem" for f in findings)
 
 
-def _show_report(report: MassReport) -> None:
+def _show_sheet(report: Sheet) -> None:
     """Print every number of one report as it is printed, with its unit, its rounding in SI and its line."""
     from ident.cad.sheets.sheet import ENTRIES
     from ident.report.text import number, table

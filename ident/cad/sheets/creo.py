@@ -1,6 +1,6 @@
 """Mass properties of PTC Creo (Analysis > Mass Properties, the .m_p file).
 
-Confirmed on public reports: VOLUME, SURFACE AREA, DENSITY, MASS with exponents, the heading "INERTIA at CENTER OF
+Confirmed on public sheets: VOLUME, SURFACE AREA, DENSITY, MASS with exponents, the heading "INERTIA at CENTER OF
 GRAVITY with respect to NAME coordinate frame:  (KILOGRAM * MM^2)", "INERTIA TENSOR:" and its rows
 `Ixx Ixy Ixz  4.1e+04 ...`. PTC documents the inertia TENSOR as trace times the unit matrix minus the integrals of
 x_i x_j, hence with tensor signs. Not seen in a public sample, general knowledge: the line of the centre of gravity, the

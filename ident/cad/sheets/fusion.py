@@ -1,9 +1,9 @@
 """Physical properties of Autodesk Fusion 360 (Properties > Copy to clipboard).
 
-Confirmed on public reports, both forms: `Ixx = 5517.548` below "Moment of Inertia at Center of Mass   (g mm^2)", and
+Confirmed on public sheets, both forms: `Ixx = 5517.548` below "Moment of Inertia at Center of Mass   (g mm^2)", and
 `Ixx<tab>0.00091` with sections General, Manage and Physical, or exponents of three as in `2035.055E-09`. Numbers
 change to `2.440E+06` where they are large. The products are entries of the tensor, as the parallel-axis slope of public
-reports tells. The bounding box and the name of the material are read too.
+sheets tells. The bounding box and the name of the material are read too.
 Trailing zeros are dropped, so that a number's own last digit overstates its rounding, never understates.
 """
 

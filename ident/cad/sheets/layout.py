@@ -1,4 +1,4 @@
-"""How a report's lines become a MassReport: a layout is a table of patterns, and one reader follows every layout.
+"""How a sheet's lines become a Sheet: a layout is a table of patterns, and one reader follows every layout.
 
 A line that no pattern knows is kept as a note when it holds no number behind a `=` or `:`; otherwise it is an error,
 as is a number that is given twice, begun and not finished, or in a unit that does not fit.
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
-from ident.cad.sheets.sheet import ENTRIES, MassReport, Number, Products
-from ident.cad.sheets.units import Kind, report_unit
+from ident.cad.sheets.sheet import ENTRIES, Number, Products, Sheet
+from ident.cad.sheets.units import Kind, printed_unit
 from ident.errors import CadError
 
-#: A number as a report prints it; the decimal mark may be a comma.
+#: A number as a sheet prints it; the decimal mark may be a comma.
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
 
 #: What ends a line: on Windows, Unix and old Macs, and Word's line inside of a paragraph.
@@ -35,7 +35,7 @@ What = Literal[
 
 @dataclass(frozen=True)
 class Layout:
-    """One program's report in one language.
+    """One program's sheet in one language.
 
     marks: patterns by which a text is recognised, any of them. rules: (what the line holds, pattern), tried in this
     order on each line. Groups of a pattern: `name`, `unit`, `over` (the user set it), `number`; `a`, `b`, `c` (a
@@ -64,8 +64,8 @@ def matches(layout: Layout, lines: list[str]) -> bool:
     return any(re.search(mark, line) for mark in layout.marks for line in lines)
 
 
-def follow(layout: Layout, lines: list[str], file: str) -> MassReport:
-    """Return the report that `lines` (made plain) hold.
+def follow(layout: Layout, lines: list[str], file: str) -> Sheet:
+    """Return the sheet that `lines` (made plain) hold.
 
     Raises CadError naming the line, what was understood and what was not.
     """
@@ -141,10 +141,10 @@ class _State:
                     self.fail(problem, line, "Write all numbers with a point, or all with a comma")
                 self.mark = self.mark or (sign, line)
         if kind is None:
-            name, factor = "", report_unit("kg", "mass")[1]
+            name, factor = "", printed_unit("kg", "mass")[1]
         else:
             try:
-                name, factor = report_unit(unit, kind)
+                name, factor = printed_unit(unit, kind)
             except ValueError:
                 fix = "Write the numbers without blanks between thousands" if re.match(r"\d{3}\b", unit.strip()) else ""
                 self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line, fix)
@@ -336,12 +336,12 @@ _NEEDED = {
 }
 
 
-#: No number of a report is smaller, in SI, but zero; so that no square or product of them overflows.
+#: No number of a sheet is smaller, in SI, but zero; so that no square or product of them overflows.
 _LEAST = Fraction(1, 10**60)
 
 
-def _finished(state: _State, last: int) -> MassReport:
-    """Return the report, unless something is missing, contradicts itself or cannot be a body."""
+def _finished(state: _State, last: int) -> Sheet:
+    """Return the sheet, unless something is missing, contradicts itself or cannot be a body."""
     cut = "Print the whole report again; it seems cut off"
     _closed(state, last)
     for key, needed in _NEEDED.items():
@@ -366,7 +366,7 @@ def _finished(state: _State, last: int) -> MassReport:
     tensors = {key: _six(state, key) for key in ("at_center", "at_origin") if key in state.entries}
     block, box = state.entries.get("principal", {}), state.entries.get("box", {})
     f = state.found
-    return MassReport(
+    return Sheet(
         program=state.layout.program,
         language=state.layout.language,
         mass=mass,

@@ -1,6 +1,6 @@
 """Mass properties of Onshape, as its dialog shows them.
 
-Onshape writes no report file. Confirmed on one public transcript of the dialog: a heading with the number in the line
+Onshape writes no sheet file. Confirmed on one public transcript of the dialog: a heading with the number in the line
 below (`Mass:` / `0.071 lb`), `X: -0.367 in`, "Moments of inertia: lb in2" and rows `Lxx: 9.870e-2  Lxy: ...`. The
 number may also stand behind the heading. The tensor is the one about the centre of mass; the sign of its products is
 documented nowhere that could be read, and one tensor without principal moments tells it only where the other sign

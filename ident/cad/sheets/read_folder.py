@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.cad.convention import Convention
-from ident.cad.sheets.evidence import products_of, to_parameters
-from ident.cad.sheets.read_sheet import read_report
-from ident.cad.sheets.sheet import MassReport, Products
+from ident.cad.sheets.read_sheet import read_sheet
+from ident.cad.sheets.readings import products_of, to_parameters
+from ident.cad.sheets.sheet import Products, Sheet
 from ident.cad.table import Cad, Row, Table
 from ident.cad.units import LENGTH, MASS
 from ident.errors import CadError, nearest
@@ -24,14 +24,14 @@ from ident.spatial.pose import Pose, rpy
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
 
-#: Endings of the files that are taken as reports (Creo numbers the versions of its files behind the ending).
+#: Endings of the files that are taken as sheets (Creo numbers the versions of its files behind the ending).
 ENDINGS = re.compile(r"\.(?:txt|text|m_p(?:\.\d+)?)$", re.IGNORECASE)
 
 
-def find_reports(folder: str | Path) -> dict[str, Path]:
-    """Return the report file of each link, by the link's name: the file's name without its ending, link2 before link10.
+def find_sheets(folder: str | Path) -> dict[str, Path]:
+    """Return the sheet file of each link, by the link's name: the file's name without its ending, link2 before link10.
 
-    A single file stands for itself, whatever its ending. Raises CadError for a folder without reports, with other
+    A single file stands for itself, whatever its ending. Raises CadError for a folder without sheets, with other
     files, or with two files for one link.
     """
     folder = Path(folder)
@@ -57,40 +57,40 @@ def find_reports(folder: str | Path) -> dict[str, Path]:
     return found
 
 
-def read_reports(
+def read_sheets(
     folder: str | Path,
     robot: Robot | None = None,
     frames: Mapping[str, Pose] | None = None,
     products: Products | None = None,
 ) -> Cad:
-    """Read a folder of reports (or one report), one for each link with the link's name as the file's, as one CAD table.
+    """Read a folder of sheets (or one sheet), one for each link with the link's name as the file's, as one CAD table.
 
     frames: for each link whose output frame is not its link frame, the output frame seen from the link frame.
-    products: the sign of the printed products in all reports, where the user knows it; without it, what each report
-    decides or declares. Given `robot`, it must have these links. The table keeps the printed numbers where all reports
+    products: the sign of the printed products in all sheets, where the user knows it; without it, what each sheet
+    decides or declares. Given `robot`, it must have these links. The table keeps the printed numbers where all sheets
     share units, sign and digits and no frame is given; otherwise it holds the parameters alone.
-    Raises CadError naming the report and what is wrong with it, such as a sign that cannot be told.
+    Raises CadError naming the sheet and what is wrong with it, such as a sign that cannot be told.
     """
-    paths = find_reports(folder)
+    paths = find_sheets(folder)
     frames = dict(frames or {})
     for link in frames:
         if link not in paths:
             raise CadError(f"a frame is given for '{link}', which has no report{nearest(link, paths)}", file=folder)
-    reports = {link: read_report(path) for link, path in paths.items()}
-    parameters = np.array([to_parameters(r, products, frames.get(link)) for link, r in reports.items()])
-    digest = hashlib.sha256("".join(r.sha256 for r in reports.values()).encode()).hexdigest()
-    table = None if frames else _printed(reports, products)
-    cad = Cad(tuple(reports), parameters, Path(folder).resolve().name, digest, table=table)
+    sheets = {link: read_sheet(path) for link, path in paths.items()}
+    parameters = np.array([to_parameters(r, products, frames.get(link)) for link, r in sheets.items()])
+    digest = hashlib.sha256("".join(r.sha256 for r in sheets.values()).encode()).hexdigest()
+    table = None if frames else _printed(sheets, products)
+    cad = Cad(tuple(sheets), parameters, Path(folder).resolve().name, digest, table=table)
     if robot is not None:
         cad.for_robot(robot)
     return cad
 
 
-def _printed(reports: Mapping[str, MassReport], products: Products | None) -> Table | None:
-    """Return the printed numbers as one table, None where the reports differ in units, sign, point or digits."""
+def _printed(sheets: Mapping[str, Sheet], products: Products | None) -> Table | None:
+    """Return the printed numbers as one table, None where the sheets differ in units, sign, point or digits."""
     rows, conventions = [], set()
     digits: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
-    for link, r in reports.items():
+    for link, r in sheets.items():
         if r.mass.unit not in MASS or r.center[0].unit not in LENGTH:
             return None
         point = "center_of_mass" if r.at_center else "link_origin"

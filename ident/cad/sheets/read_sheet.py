@@ -12,13 +12,13 @@ from ident.cad.sheets.creo import CREO
 from ident.cad.sheets.fusion import FUSION
 from ident.cad.sheets.layout import LINE_END, Layout, follow, matches, plain
 from ident.cad.sheets.onshape import ONSHAPE
-from ident.cad.sheets.sheet import MassReport
+from ident.cad.sheets.sheet import Sheet
 from ident.cad.sheets.solidworks import CHINESE, ENGLISH
 from ident.errors import CadError
 
 LAYOUTS: tuple[Layout, ...] = (ENGLISH, CHINESE, FUSION, CREO, ONSHAPE)
 
-#: Programs whose reports are recognised and refused, because no public sample or document fixes their layout.
+#: Programs whose sheets are recognised and refused, because no public sample or document fixes their layout.
 UNCONFIRMED: Mapping[str, str] = {
     "Inventor": r"iProperties|^Physical Properties for |Mass Moments of Inertia with respect to|negative integral",
     "Solid Edge": r"Solid Edge|^Principal Axes Orientation|^Radii of Gyration",
@@ -27,7 +27,7 @@ UNCONFIRMED: Mapping[str, str] = {
 
 MAX_BYTES = 1_000_000
 
-#: How files begin that hold a report and are no text, what they are, and what to do.
+#: How files begin that hold a sheet and are no text, what they are, and what to do.
 _NO_TEXT: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", "Copy the report out of it into a text file"),
     (b"PK\x03\x04", "a document of Word or Excel, or a packed folder", "Save a report as plain text, a table as .csv"),
@@ -38,11 +38,11 @@ _NO_TEXT: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def read_report(path: str | Path) -> MassReport:
+def read_sheet(path: str | Path) -> Sheet:
     """Read the mass-property report of one body (text in UTF-8, UTF-16 with a byte order mark, or GB18030).
 
     Raises CadError naming file and line, what was understood and what was not: for an unknown program or language, a
-    cut-off report, two reports in one file, mixed units or decimal marks, an asymmetric tensor, a mass that is not
+    cut-off sheet, two sheets in one file, mixed units or decimal marks, an asymmetric tensor, a mass that is not
     positive.
     """
     path = Path(path)
@@ -54,12 +54,12 @@ def read_report(path: str | Path) -> MassReport:
         raise CadError(problem, file=path) from cause
     if len(data) > MAX_BYTES:
         raise CadError("the file is larger than 1 MB, which no mass-property report is", file=path)
-    report = parse_report(decoded(data, path.name), path.name)
-    return replace(report, sha256=hashlib.sha256(data).hexdigest())
+    sheet = parse_sheet(decoded(data, path.name), path.name)
+    return replace(sheet, sha256=hashlib.sha256(data).hexdigest())
 
 
-def parse_report(text: str, file: str = "report") -> MassReport:
-    """Return the report that a text holds; raises CadError as `read_report` does."""
+def parse_sheet(text: str, file: str = "report") -> Sheet:
+    """Return the sheet that a text holds; raises CadError as `read_sheet` does."""
     lines = [plain(line) for line in LINE_END.split(text)[::2]]
     if not any(lines):
         raise CadError("the file is empty", file=file, fix="Print the report again")
@@ -76,7 +76,7 @@ def parse_report(text: str, file: str = "report") -> MassReport:
 
 
 def decoded(data: bytes, file: str) -> str:
-    """Return the text of a report; raises CadError for another encoding than the three that are read."""
+    """Return the text of a sheet; raises CadError for another encoding than the three that are read."""
     for begin, what, fix in _NO_TEXT:
         if data.startswith(begin):
             raise CadError(f"the file is {what}, no text", file=file, fix=fix)

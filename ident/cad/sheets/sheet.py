@@ -22,9 +22,43 @@ ENTRIES = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
 @dataclass(frozen=True)
+class Range:
+    """The numbers from `lo` to `hi`; sums and products hold all that those of their members can be."""
+
+    lo: float
+    hi: float
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.lo + other.lo, self.hi + other.hi)
+
+    def __neg__(self) -> Range:
+        return Range(-self.hi, -self.lo)
+
+    def __sub__(self, other: Range) -> Range:
+        return self + -other
+
+    def __mul__(self, other: Range) -> Range:
+        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        return Range(min(ends), max(ends))
+
+    def square(self) -> Range:
+        """Return what the squares can be."""
+        ends = (self.lo**2, self.hi**2)
+        return Range(0.0 if self.lo <= 0 <= self.hi else min(ends), max(ends))
+
+    def meets(self, other: Range) -> bool:
+        """Return whether the two have a number in common."""
+        return self.lo <= other.hi and other.lo <= self.hi
+
+    def gap(self, other: Range) -> float:
+        """Return how far they are apart, negative where they overlap."""
+        return max(self.lo - other.hi, other.lo - self.hi)
+
+
+@dataclass(frozen=True)
 class Number:
     """One printed number. `text`: as it stands in the file; `unit`: its short name, "" for a direction's component;
-    `factor`: the unit's SI value; `line`: where it stands (1-based); `overridden`: the report says a user set it.
+    `factor`: the unit's SI value; `line`: where it stands (1-based); `overridden`: the sheet says a user set it.
     """
 
     text: str
@@ -43,6 +77,12 @@ class Number:
         """The number in SI, exact."""
         return self.printed.value * self.factor
 
+    @property
+    def range(self) -> Range:
+        """What the number was before it was rounded, in SI."""
+        value, half = float(self.value), float(self.half)
+        return Range(value - half, value + half)
+
     @cached_property
     def half(self) -> Fraction:
         """Half a unit of the last printed digit, in SI: how far rounding can have moved the number."""
@@ -50,14 +90,14 @@ class Number:
 
 
 @dataclass(frozen=True, eq=False)
-class MassReport:
-    """What one report says.
+class Sheet:
+    """What one sheet says.
 
     program, language: of the layout. name: of the body; configuration, frame: as printed, None where they are not;
     frame is the coordinate system of the output. box: edges of the bounding box; material: its name. mass; center: x,
     y, z; at_center, at_origin: tensors in the order of ENTRIES about the centre of mass and about the output frame's
     origin, both along the output frame's axes, products with the printed sign; moments: principal, about the centre;
-    axes[k]: direction of moment k in the output frame. At least one tensor is there. stated: the sign that the report's
+    axes[k]: direction of moment k in the output frame. At least one tensor is there. stated: the sign that the sheet's
     own notation text declares ("positive": Ixy = +integral of x y dm) and stated_line. documented: the sign that the
     maker documents for this layout, and documented_by. notes: lines that hold no number and were not understood, or say
     what is included.
@@ -95,7 +135,7 @@ class MassReport:
         return given
 
     def numbers(self) -> tuple[Number, ...]:
-        """Return every number of the report, in the order of the lines."""
+        """Return every number of the sheet, in the order of the lines."""
         groups: list[Sequence[Number] | None] = [self.box, self.center, self.at_center, self.at_origin, self.moments]
         groups += self.axes or ()
         single = [n for n in (self.mass, self.density, self.volume, self.area) if n is not None]

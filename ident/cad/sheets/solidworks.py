@@ -1,6 +1,6 @@
 """Mass properties of SolidWorks (Evaluate > Mass Properties > Print or Copy), English and Chinese.
 
-Confirmed on public reports: order of the blocks, their headings with and without notation text ("Using positive tensor
+Confirmed on public sheets: order of the blocks, their headings with and without notation text ("Using positive tensor
 notation."), two blanks behind a `*`, "(user-overridden)", notes that begin with `*`, named coordinate systems, an area
 or a volume in another unit of length than the centre, Chinese headings, units and both 坐标系 and 座标系, 重心 and
 质心. The setting behind the notation is documented in the SolidWorks API (swUsePositiveInertiaTensorNotation). Seen

@@ -58,7 +58,7 @@ _POWER = {"square": 2, "cubic": 3, "平方": 2, "立方": 3}
 _TOKEN = re.compile(r"(square |cubic |平方 ?|立方 ?)?([^\W\d_]+)(?: ?\^? ?([23]))?")
 
 
-def report_unit(text: str, kind: Kind) -> tuple[str, Fraction]:
+def printed_unit(text: str, kind: Kind) -> tuple[str, Fraction]:
     """Return the unit's own short name (such as "kg mm^2") and its SI value.
 
     `text` is as printed: "pounds * square feet", "千克 *  平方毫米", "Kg.m^2", "g / mm^3". Raises ValueError when it is

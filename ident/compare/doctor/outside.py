@@ -1,4 +1,4 @@
-"""What is known beside the logs: what reports decide by themselves, and the robot's table read in the other way."""
+"""What is known beside the logs: what sheets decide by themselves, and the robot's table read in the other way."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from ident.cad.sheets.evidence import decide
-from ident.cad.sheets.read_folder import find_reports
-from ident.cad.sheets.read_sheet import read_report
+from ident.cad.sheets.read_folder import find_sheets
+from ident.cad.sheets.read_sheet import read_sheet
+from ident.cad.sheets.readings import decide
 from ident.robot import Robot, read_robot
 
 _OTHER = {"dh": "mdh", "mdh": "dh"}
 _NAMES = {"dh": "standard", "mdh": "modified"}
 
 
-def settled(reports: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return the (link, kind) pairs that the reports of a folder decide by themselves: "sign", "point".
+def settled(sheets: str | Path) -> tuple[tuple[str, str], ...]:
+    """Return the (link, kind) pairs that the sheets of a folder decide by themselves: "sign", "point".
 
-    Raises CadError for a report that cannot be read.
+    Raises CadError for a sheet that cannot be read.
     """
     found: list[tuple[str, str]] = []
-    for link, path in find_reports(reports).items():
-        decision = decide(read_report(path))
+    for link, path in find_sheets(sheets).items():
+        decision = decide(read_sheet(path))
         found += [(link, "sign")] * (decision.products is not None)
         found += [(link, "point")] * (decision.as_named is not None)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Mass-property reports: every printed number, its unit, line and rounding; broken reports and their messages."""
+"""Mass-property sheets: every printed number, its unit, line and rounding; broken sheets and their messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mass_report_corpus import (
+from seeds import cases
+from sheet_corpus import (
     LENGTH,
     MASS,
     Written,
@@ -23,12 +24,11 @@ from mass_report_corpus import (
     scientific,
     solidworks,
 )
-from seeds import cases
 
-from ident.cad.sheets.evidence import to_parameters
-from ident.cad.sheets.read_sheet import LAYOUTS, parse_report, read_report
-from ident.cad.sheets.sheet import ENTRIES, MassReport, Number, half_widths
-from ident.cad.sheets.units import report_unit
+from ident.cad.sheets.read_sheet import LAYOUTS, parse_sheet, read_sheet
+from ident.cad.sheets.readings import to_parameters
+from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths
+from ident.cad.sheets.units import printed_unit
 from ident.errors import CadError
 
 BROKEN = Path(__file__).parent / "broken" / "cad_reports"
@@ -36,20 +36,20 @@ EXPECTED = tomllib.loads((BROKEN / "expected.toml").read_text(encoding="utf-8"))
 CORPUS = list(corpus())
 
 
-def named(report: MassReport) -> dict[str, Number]:
-    """Return the numbers of a report by the names that the generator gives them."""
-    found = {"mass": report.mass, "density": report.density, "volume": report.volume, "area": report.area}
-    found |= dict(zip("XYZ", report.center, strict=True))
-    for letter, six in (("L", report.at_center), ("I", report.at_origin)):
+def named(sheet: Sheet) -> dict[str, Number]:
+    """Return the numbers of a sheet by the names that the generator gives them."""
+    found = {"mass": sheet.mass, "density": sheet.density, "volume": sheet.volume, "area": sheet.area}
+    found |= dict(zip("XYZ", sheet.center, strict=True))
+    for letter, six in (("L", sheet.at_center), ("I", sheet.at_origin)):
         found |= {letter + e: n for e, n in zip(ENTRIES, six or (), strict=False)}
-    for k, p, axis in zip("xyz", report.moments or (), report.axes or ((), (), ()), strict=False):
+    for k, p, axis in zip("xyz", sheet.moments or (), sheet.axes or ((), (), ()), strict=False):
         found["P" + k] = p
         found |= {k + j: a for j, a in zip("xyz", axis, strict=False)}
     return {k: n for k, n in found.items() if n is not None}
 
 
-def check_numbers(report: MassReport, written: Written) -> None:
-    found = named(report)
+def check_numbers(sheet: Sheet, written: Written) -> None:
+    found = named(sheet)
     assert {k: n.text for k, n in found.items()} == written.printed
     m, length = MASS[written.mass_unit], LENGTH[written.length_unit]
     units = {"mass": m, "density": m / length**3, "volume": length**3, "area": length**2}
@@ -79,23 +79,23 @@ def test_the_corpus_has_every_layout_language_unit_notation_and_precision():
 def test_every_number_of_the_corpus_is_read_exactly(written, tmp_path):
     path = tmp_path / "link1.txt"
     path.write_bytes(written.text.encode(written.encoding))
-    report = read_report(path)
-    check_numbers(report, written)
-    assert report.stated == written.stated
-    assert written.name.startswith(report.program.split()[0].lower())
+    sheet = read_sheet(path)
+    check_numbers(sheet, written)
+    assert sheet.stated == written.stated
+    assert written.name.startswith(sheet.program.split()[0].lower())
     lines = written.text.split("\n")
-    for n in named(report).values():
+    for n in named(sheet).values():
         below = 3 if "onshape" in written.name else 1  # there, a number stands below its heading
         assert n.text in "".join(lines[n.line - 1 : n.line - 1 + below])
 
 
 @pytest.mark.parametrize("written", CORPUS, ids=lambda w: w.name)
 def test_the_ten_parameters_are_the_bodys_within_rounding(written):
-    report, body = parse_report(written.text), written.body
-    found = to_parameters(report, written.products)
-    c = np.abs(body.center) + half_widths(report.center)
-    dm, dc = float(report.mass.half), half_widths(report.center)
-    allowed = np.concatenate([[dm], dm * c + (body.mass + dm) * dc, half_widths(report.tensor)])
+    sheet, body = parse_sheet(written.text), written.body
+    found = to_parameters(sheet, written.products)
+    c = np.abs(body.center) + half_widths(sheet.center)
+    dm, dc = float(sheet.mass.half), half_widths(sheet.center)
+    allowed = np.concatenate([[dm], dm * c + (body.mass + dm) * dc, half_widths(sheet.tensor)])
     about = dm * (c @ c) + 2 * (body.mass + dm) * (c @ dc) + (body.mass + dm) * (dc @ dc)
     allowed[4:] += about
     h, i = body.mass * body.center, body.about_origin
@@ -106,13 +106,13 @@ def test_the_ten_parameters_are_the_bodys_within_rounding(written):
 def test_names_frames_notes_and_overrides_are_kept():
     rng = np.random.default_rng(1)
     text = solidworks(random_body(rng), name="Arm - v2-", frame="L1FCS", hidden=True, over=("mass", "center")).text
-    report = parse_report(text)
-    assert (report.name, report.configuration, report.frame) == ("Arm - v2-", "Default", "L1FCS")
-    assert report.notes == ("* Includes the mass properties of one or more hidden components/bodies.",)
-    assert report.mass.overridden
-    assert all(n.overridden for n in report.center)
-    assert not any(n.overridden for n in report.tensor)
-    assert parse_report(solidworks(random_body(rng), language="zh", over=("mass",)).text).mass.overridden
+    sheet = parse_sheet(text)
+    assert (sheet.name, sheet.configuration, sheet.frame) == ("Arm - v2-", "Default", "L1FCS")
+    assert sheet.notes == ("* Includes the mass properties of one or more hidden components/bodies.",)
+    assert sheet.mass.overridden
+    assert all(n.overridden for n in sheet.center)
+    assert not any(n.overridden for n in sheet.tensor)
+    assert parse_sheet(solidworks(random_body(rng), language="zh", over=("mass",)).text).mass.overridden
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def test_names_frames_notes_and_overrides_are_kept():
 def test_spelling_variants_of_chinese_reports(old, new):
     written = solidworks(random_body(np.random.default_rng(2)), language="zh")
     assert old in written.text
-    check_numbers(parse_report(written.text.replace(old, new)), written)
+    check_numbers(parse_sheet(written.text.replace(old, new)), written)
 
 
 @pytest.mark.parametrize("blocks", [("center",), ("origin",), ("principal", "center"), ("principal", "origin")])
 def test_single_blocks_are_read(blocks):
     written = solidworks(random_body(np.random.default_rng(3)), blocks=blocks)
-    check_numbers(parse_report(written.text), written)
+    check_numbers(parse_sheet(written.text), written)
 
 
 @settings(max_examples=cases(60))
@@ -157,9 +157,9 @@ def test_any_digits_in_any_unit_are_read(seed, digits, language, comma, exponent
     written = solidworks(body, language=language, show=show, comma=comma, mass=mass, length=length)
     if float(written.printed["mass"].replace(",", ".")) == 0:
         with pytest.raises(CadError, match="Print it with more decimals"):
-            parse_report(written.text)
+            parse_sheet(written.text)
     else:
-        check_numbers(parse_report(written.text), written)
+        check_numbers(parse_sheet(written.text), written)
 
 
 @settings(max_examples=cases(60))
@@ -175,12 +175,12 @@ def test_damaged_reports_are_read_or_refused_with_their_line(which, where, seed)
         "\n".join([*lines[:k], lines[k], *lines[k:]]),
     ):
         try:
-            report = parse_report(damaged, "arm.txt")
+            sheet = parse_sheet(damaged, "arm.txt")
         except CadError as cause:
             named_file = str(cause).startswith("arm.txt")
             assert named_file
         else:  # what is read is what was printed, nothing else
-            found = {k: n.text for k, n in named(report).items()}
+            found = {k: n.text for k, n in named(sheet).items()}
             shorter = [k for k, t in found.items() if t != CORPUS[which].printed[k]]
             assert len(shorter) <= 1
             assert all(CORPUS[which].printed[k].startswith(found[k]) for k in shorter)
@@ -189,7 +189,7 @@ def test_damaged_reports_are_read_or_refused_with_their_line(which, where, seed)
 @pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.glob("*.txt")))
 def test_broken(name):
     with pytest.raises(CadError) as caught:
-        to_parameters(read_report(BROKEN / name))
+        to_parameters(read_sheet(BROKEN / name))
     assert str(caught.value) == EXPECTED[name]
 
 
@@ -199,15 +199,15 @@ def test_every_broken_example_is_there():
 
 def test_no_file_no_text_too_large(tmp_path):
     with pytest.raises(CadError, match="no such file"):
-        read_report(tmp_path / "absent.txt")
+        read_sheet(tmp_path / "absent.txt")
     with pytest.raises(CadError, match="cannot be read"):
-        read_report(tmp_path)
+        read_sheet(tmp_path)
     (tmp_path / "large.txt").write_bytes(b"Mass properties of x\n" * 60000)
     with pytest.raises(CadError, match="larger than 1 MB"):
-        read_report(tmp_path / "large.txt")
+        read_sheet(tmp_path / "large.txt")
     (tmp_path / "long.txt").write_text("Mass properties of x\n" + "=1" * 200000)
     with pytest.raises(CadError, match="line 2: the line has 400000 characters"):
-        read_report(tmp_path / "long.txt")
+        read_sheet(tmp_path / "long.txt")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_no_file_no_text_too_large(tmp_path):
     ],
 )
 def test_units(text, kind, unit, value):
-    name, factor = report_unit(text, kind)
+    name, factor = printed_unit(text, kind)
     assert name == unit
     assert float(factor) == pytest.approx(value, rel=1e-15)
     assert isinstance(factor, Fraction)
@@ -245,7 +245,7 @@ def test_units(text, kind, unit, value):
 )  # fmt: skip
 def test_units_that_are_none(text, kind):
     with pytest.raises(ValueError, match=r".*"):
-        report_unit(text, kind)
+        printed_unit(text, kind)
 
 
 def test_layouts_do_not_take_one_anothers_reports():
@@ -253,5 +253,5 @@ def test_layouts_do_not_take_one_anothers_reports():
     body = random_body(rng)
     texts = [solidworks(body).text, solidworks(body, language="zh").text, fusion(body).text, creo(body).text,
              onshape(body).text]  # fmt: skip
-    programs = [(r.program, r.language) for r in map(parse_report, texts)]
+    programs = [(r.program, r.language) for r in map(parse_sheet, texts)]
     assert programs == [(x.program, x.language) for x in LAYOUTS]

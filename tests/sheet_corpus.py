@@ -1,6 +1,6 @@
 """Writes mass-property reports of known bodies in every layout that is read; numbers are rounded as a CAD program does.
 
-A Written report knows its text, each number as it was printed, and the body in SI.
+A Written sheet knows its text, each number as it was printed, and the body in SI.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def random_body(rng: np.random.Generator, off: float = 1.0) -> Body:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A report. printed: the text of each number by its name; products: the true sign of what is printed."""
+    """A sheet. printed: the text of each number by its name; products: the true sign of what is printed."""
 
     name: str
     text: str
@@ -127,7 +127,7 @@ def solidworks(
     encoding: str = "utf-8",
     name: str = "Link_1",
 ) -> Written:
-    """A SolidWorks report; `exchanged`: the two tensors stand in one another's place."""
+    """A SolidWorks sheet; `exchanged`: the two tensors stand in one another's place."""
     number, en = show or fixed(3), language == "en"
     word = ENGLISH if en else CHINESE
     printed: dict[str, str] = {}
@@ -204,7 +204,7 @@ def solidworks(
 def fusion(
     body: Body, *, form: str = "equals", mass: str = "g", length: str = "mm", products: str = "tensor"
 ) -> Written:
-    """A Fusion 360 report: "equals" (Ixx = ...), "tabs" (sections and tabs), or "engineering" (exponents of three)."""
+    """A Fusion 360 sheet: "equals" (Ixx = ...), "tabs" (sections and tabs), or "engineering" (exponents of three)."""
     printed: dict[str, str] = {}
     show = {"equals": fusion_mixed, "tabs": fixed(6), "engineering": engineering}[form]
 
@@ -305,7 +305,7 @@ def onshape(body: Body, *, mass: str = "lb", length: str = "in", below: bool = T
 
 
 def corpus() -> Iterator[Written]:
-    """Yield 90 reports in a fixed order from seeded bodies: every layout, language, unit, notation and precision."""
+    """Yield 90 sheets in a fixed order from seeded bodies: every layout, language, unit, notation and precision."""
     rng = np.random.default_rng(20)
     units = [("kg", "m"), ("g", "mm"), ("kg", "mm"), ("lb", "ft"), ("lb", "in"), ("oz", "in"), ("g", "cm"),
              ("kg", "cm"), ("mg", "um"), ("g", "in")]  # fmt: skip

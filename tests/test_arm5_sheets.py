@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ident.cad import decide, examine_together, read_cad, read_report, read_reports
+from ident.cad import decide, examine_together, read_cad, read_sheet, read_sheets
 from ident.cad.sheets.sheet import half_widths, values
 from ident.cli.cad import app
 from ident.errors import CadError
@@ -44,42 +44,42 @@ def test_the_files_hold_what_the_script_gives(link):
 @pytest.mark.parametrize("link", ["link1", "link2"])
 def test_right_reports_read_back_exactly_to_the_published_table(link):
     row = next(r for r in TABLE.table.rows if r.link == link)
-    report = read_report(REPORTS / f"{link}.txt")
+    sheet = read_sheet(REPORTS / f"{link}.txt")
     milli, micro = Fraction(1, 1000), Fraction(1, 10**6)
     m, *rest = (n.value for n in row.numbers)
-    assert report.mass.value == m
-    assert [n.value for n in report.center] == [milli * x for x in rest[:3]]
+    assert sheet.mass.value == m
+    assert [n.value for n in sheet.center] == [milli * x for x in rest[:3]]
     xx, xy, xz, yy, yz, zz = rest[3:]
-    assert [n.value for n in report.at_center] == [micro * x for x in (xx, -xy, -xz, yy, -yz, zz)]  # positive notation
-    assert decide(report).products == "positive"
-    assert decide(report).as_named
+    assert [n.value for n in sheet.at_center] == [micro * x for x in (xx, -xy, -xz, yy, -yz, zz)]  # positive notation
+    assert decide(sheet).products == "positive"
+    assert decide(sheet).as_named
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_every_number_is_that_of_the_body_within_its_last_digit(link):
-    report = read_report(REPORTS / f"{link}.txt")
+    sheet = read_sheet(REPORTS / f"{link}.txt")
     m, c, central = to_com(script.bodies()[link])
     sign = 1.0 if link == "link3" else -1.0
     shown = np.where(np.eye(3) > 0, 1.0, sign)
     upper = np.triu_indices(3)
-    wanted = [([report.mass], [m]), (report.center, c), (report.at_center, (shown * central)[upper])]
-    if report.at_origin is not None:
-        wanted.append((report.at_origin, (shown * tensor(script.bodies()[link]))[upper]))
-        wanted.append((report.moments, np.linalg.eigvalsh(central)))
+    wanted = [([sheet.mass], [m]), (sheet.center, c), (sheet.at_center, (shown * central)[upper])]
+    if sheet.at_origin is not None:
+        wanted.append((sheet.at_origin, (shown * tensor(script.bodies()[link]))[upper]))
+        wanted.append((sheet.moments, np.linalg.eigvalsh(central)))
     for numbers, true in wanted:
         assert (np.abs(values(numbers) - true) <= 1.000001 * half_widths(numbers)).all()
-    assert (report.at_origin is None) == (link == "link3")
+    assert (sheet.at_origin is None) == (link == "link3")
 
 
 def test_what_is_planted_is_what_the_script_says():
-    read = dict(zip(LINKS, read_reports(REPORTS, ROBOT).parameters, strict=True))
+    read = dict(zip(LINKS, read_sheets(REPORTS, ROBOT).parameters, strict=True))
     true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
     for link in ("link1", "link2"):
         np.testing.assert_allclose(read[link], true[link], rtol=1e-12, atol=1e-18)
-    # link3: read as its notation text says, the three products have the wrong sign, and the report cannot tell
+    # link3: read as its notation text says, the three products have the wrong sign, and the sheet cannot tell
     (m, c, wrong), (_, _, right) = to_com(read["link3"]), to_com(true["link3"])
     np.testing.assert_allclose(wrong, np.where(np.eye(3) > 0, right, -right), rtol=1e-9, atol=1e-16)
-    assert decide(read_report(REPORTS / "link3.txt")).products is None
+    assert decide(read_sheet(REPORTS / "link3.txt")).products is None
     # link4: the same body seen from the base, with all joints at zero
     m, c, inertia = to_com(true["link4"])
     pose = ROBOT.poses(np.zeros(5))[3]
@@ -92,10 +92,8 @@ def test_what_is_planted_is_what_the_script_says():
 
 def test_a_sign_that_the_numbers_refute_is_not_taken_from_the_user():
     with pytest.raises(CadError, match=r"link1.txt, line 26: .* the numbers refute it: Ixz at the origin"):
-        read_reports(REPORTS, ROBOT, products="tensor")
-    np.testing.assert_array_equal(
-        read_reports(REPORTS, products="positive").parameters, read_reports(REPORTS).parameters
-    )
+        read_sheets(REPORTS, ROBOT, products="tensor")
+    np.testing.assert_array_equal(read_sheets(REPORTS, products="positive").parameters, read_sheets(REPORTS).parameters)
 
 
 def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp_path):
@@ -107,7 +105,7 @@ def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp
     said = (out / "findings.txt").read_text(encoding="utf-8")
     assert sum(line.startswith("PROBLEM:") for line in said.splitlines()) == 2
     assert "PROBLEM: link3: products of inertia have the other sign" in said
-    assert "link3.Ixy: -14345 -> 14345 g mm^2" in said  # with the sign of the reports
+    assert "link3.Ixy: -14345 -> 14345 g mm^2" in said  # with the sign of the sheets
     assert "link4.cz: 421.383 -> 0 mm" in said
     assert "PROBLEM: link4: centre and tensor are in the frame of the base at zero posture" in said
     # 3 g too little at link5: seen, but a heavier link4 would explain it nearly as well
@@ -117,31 +115,31 @@ def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp
     assert "e-24" not in said
     true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
     for link in LINKS:
-        report = read_report(out / "reports" / f"{link}.txt")
-        assert report.frame == read_report(REPORTS / f"{link}.txt").frame
-        assert decide(report).products in ("positive", None)
-        if report.axes is not None:
-            assert np.linalg.det([values(axis) for axis in report.axes]) == pytest.approx(1, abs=5e-3)
+        sheet = read_sheet(out / "reports" / f"{link}.txt")
+        assert sheet.frame == read_sheet(REPORTS / f"{link}.txt").frame
+        assert decide(sheet).products in ("positive", None)
+        if sheet.axes is not None:
+            assert np.linalg.det([values(axis) for axis in sheet.axes]) == pytest.approx(1, abs=5e-3)
     frames = {"link4": ROBOT.poses(np.zeros(5))[3].inverse()}
-    refined = dict(zip(LINKS, read_reports(out / "reports", ROBOT, frames).parameters, strict=True))
-    # link4 shares the blame for what the report of link5 lacks: 0.5 of 3 g
+    refined = dict(zip(LINKS, read_sheets(out / "reports", ROBOT, frames).parameters, strict=True))
+    # link4 shares the blame for what the sheet of link5 lacks: 0.5 of 3 g
     for link, share in (("link1", 0.03), ("link3", 0.03), ("link4", 0.07)):
         (m, c, inertia), (m_true, c_true, inertia_true) = to_com(refined[link]), to_com(true[link])
         assert m == pytest.approx(m_true, rel=share)
         np.testing.assert_allclose(c, c_true, atol=0.0025)
         np.testing.assert_allclose(inertia, inertia_true, atol=share * np.trace(inertia_true))
-    assert 0.0345 < refined["link5"][0] < 0.0365  # 33 g in the report, 36 g on the robot
+    assert 0.0345 < refined["link5"][0] < 0.0365  # 33 g in the sheet, 36 g on the robot
 
 
 def test_side_by_side_the_report_in_another_frame_stands_out():
-    reports = {link: read_report(REPORTS / f"{link}.txt") for link in LINKS}
-    (finding,) = examine_together(reports)
+    sheets = {link: read_sheet(REPORTS / f"{link}.txt") for link in LINKS}
+    (finding,) = examine_together(sheets)
     assert (finding.about, finding.verdict) == ("output frames", "undecided")
     assert "link4 printed in the default frame" in str(finding)
     assert "link5 in 'link5'" in str(finding)
-    assert examine_together({"link1": reports["link1"], "link2": reports["link2"]}) == ()
-    # one report under two names: its frame is another link's, and the numbers are the same
-    twice = examine_together({"link1": reports["link1"], "link2": reports["link1"]})
+    assert examine_together({"link1": sheets["link1"], "link2": sheets["link2"]}) == ()
+    # one sheet under two names: its frame is another link's, and the numbers are the same
+    twice = examine_together({"link1": sheets["link1"], "link2": sheets["link1"]})
     assert [f.verdict for f in twice] == ["problem", "problem", "undecided"]
     assert "the report of link2 is about 'link1'; which is the name of another link" in str(twice[0])
     assert "link2 printed in the frame 'link1'" in str(twice[1])
@@ -149,13 +147,13 @@ def test_side_by_side_the_report_in_another_frame_stands_out():
 
 
 def test_side_by_side_the_names_of_parts_and_frames_tell_a_report_in_the_wrong_place():
-    reports = {link: replace(read_report(REPORTS / f"{link}.txt"), frame="default") for link in LINKS}
-    swapped = reports | {"link2": reports["link3"], "link3": replace(reports["link2"], name="LINK2.SLDPRT")}
-    assert examine_together(reports) == ()
+    sheets = {link: replace(read_sheet(REPORTS / f"{link}.txt"), frame="default") for link in LINKS}
+    swapped = sheets | {"link2": sheets["link3"], "link3": replace(sheets["link2"], name="LINK2.SLDPRT")}
+    assert examine_together(sheets) == ()
     found = examine_together(swapped)
     assert [f.verdict for f in found] == ["problem", "problem"]
     assert "the report of link2 is about 'link3'" in str(found[0])
     assert "the report of link3 is about 'LINK2.SLDPRT'" in str(found[1])
-    (finding,) = examine_together({link: replace(r, frame="base") for link, r in list(reports.items())[:2]})
+    (finding,) = examine_together({link: replace(r, frame="base") for link, r in list(sheets.items())[:2]})
     assert finding.verdict == "undecided"
     assert "link1 and link2 printed in the same frame 'base'" in str(finding)

@@ -8,13 +8,13 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from mass_report_corpus import Body, fixed, fusion, random_body, solidworks
+from sheet_corpus import Body, fixed, fusion, random_body, solidworks
 from typer.testing import CliRunner
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, write_cad
 from ident.cad.mjcf_inertials import read_mjcf_inertials
 from ident.cad.robot_inertials import read_inertials
-from ident.cad.sheets.read_folder import find_reports, read_frames, read_reports
+from ident.cad.sheets.read_folder import find_sheets, read_frames, read_sheets
 from ident.cad.table_evidence import examine_table
 from ident.cad.write import write_cad_toml
 from ident.cli.cad import app
@@ -46,7 +46,7 @@ def bodies(n: int, seed: int = 0) -> dict[str, Body]:
 
 def test_a_folder_is_a_table_of_printed_numbers(tmp_path):
     links = bodies(11)
-    cad = read_reports(folder_of(tmp_path, links))
+    cad = read_sheets(folder_of(tmp_path, links))
     assert cad.links == tuple(f"link{i}" for i in range(1, 12))  # link10 behind link9
     np.testing.assert_allclose(cad.parameters, [truth(b) for b in links.values()], rtol=1e-4, atol=1e-6)
     assert cad.table is not None
@@ -63,39 +63,39 @@ def test_reports_in_several_units_layouts_and_frames_are_one_table(tmp_path):
     (folder / "link2.txt").write_text(fusion(links["link2"], form="tabs").text)
     (folder / "link3.m_p.2").write_text(solidworks(links["link3"], notation="tensor", products="tensor").text)
     frame = Pose(rpy(0.1, 0.2, 0.3), np.array([0.1, 0.0, -0.2]))
-    cad = read_reports(folder, frames={"link2": frame})
+    cad = read_sheets(folder, frames={"link2": frame})
     assert (cad.links, cad.table) == (("link1", "link2", "link3"), None)
     expected = [truth(b) for b in links.values()]
     expected[1] = transformed(expected[1], frame)
     np.testing.assert_allclose(cad.parameters, expected, rtol=1e-3, atol=1e-5)
-    assert read_reports(folder).table is None
+    assert read_sheets(folder).table is None
 
 
 def test_a_robot_must_have_the_links(tmp_path):
     robot = read_robot(ARM5 / "robot.toml")
     links = bodies(5)
-    cad = read_reports(folder_of(tmp_path, links), robot)
+    cad = read_sheets(folder_of(tmp_path, links), robot)
     assert cad.for_robot(robot).shape == (5, 10)
     (tmp_path / "reports" / "link5.txt").rename(tmp_path / "reports" / "link6.txt")
     with pytest.raises(CadError, match="the robot has no link 'link6'; did you mean 'link"):
-        read_reports(tmp_path / "reports", robot)
+        read_sheets(tmp_path / "reports", robot)
 
 
 def test_folders_that_cannot_be_read(tmp_path):
     with pytest.raises(CadError, match="no such file or folder"):
-        read_reports(tmp_path / "absent")
+        read_sheets(tmp_path / "absent")
     (tmp_path / "empty").mkdir()
     with pytest.raises(CadError, match="holds no report"):
-        read_reports(tmp_path / "empty")
+        read_sheets(tmp_path / "empty")
     folder = folder_of(tmp_path, bodies(2))
     with pytest.raises(CadError, match="a frame is given for 'link3', which has no report; did you mean"):
-        read_reports(folder, frames={"link3": Pose.identity()})
+        read_sheets(folder, frames={"link3": Pose.identity()})
     (folder / "link2.text").write_text("x")
     with pytest.raises(CadError, match=r"link 'link2' has a second report, the first is link2\.text"):
-        find_reports(folder)
+        find_sheets(folder)
     (folder / "link2.text").rename(folder / "link2.docx")
     with pytest.raises(CadError, match=r"link2\.docx: is no text of a report"):
-        find_reports(folder)
+        find_sheets(folder)
 
 
 def test_frames_files(tmp_path):
@@ -252,7 +252,7 @@ def test_read_prints_every_number_and_writes_tables(tmp_path):
     code, out, _ = run("read", folder, "--out", tmp_path / "arm.toml")
     assert code == 0
     assert "wrote arm.toml, 2 links" in out
-    np.testing.assert_allclose(read_cad(tmp_path / "arm.toml").parameters, read_reports(folder).parameters, rtol=1e-12)
+    np.testing.assert_allclose(read_cad(tmp_path / "arm.toml").parameters, read_sheets(folder).parameters, rtol=1e-12)
     assert run("read", folder, "--out", tmp_path / "arm.csv")[0] == 0
     assert read_cad(tmp_path / "arm.csv").links == ("link1", "link2")
     code, _, err = run("read", folder, "--out", tmp_path / "arm.xlsx")
@@ -290,8 +290,8 @@ def test_read_says_which_sign_is_documented_and_prints_no_dust_of_conversions(tm
     assert "not read" not in out
     path.write_text(solidworks(random_body(np.random.default_rng(3)), hidden=True).text)
     assert "note: Includes the mass properties of one or more hidden" in run("read", path)[1]
-    report = ARM5 / "reports" / "link3.txt"
-    _, out, _ = run("read", report, "--out", tmp_path / "a.csv")
+    sheet = ARM5 / "reports" / "link3.txt"
+    _, out, _ = run("read", sheet, "--out", tmp_path / "a.csv")
     assert "e-2" not in out.partition("Links in their frames")[2]
 
 

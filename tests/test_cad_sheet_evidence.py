@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mass_report_corpus import (
+from seeds import cases
+from sheet_corpus import (
     Body,
     corpus,
     creo,
@@ -23,11 +24,11 @@ from mass_report_corpus import (
     scientific,
     solidworks,
 )
-from seeds import cases
 
-from ident.cad.sheets.evidence import decide, examine, products_of, to_parameters
-from ident.cad.sheets.read_sheet import parse_report
-from ident.cad.sheets.sheet import MassReport, Number, symmetric, values
+from ident.cad.sheets.evidence import examine
+from ident.cad.sheets.read_sheet import parse_sheet
+from ident.cad.sheets.readings import decide, products_of, to_parameters
+from ident.cad.sheets.sheet import Number, Sheet, symmetric, values
 from ident.errors import CadError
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, rpy
@@ -42,8 +43,8 @@ def printed(x: float, digits: int) -> Number:
     return Number(f"{x:.{digits}f}", "kg", Fraction(1), 1)
 
 
-def report_of(body: Body, digits: int, products: str, exchanged: bool, with_axes: bool, scale: float) -> MassReport:
-    """A report of `body` in units of 1 / scale, all numbers with so many decimals."""
+def report_of(body: Body, digits: int, products: str, exchanged: bool, with_axes: bool, scale: float) -> Sheet:
+    """A sheet of `body` in units of 1 / scale, all numbers with so many decimals."""
 
     def n(x: float) -> Number:
         return printed(x * scale, digits)
@@ -51,7 +52,7 @@ def report_of(body: Body, digits: int, products: str, exchanged: bool, with_axes
     sign = np.where(np.eye(3) > 0, 1, -1 if products == "positive" else 1)
     tensors = [tuple(n(x) for x in (sign * i)[SIX]) for i in (body.inertia, body.about_origin)]
     moments, axes = principal(body)
-    return MassReport(
+    return Sheet(
         program="SolidWorks",
         language="English",
         mass=printed(body.mass * scale, digits),
@@ -63,7 +64,7 @@ def report_of(body: Body, digits: int, products: str, exchanged: bool, with_axes
     )
 
 
-def signs_left(r: MassReport) -> set[str]:
+def signs_left(r: Sheet) -> set[str]:
     """Oracle by corners in floats: the signs that the shifts of the six entries allow about either point."""
     ends = [[float(n.value - n.half), float(n.value + n.half)] for n in (r.mass, *r.center)]
     corners = np.array(list(itertools.product(*ends)))
@@ -106,14 +107,14 @@ def test_thousands_of_random_reports_are_decided_where_digits_allow_and_never_wr
             body = replace(body, center=body.center * np.eye(3)[k % 3])
         digits = int(rng.integers(1, 10))
         truth, exchanged = ("tensor", "positive")[k % 2], k % 5 == 4
-        report = report_of(body, digits, truth, exchanged, k % 3 == 0, scale=float(10 ** rng.uniform(0, 2)))
-        if float(report.mass.value) <= 0:
+        sheet = report_of(body, digits, truth, exchanged, k % 3 == 0, scale=float(10 ** rng.uniform(0, 2)))
+        if float(sheet.mass.value) <= 0:
             continue
-        decision = decide(report)
-        assert not decision.contradictory, (k, examine(report))
+        decision = decide(sheet)
+        assert not decision.contradictory, (k, examine(sheet))
         assert decision.products in (None, truth), k
         assert decision.as_named in (None, not exchanged), k
-        possible = signs_left(report)
+        possible = signs_left(sheet)
         assert truth in possible
         if possible == {truth}:
             assert decision.products == truth, k
@@ -127,19 +128,19 @@ def test_thousands_of_random_reports_are_decided_where_digits_allow_and_never_wr
 
 @pytest.mark.parametrize("written", CORPUS, ids=lambda w: w.name)
 def test_sign_and_point_of_the_corpus(written):
-    report = parse_report(written.text)
-    decision = decide(report)
+    sheet = parse_sheet(written.text)
+    decision = decide(sheet)
     assert decision.products in (None, written.products)
     assert decision.as_named in (None, True)
     assert not decision.contradictory
-    if report.at_center and report.at_origin and signs_left(report) == {written.products}:
+    if sheet.at_center and sheet.at_origin and signs_left(sheet) == {written.products}:
         assert decision.products == written.products
-    assert not [f for f in examine(report) if f.verdict == "problem"]
+    assert not [f for f in examine(sheet) if f.verdict == "problem"]
     if written.name.startswith("solidworks"):
         assert decision.products == written.products
 
 
-def published(mass, center, at_center, at_origin, unit) -> MassReport:
+def published(mass, center, at_center, at_origin, unit) -> Sheet:
     def n(text: str, u: str) -> Number:
         factor = {"kg": 1, "g": Fraction(1, 1000), "mm": Fraction(1, 1000), "": 1}
         value = {"kg mm^2": Fraction(1, 10**6), "g mm^2": Fraction(1, 10**9)}.get(u) or Fraction(factor[u])
@@ -147,10 +148,10 @@ def published(mass, center, at_center, at_origin, unit) -> MassReport:
 
     tensors = [tuple(n(t, f"{unit} mm^2") for t in block.split()) for block in (at_center, at_origin)]
     c = tuple(n(t, "mm") for t in center.split())
-    return MassReport("p", "l", n(mass, unit), c, at_center=tensors[0], at_origin=tensors[1])  # type: ignore[arg-type]
+    return Sheet("p", "l", n(mass, unit), c, at_center=tensors[0], at_origin=tensors[1])  # type: ignore[arg-type]
 
 
-#: Numbers of public reports: a multirotor (SolidWorks, Chinese, stated positive), a knob and a motor (Fusion 360).
+#: Numbers of public sheets: a multirotor (SolidWorks, Chinese, stated positive), a knob and a motor (Fusion 360).
 MULTIROTOR = published(
     "32.135", "3.942 26.556 3.941",
     "1444494.726 2261.822 -60090.172 2471063.054 2211.339 1444504.540",
@@ -166,13 +167,13 @@ MOTOR = published(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("report", "sign"), [(MULTIROTOR, "positive"), (KNOB, "tensor"), (MOTOR, "tensor")])
-def test_signs_of_published_reports(report, sign):
-    decision = decide(report)
+@pytest.mark.parametrize(("sheet", "sign"), [(MULTIROTOR, "positive"), (KNOB, "tensor"), (MOTOR, "tensor")])
+def test_signs_of_published_reports(sheet, sign):
+    decision = decide(sheet)
     assert (decision.products, decision.as_named) == (sign, True)
-    (finding,) = [f for f in examine(report) if f.about == "products"]
+    (finding,) = [f for f in examine(sheet) if f.about == "products"]
     assert f"is {1 if sign == 'positive' else -1:+}.0000" in finding.evidence
-    assert products_of(report) == sign
+    assert products_of(sheet) == sign
 
 
 def test_principal_moments_of_the_multirotor_tell_its_sign_as_published():
@@ -182,27 +183,27 @@ def test_principal_moments_of_the_multirotor_tell_its_sign_as_published():
     assert right == pytest.approx(1384409.4596, abs=1e-3)
     assert wrong == pytest.approx(1384400.254, abs=1e-2)
     moments = [Number(t, "kg mm^2", Fraction(1, 10**6), 1) for t in ("1384409.459", "1504579.454", "2471073.407")]
-    report = replace(MULTIROTOR, at_origin=None, moments=tuple(moments))
-    assert decide(report).products == "positive"
+    sheet = replace(MULTIROTOR, at_origin=None, moments=tuple(moments))
+    assert decide(sheet).products == "positive"
 
 
 def test_one_tensor_with_axes_tells_the_sign_one_without_does_not():
     body = random_body(np.random.default_rng(3))
     for blocks, sign in ((("principal", "center"), "positive"), (("principal", "origin"), "positive")):
-        report = parse_report(solidworks(body, notation=None, blocks=blocks, show=fixed(5)).text)
-        assert decide(report).products == sign
+        sheet = parse_sheet(solidworks(body, notation=None, blocks=blocks, show=fixed(5)).text)
+        assert decide(sheet).products == sign
     body = replace(body, inertia=ROUND)
-    report = parse_report(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
-    assert decide(report).products is None
+    sheet = parse_sheet(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
+    assert decide(sheet).products is None
     with pytest.raises(CadError, match="sign of the products of inertia cannot be decided from this report"):
-        to_parameters(report)
-    found = {f.about: f for f in examine(report)}
+        to_parameters(sheet)
+    found = {f.about: f for f in examine(sheet)}
     assert found["products"].value == "cannot be decided from this report"
     assert found["blocks"].verdict == "undecided"
-    stated = parse_report(solidworks(body, blocks=("center",), show=fixed(5)).text)
+    stated = parse_sheet(solidworks(body, blocks=("center",), show=fixed(5)).text)
     assert products_of(stated) == "positive"
     assert {f.about: f.verdict for f in examine(stated)}["notation text"] == "note"
-    documented = parse_report(fusion(body, form="engineering", mass="kg", length="m").text)
+    documented = parse_sheet(fusion(body, form="engineering", mass="kg", length="m").text)
     assert decide(documented).products is None
     assert products_of(documented) == "tensor"
 
@@ -210,18 +211,18 @@ def test_one_tensor_with_axes_tells_the_sign_one_without_does_not():
 def test_without_products_the_sign_does_not_matter():
     body = random_body(np.random.default_rng(3))
     aligned = Body(body.mass, np.array([0.1, 0, 0]), np.diag(np.diag(body.inertia)), body.volume, body.area)
-    report = parse_report(solidworks(aligned, notation=None).text)
-    assert decide(report).products is None
-    assert products_of(report) == "tensor"
+    sheet = parse_sheet(solidworks(aligned, notation=None).text)
+    assert decide(sheet).products is None
+    assert products_of(sheet) == "tensor"
 
 
 def test_the_user_can_say_the_sign_and_a_wrong_word_is_refused():
     body = replace(random_body(np.random.default_rng(3)), inertia=ROUND)
-    report = parse_report(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
-    tensor, positive = to_parameters(report, "tensor"), to_parameters(report, "positive")
+    sheet = parse_sheet(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
+    tensor, positive = to_parameters(sheet, "tensor"), to_parameters(sheet, "positive")
     assert not np.allclose(tensor, positive)
     with pytest.raises(CadError, match="unknown word 'negative'"):
-        to_parameters(report, "negative")  # type: ignore[arg-type]
+        to_parameters(sheet, "negative")  # type: ignore[arg-type]
 
 
 @settings(max_examples=cases(30))
@@ -230,8 +231,8 @@ def test_parameters_in_the_link_frame(seed):
     rng = np.random.default_rng(seed)
     body = random_body(rng)
     frame = Pose(rpy(*rng.uniform(-3, 3, 3)), rng.normal(size=3))
-    report = parse_report(solidworks(body, show=scientific(13)).text)
-    in_link = to_parameters(report, frame=frame)
+    sheet = parse_sheet(solidworks(body, show=scientific(13)).text)
+    in_link = to_parameters(sheet, frame=frame)
     i = body.about_origin
     truth = np.array([body.mass, *(body.mass * body.center), *i[SIX]])
     np.testing.assert_allclose(in_link, transformed(truth, frame), rtol=1e-9, atol=1e-9)
@@ -243,8 +244,8 @@ def test_parameters_in_the_link_frame(seed):
 def test_a_wrong_unit_of_inertia_is_asked_about(factor):
     body = random_body(np.random.default_rng(4), off=0.0)
     scaled = replace(body, inertia=body.inertia * factor)
-    report = parse_report(solidworks(scaled, blocks=("center",), show=scientific(6)).text)
-    (found,) = [f for f in examine(report) if f.about == "radius of gyration"]
+    sheet = parse_sheet(solidworks(scaled, blocks=("center",), show=scientific(6)).text)
+    (found,) = [f for f in examine(sheet) if f.about == "radius of gyration"]
     if factor in (1e-6, 1e6):
         assert found.verdict == "problem"
         assert "ask for the unit" in found.value
@@ -256,10 +257,10 @@ def test_a_wrong_unit_of_inertia_is_asked_about(factor):
 def test_a_wrong_unit_of_one_tensor_contradicts_the_centre():
     body = random_body(np.random.default_rng(4))
     text = solidworks(body).text.replace("*  square millimeters", "*  square MM")
-    wrong = parse_report(solidworks(replace(body, center=body.center * 1000)).text)
-    report = replace(wrong, center=parse_report(solidworks(body).text).center)
+    wrong = parse_sheet(solidworks(replace(body, center=body.center * 1000)).text)
+    sheet = replace(wrong, center=parse_sheet(solidworks(body).text).center)
     assert "square MM" in text
-    (found,) = [f for f in examine(report) if f.about == "blocks"]
+    (found,) = [f for f in examine(sheet) if f.about == "blocks"]
     assert found.verdict == "problem"
     assert "differ by 1e+06 times" in found.evidence or "differ by 1.0" in found.evidence
 
@@ -267,11 +268,11 @@ def test_a_wrong_unit_of_one_tensor_contradicts_the_centre():
 def test_density_is_compared_with_the_printed_one_and_with_materials():
     body = random_body(np.random.default_rng(4))
     text = solidworks(body, over=("mass",), show=fixed(9)).text
-    printed_mass = parse_report(text).mass.text
-    report = parse_report(text.replace(f"= {printed_mass}", f"= {2 * float(printed_mass):.9f}"))
-    (found,) = [f for f in examine(report) if f.about == "density"]
+    printed_mass = parse_sheet(text).mass.text
+    sheet = parse_sheet(text.replace(f"= {printed_mass}", f"= {2 * float(printed_mass):.9f}"))
+    (found,) = [f for f in examine(sheet) if f.about == "density"]
     assert (found.verdict, "overridden" in found.evidence) == ("problem", True)
-    light = parse_report(solidworks(replace(body, volume=body.volume * 1000), show=fixed(9)).text)
+    light = parse_sheet(solidworks(replace(body, volume=body.volume * 1000), show=fixed(9)).text)
     assert [f.verdict for f in examine(light) if f.about == "density"] == ["problem"]
 
 
@@ -283,7 +284,7 @@ def test_the_density_of_no_material_is_told_as_such():
         (solidworks(replace(unassigned, volume=body.mass / 1020), show=fixed(9)).text, "agrees"),
         (fusion(unassigned).text, "agrees"),  # another program's default is another
     ):
-        (found,) = [f for f in examine(parse_report(text)) if f.about == "density"]
+        (found,) = [f for f in examine(parse_sheet(text)) if f.about == "density"]
         assert (found.verdict, "where no material is assigned" in str(found)) == (verdict, verdict == "undecided")
 
 
@@ -294,10 +295,10 @@ def test_thin_plates_exist_within_rounding_and_impossible_bodies_do_not():
         a, b = rng.uniform(0.001, 0.01, 2)
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         plate = Body(1.5, rng.normal(size=3), turn @ np.diag([a, b, a + b]) @ turn.T, 1e-3, 0.1)
-        report = parse_report(solidworks(plate, show=fixed(k % 5)).text)
-        assert [f.verdict for f in examine(report) if f.about == "body"] == ["agrees"]
+        sheet = parse_sheet(solidworks(plate, show=fixed(k % 5)).text)
+        assert [f.verdict for f in examine(sheet) if f.about == "body"] == ["agrees"]
     impossible = Body(1.5, rng.normal(size=3), np.diag([0.01, 0.02, 0.05]), 1e-3, 0.1)
-    found = {f.about: f for f in examine(parse_report(solidworks(impossible).text))}
+    found = {f.about: f for f in examine(parse_sheet(solidworks(impossible).text))}
     assert found["body"].value == "cannot exist"
     assert found["body"].verdict == found["blocks"].verdict == "problem"
 
@@ -310,29 +311,29 @@ def test_contradictions_of_declared_signs_are_reported():
         (fusion(body, products="positive").text, "documented sign"),
         (creo(body, products="positive").text, "documented sign"),
     ):
-        found = {f.about: f for f in examine(parse_report(text))}
+        found = {f.about: f for f in examine(parse_sheet(text))}
         assert found[about].verdict == "problem"
         with pytest.raises(CadError, match="the numbers refute it"):
-            to_parameters(parse_report(text))
+            to_parameters(parse_sheet(text))
 
 
 def test_findings_say_what_was_printed_beside_the_numbers():
     body = random_body(np.random.default_rng(4))
-    report = parse_report(solidworks(body, frame="L1FCS", hidden=True, over=("mass", "center")).text)
-    sentences = [str(f) for f in examine(report)]
+    sheet = parse_sheet(solidworks(body, frame="L1FCS", hidden=True, over=("mass", "center")).text)
+    sentences = [str(f) for f in examine(sheet)]
     assert any(s.startswith("output frame: 'L1FCS'") for s in sentences)
     assert any(s.startswith("hidden parts: 'Includes the mass") and "must belong to the link" in s for s in sentences)
     assert not any(s.startswith("missing") for s in sentences)
-    chinese = parse_report(solidworks(body, language="zh", hidden=True).text)
+    chinese = parse_sheet(solidworks(body, language="zh", hidden=True).text)
     assert any(f.about == "hidden parts" for f in examine(chinese))
     assert any(s.startswith("overridden: mass and centre set by a user") for s in sentences)
 
 
 def test_blocks_that_solidworks_would_print_are_missed():
-    """A report cut off behind its first tensor holds whole blocks only."""
+    """A sheet cut off behind its first tensor holds whole blocks only."""
     text = solidworks(random_body(np.random.default_rng(4))).text
     cut = text[: text.rindex("Moments of inertia")]
-    missing = {f.about: f for f in examine(parse_report(cut))}["missing"]
+    missing = {f.about: f for f in examine(parse_sheet(cut))}["missing"]
     assert missing.verdict == "undecided"
     assert str(missing).startswith("missing: no tensor at the output frame; SolidWorks prints them")
 
@@ -344,22 +345,22 @@ def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_materia
     edges = "".join(f"\t{name} \t {{0}} mm\n" for name in ("Length", "Width", "Height"))
     text = plain.replace("\tLength \t 187.8 mm\n", edges)
     text = text.replace("Bounding Box", "Physical Material\t{1}\nBounding Box")
-    report = parse_report(text.format("100.00", "Steel, Mild"))
-    assert [float(n.value) for n in report.box] == [0.1] * 3
-    assert report.material == "Steel, Mild"
-    found = {f.about: f for f in examine(report)}
+    sheet = parse_sheet(text.format("100.00", "Steel, Mild"))
+    assert [float(n.value) for n in sheet.box] == [0.1] * 3
+    assert sheet.material == "Steel, Mild"
+    found = {f.about: f for f in examine(sheet)}
     assert "material" not in found
     assert found["radius of gyration"].verdict == "agrees"
     assert "for a body in its bounding box it is" in str(found["radius of gyration"])
-    found = {f.about: f for f in examine(parse_report(text.format("40.00", "Aluminum 6061")))}
+    found = {f.about: f for f in examine(parse_sheet(text.format("40.00", "Aluminum 6061")))}
     assert found["radius of gyration"].verdict == "problem"
     assert "for a body in its bounding box it is" in str(found["radius of gyration"])
     assert found["material"].verdict == "problem"
     assert "7850 kg/m^3, and Aluminum 6061 has 2500 to 2950" in str(found["material"])
     for unknown in ("(Various)", "Aluminum Bronze", "unobtainium"):
-        assert "material" not in {f.about for f in examine(parse_report(text.format("100.00", unknown)))}
+        assert "material" not in {f.about for f in examine(parse_sheet(text.format("100.00", unknown)))}
     with pytest.raises(CadError, match="Width of the bounding box is given twice"):
-        parse_report(text.format("100.00", "Steel").replace("Length", "Width"))
+        parse_sheet(text.format("100.00", "Steel").replace("Length", "Width"))
 
 
 @pytest.mark.parametrize(
@@ -372,22 +373,22 @@ def test_radius_of_gyration_and_density_against_the_bounding_box_and_the_materia
 def test_kinds_of_a_material_have_its_density(material, density):
     mass = density * 1e-3
     text = fusion(Body(mass, np.zeros(3), np.eye(3) * mass * 0.01 / 6, 1e-3, 0.06), form="equals").text
-    report = parse_report(text.replace("Bounding Box", f"Physical Material\t{material}\nBounding Box"))
-    assert report.material == material
-    assert "material" not in {f.about for f in examine(report)}
+    sheet = parse_sheet(text.replace("Bounding Box", f"Physical Material\t{material}\nBounding Box"))
+    assert sheet.material == material
+    assert "material" not in {f.about for f in examine(sheet)}
 
 
 def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken():
     body = random_body(np.random.default_rng(6))
     written = solidworks(body, mass="g", length="mm", over=("mass",))
     text = written.text.replace(f"= {written.printed['mass']} grams", f"= {1.4 * body.mass * 1000:.3f} grams")
-    report = parse_report(text, "arm.txt")
-    assert report.mass.overridden
-    (problem,) = (f for f in examine(report) if f.about == "blocks")
+    sheet = parse_sheet(text, "arm.txt")
+    assert sheet.mass.overridden
+    (problem,) = (f for f in examine(sheet) if f.about == "blocks")
     assert problem.verdict == "problem"
     assert f"the tensors are those of a body of {body.mass * 1000:.5g} g, and a user set the mass (line 7)" in str(
         problem
     )
     for products in (None, "positive", "tensor"):
         with pytest.raises(CadError, match=r"contradict one another.*Take off in the CAD program what a user set"):
-            to_parameters(report, products)
+            to_parameters(sheet, products)

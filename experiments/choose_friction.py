@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.estimate.constrained import folds
+from ident.estimate.estimators import folds
 from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
 from ident.experiment.experiment import Bend, Joints, Shape

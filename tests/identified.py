@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate import Estimate, Prior, constrained, wls
+from ident.estimate import Estimate, Prior, estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
@@ -68,9 +68,9 @@ class Case:
         self.fit = moved("fit", self.model, self.theta, 1)
         self.other = moved("other", self.model, self.theta, 2)
         self.regression: Regression = compress(self.model, self.fit)
-        self.wls: Estimate = wls(self.model, self.regression)
+        self.wls: Estimate = estimated(self.model, self.regression, feasible=False)
         prior = Prior(self.inertials, "cad.csv", self.terms)
-        self.constrained: Estimate = constrained(self.model, self.regression, prior, weight=1e-6)
+        self.constrained: Estimate = estimated(self.model, self.regression, prior, weight=1e-6)
 
 
 @cache

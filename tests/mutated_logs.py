@@ -49,7 +49,7 @@ fit = ["run"]
 position_hz = 10
 torque_hz = 10
 [fit]
-estimator = "wls"
+feasible = false
 """
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from random_robots import random_pair
 
 from ident.arrays import Array
-from ident.estimate import Estimate, Prior, cad_prior, closest_to_prior, constrained, neutral_prior
+from ident.estimate import Estimate, Prior, cad_prior, estimated, neutral_prior
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
@@ -59,9 +59,9 @@ def fitted(seed: int) -> tuple[Model, Estimate]:
     """Return the constrained fit of a problem, its kind KINDS[seed % 3]."""
     model, regression, prior = problem(seed)
     if seed % 3 == 2:
-        return model, closest_to_prior(model, regression, prior)
+        return model, estimated(model, regression, prior, weight="vanishing")
     weight = 0.0 if seed % 3 == 0 else float(10.0 ** np.random.default_rng(seed).uniform(-7.0, 0.0))
-    return model, constrained(model, regression, prior, weight=weight)
+    return model, estimated(model, regression, prior, weight=weight)
 
 
 def infeasible(model: Model, theta: Array, digits: int = 12) -> list[str]:

@@ -41,7 +41,8 @@ data = "dataset.toml"
 [recordings]
 fit = ["run"]
 [fit]
-estimator = "ols"
+loss = "ols"
+feasible = false
 """
 
 

@@ -18,11 +18,9 @@ from ident.estimate import (
     Ellipsoid,
     Estimate,
     Prior,
-    closest_to_prior,
-    constrained,
-    cross_validated,
+    estimated,
     intervals,
-    refine_constant,
+    refine_cad,
 )
 from ident.estimate.cones import require_possible
 from ident.estimate.program import Coordinates
@@ -67,9 +65,9 @@ def fitted(seed: int) -> tuple[Model, Bounds, Estimate]:
     model, regression, prior, bounds = drawn(seed)
     rng = np.random.default_rng(1000 + seed)
     if rng.random() < 0.25:
-        return model, bounds, refine_constant(model, regression, prior, ConstantPullback(), bounds=bounds).estimate
+        return model, bounds, refine_cad(model, regression, prior, metric=ConstantPullback(), bounds=bounds).estimate
     weight = 0.0 if rng.random() < 0.7 else float(10.0 ** rng.uniform(-6, 0))
-    return model, bounds, constrained(model, regression, prior, weight=weight, bounds=bounds)
+    return model, bounds, estimated(model, regression, prior, weight=weight, bounds=bounds)
 
 
 def outside(model: Model, bounds: Bounds, bodies: np.ndarray) -> float:
@@ -131,7 +129,7 @@ def test_bounds_without_room_are_kept_as_near_as_their_digits():
         mass={link: (0.5 * x, 9.0) for link, x in zip(case.model.robot.links, m, strict=True)},
         total_mass=(0.0, 0.5 * m.sum()),
     )
-    estimate = constrained(case.model, case.regression, case.prior, weight=0.0, bounds=bounds)
+    estimate = estimated(case.model, case.regression, case.prior, weight=0.0, bounds=bounds)
     np.testing.assert_allclose(estimate.inertials[:, 0], 0.5 * m, rtol=1e-6)
 
 
@@ -157,11 +155,11 @@ def test_bounds_that_exclude_each_other_are_named_by_every_way_and_at_once(bound
     case = small_arm(0)
     given = case.model, case.regression, case.prior
     for way in (
-        lambda: constrained(*given, weight=0.0, bounds=bounds),
-        lambda: constrained(*given, weight=0.1, bounds=bounds),
-        lambda: closest_to_prior(*given, bounds=bounds),
-        lambda: cross_validated(*given, bounds=bounds),
-        lambda: refine_constant(*given, ConstantPullback(), bounds=bounds),
+        lambda: estimated(*given, weight=0.0, bounds=bounds),
+        lambda: estimated(*given, weight=0.1, bounds=bounds),
+        lambda: estimated(*given, bounds=bounds, weight="vanishing"),
+        lambda: estimated(*given, bounds=bounds, weight="cross-validated"),
+        lambda: refine_cad(*given, metric=ConstantPullback(), bounds=bounds),
         lambda: intervals(*given, bounds=bounds),
     ):
         start = time.process_time()

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ident.cli.console import EXIT_CODES, file_out, printable, progress
 from ident.cli.main import app
 from ident.errors import InputError
-from ident.estimate import closest_to_prior
+from ident.estimate import estimated
 from ident.estimate.storage import load_estimate
 from ident.experiment import read_experiment
 from ident.export import exportable
@@ -404,7 +404,7 @@ def test_expected_figures_are_checked(two):
 
 
 def test_least_squares_writes_no_links(two):
-    change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "wls"')
+    change(two / "experiment.toml", 'weight = "vanishing"', "feasible = false")
     done = call("run", two, "-o", two / "out")
     assert done.exit_code == 0, done.output
     assert {p.name for p in (two / "out").iterdir()} == {"estimate.json", "factors.npz", "report.html"}
@@ -424,7 +424,7 @@ def test_what_stands_for_a_combination_is_not_told_as_a_parameter(two):
 
 
 def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
-    change(two / "experiment.toml", 'weight = "vanishing"', 'estimator = "ols"')
+    change(two / "experiment.toml", 'weight = "vanishing"', 'loss = "ols"\nfeasible = false')
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
     loaded = load(read_experiment(two))
     whole, _ = pipeline.fitted(loaded, [])
@@ -444,7 +444,7 @@ def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
         ("", "constrained", True),
         ('weight = "cross-validated"', "constrained", True),
         ("weight = 0.1", "constrained", False),
-        ('estimator = "ols"', "ols", False),
+        ('loss = "ols"\nfeasible = false', "ols", False),
     ],
 )
 def test_estimators_of_an_experiment(two, fit, estimator, weighed):
@@ -460,7 +460,7 @@ def test_few_segments_get_the_vanishing_weight(two):
     one = replace(loaded.experiment, processing=Processing(segment_s=6))
     estimate, regression = pipeline.fitted(replace(loaded, experiment=one), [])
     assert len(regression.segments) < 4
-    same = closest_to_prior(loaded.model, regression, loaded.prior)
+    same = estimated(loaded.model, regression, loaded.prior, weight="vanishing")
     assert estimate.selection == ()
     assert estimate.weight == same.weight
     np.testing.assert_array_equal(estimate.theta, same.theta)

@@ -115,7 +115,7 @@ fit = [0.05, 0.01]
         "all.toml",
     )
     e = read_experiment(path)
-    assert (e.name, e.title, e.cad, e.validate, e.estimator, e.weight) == ("all", "All", None, (), "constrained", 0.5)
+    assert (e.name, e.title, e.cad, e.validate, e.feasible, e.weight) == ("all", "All", None, (), True, 0.5)
     assert e.robot == (tmp_path / "robot.toml").resolve()
     assert e.processing == Processing(
         position_hz=10, torque_hz=8.5, edge_s=(1, 2), decimation=(5, 2), min_speed=(0.1, 0.2)
@@ -387,7 +387,7 @@ PLACES = [
         "recordings": ("fit", "validate"),
         "processing": (*Processing.__dataclass_fields__, "validate"),
         "model": ("drive_inertia", "viscous", "coulomb", "offset", "coupled_drives"),
-        "fit": ("estimator", "weight", "bounds"),
+        "fit": ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds"),
         "expected": ("fit",),
     }.items() for k in ks),
     ("experiment", None), ("model", None), ("fit", None), ("processing", None), ("expected", None),

@@ -11,11 +11,8 @@ from identified import case, moved
 from ident.estimate import (
     Bounds,
     Prior,
-    closest_to_prior,
-    constrained,
-    cross_validated,
+    estimated,
     neutral_prior,
-    ols,
     program,
 )
 from ident.estimate.confidence_region import effective_samples
@@ -49,12 +46,16 @@ def test_the_chosen_weight_predicts_another_motion_better_than_least_squares():
     interior = 0
     for seed in (7, 8, 9):
         found = short_and_noisy(seed)
-        chosen = cross_validated(c.model, found, off())
+        chosen = estimated(c.model, found, off(), weight="cross-validated")
         weights = [w for w, _ in chosen.selection]
         assert chosen.weight > weights[0]
-        interior += cross_validated(c.model, found, off(1.0)).weight < weights[-1]
-        plain = constrained(c.model, found, off(), weight=0.0)
-        for name, phi in (("chosen", chosen.phi), ("plain", plain.phi), ("ols", ols(c.model, found).phi)):
+        interior += estimated(c.model, found, off(1.0), weight="cross-validated").weight < weights[-1]
+        plain = estimated(c.model, found, off(), weight=0.0)
+        for name, phi in (
+            ("chosen", chosen.phi),
+            ("plain", plain.phi),
+            ("ols", estimated(c.model, found, loss="ols", feasible=False).phi),
+        ):
             errors[name] += float(np.sum(held_out.squared_residuals(phi)))
     assert interior > 0
     assert errors["chosen"] < 0.7 * errors["ols"]
@@ -76,7 +77,7 @@ def test_the_weight_is_no_less_than_the_independent_samples_ask_for():
     c, worst = case(), []
     for seed in range(5):
         found = held_still(seed)
-        chosen = cross_validated(c.model, found, off(0.2))
+        chosen = estimated(c.model, found, off(0.2), weight="cross-validated")
         least = 1 / (effective_samples(found, chosen.sigma) * 0.3**2)
         assert chosen.weight >= 0.999 * least
         best = min(chosen.selection, key=lambda pair: pair[1])
@@ -89,26 +90,28 @@ def test_a_tie_goes_to_the_stronger_prior_and_the_edge_is_told():
     c = case()
     exact = compress(c.model, replace(c.fit, tau=torque(c.model, c.theta, c.fit.q, c.fit.qd, c.fit.qdd) + NOISY))
     prior = Prior(c.inertials, "cad")  # the truth: no weight does harm
-    chosen = cross_validated(c.model, exact, prior, weights=(1e-4, 1e-2, 1.0))
+    chosen = estimated(c.model, exact, prior, weights=(1e-4, 1e-2, 1.0), weight="cross-validated")
     assert chosen.weight == 1.0
     assert any("the strongest weight of the prior that was tried, 1," in w for w in chosen.warnings)
     wrong = Prior(30.0 * c.inertials, "cad")
-    chosen = cross_validated(c.model, exact, wrong, weights=(1.0, 10.0, 100.0))
+    chosen = estimated(c.model, exact, wrong, weights=(1.0, 10.0, 100.0), weight="cross-validated")
     assert chosen.weight == 1.0
     assert any("the weakest weight of the prior that was tried, 1," in w for w in chosen.warnings)
-    between = cross_validated(c.model, exact, off(0.3))
+    between = estimated(c.model, exact, off(0.3), weight="cross-validated")
     assert not any("weight of the prior" in w for w in between.warnings)
 
 
 def test_neutral_bodies_take_their_common_scale_from_the_logs():
     c, prior = case(), neutral_prior(case().robot)
     heavier = replace(prior, inertials=0.5 * prior.inertials)
-    one, other = (cross_validated(c.model, c.regression, p) for p in (prior, heavier))
+    one, other = (estimated(c.model, c.regression, p, weight="cross-validated") for p in (prior, heavier))
     np.testing.assert_allclose(one.inertials[:, 0], other.inertials[:, 0], rtol=0.02)
     assert one.prior.startswith("neutral: solid rods")
     assert ", times" in one.prior
     assert not any("neutral bodies explain" in w for w in one.warnings)
-    dwarfs = cross_validated(c.model, c.regression, replace(prior, inertials=1e-3 * prior.inertials))
+    dwarfs = estimated(
+        c.model, c.regression, replace(prior, inertials=1e-3 * prior.inertials), weight="cross-validated"
+    )
     assert any(w.startswith("neutral bodies explain the logs best above 10 times") for w in dwarfs.warnings)
 
 
@@ -117,7 +120,7 @@ def test_a_newton_step_would_gain_nothing(weight):
     """Gradient and Hessian of mean squared residual + weight * divergence in theta, by numpy alone."""
     c = case()
     prior = off(0.3)
-    estimate = constrained(c.model, short_and_noisy(), prior, weight=weight)
+    estimate = estimated(c.model, short_and_noisy(), prior, weight=weight)
     assert not any("edge" in a for a in estimate.active)
     found = short_and_noisy()
     factor = found.factor(estimate.sigma)
@@ -144,10 +147,12 @@ def test_a_newton_step_would_gain_nothing(weight):
 
 
 FITS = {
-    "weight 0": lambda found, **o: constrained(case().model, found, off(), weight=0.0, **o),
-    "weight 0.1": lambda found, **o: constrained(case().model, found, off(), weight=0.1, **o),
-    "vanishing": lambda found, **o: closest_to_prior(case().model, found, off(), **o),
-    "chosen": lambda found, **o: cross_validated(case().model, found, off(), weights=(1e-3, 1e-2, 1e-1, 1.0), **o),
+    "weight 0": lambda found, **o: estimated(case().model, found, off(), weight=0.0, **o),
+    "weight 0.1": lambda found, **o: estimated(case().model, found, off(), weight=0.1, **o),
+    "vanishing": lambda found, **o: estimated(case().model, found, off(), **o, weight="vanishing"),
+    "chosen": lambda found, **o: estimated(
+        case().model, found, off(), weights=(1e-3, 1e-2, 1e-1, 1.0), **o, weight="cross-validated"
+    ),
 }
 
 
@@ -187,13 +192,13 @@ def test_every_bound_that_holds_a_value_is_reported():
         total_mass=(1.3 * masses.sum(), 99.0),
         com={"slider": ((0.2, 0.3), (-1.0, 1.0), (-1.0, 1.0))},
     )
-    estimate = constrained(c.model, c.regression, Prior(c.inertials, "cad"), weight=1.0, bounds=bounds)
+    estimate = estimated(c.model, c.regression, Prior(c.inertials, "cad"), weight=1.0, bounds=bounds)
     assert estimate.inertials[:, 0].sum() == pytest.approx(1.3 * masses.sum(), rel=1e-5)
     assert estimate.inertials[2, 1] / estimate.inertials[2, 0] == pytest.approx(0.2, abs=1e-5)
     assert {"slider: centre of mass at its bound in x", "total mass at its bound"} <= set(estimate.active)
     assert not any("arm: mass" in a for a in estimate.active)
     tight = Bounds(mass={"tower": (1.2 * masses[0], 99.0)})
-    alone = constrained(c.model, c.regression, Prior(c.inertials, "cad"), weight=1.0, bounds=tight)
+    alone = estimated(c.model, c.regression, Prior(c.inertials, "cad"), weight=1.0, bounds=tight)
     assert alone.inertials[0, 0] == pytest.approx(1.2 * masses[0], rel=1e-5)
     assert alone.active == ("tower: mass at its bound",)
 
@@ -204,7 +209,7 @@ def test_friction_and_drive_inertia_that_data_would_make_negative_are_zero_and_l
     push = c.theta.copy()
     push[[k, k + 4, k + 8]] = [-0.5, -0.5, -0.5]  # one drive inertia, one viscous, one Coulomb
     found = compress(c.model, moved("pushed", c.model, push, 3))
-    estimate = constrained(c.model, found, Prior(c.inertials, "cad"), weight=1e-3)
+    estimate = estimated(c.model, found, Prior(c.inertials, "cad"), weight=1e-3)
     assert (estimate.theta[k:][c.model.nonnegative] >= 0).all()
     names = [c.model.names[i] for i in (k, k + 4, k + 8)]
     assert {f"{name} at zero" for name in names} <= set(estimate.active)
@@ -218,7 +223,7 @@ def test_an_over_centre_spring_is_found_and_what_is_held_at_zero_is_named():
     for nonnegative in (False, True):
         model = Model(c.robot, (*c.model.terms, Spring(("lift",), nonnegative=nonnegative)))
         found = compress(model, moved("fit", model, np.append(c.theta, -4.0), 1))
-        estimate = constrained(model, found, Prior(c.inertials, "cad"), weight=1e-6)
+        estimate = estimated(model, found, Prior(c.inertials, "cad"), weight=1e-6)
         assert model.names[spring] == "lift.stiffness"
         if nonnegative:
             assert estimate.value("lift.stiffness") < 1e-6

@@ -10,7 +10,7 @@ from oracles import random_tree
 from scipy import stats
 from synthetic import blocks, random_theta, recording
 
-from ident.estimate import classical, cluster, ols, wls
+from ident.estimate import classical, cluster, estimated
 from ident.estimate.confidence_region import effective_samples
 from ident.estimate.covariance import default_covariance, residual_sigma
 from ident.estimate.least_squares import solve
@@ -151,8 +151,8 @@ def test_residual_sigma_is_the_noise() -> None:
     rng = np.random.default_rng(7)
     found = compress(MODEL, replace(clean, tau=clean.tau + SIGMA * rng.normal(size=(4000, 2))), base=BASE)
     np.testing.assert_allclose(residual_sigma(found, solve(found, np.ones(2))), SIGMA, rtol=0.05)
-    np.testing.assert_allclose(wls(MODEL, found).sigma, SIGMA, rtol=0.05)
-    np.testing.assert_allclose(ols(MODEL, found).sigma, SIGMA, rtol=0.05)
+    np.testing.assert_allclose(estimated(MODEL, found, feasible=False).sigma, SIGMA, rtol=0.05)
+    np.testing.assert_allclose(estimated(MODEL, found, loss="ols", feasible=False).sigma, SIGMA, rtol=0.05)
 
 
 def test_an_exact_log_keeps_weights_finite() -> None:
@@ -160,7 +160,7 @@ def test_an_exact_log_keeps_weights_finite() -> None:
     found = compress(MODEL, clean, base=BASE)
     sigma = residual_sigma(found, solve(found, np.ones(2)))
     assert (sigma > 0).all()
-    np.testing.assert_allclose(wls(MODEL, found).phi, truth, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(estimated(MODEL, found, feasible=False).phi, truth, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1.0, 0.0])
@@ -197,7 +197,13 @@ def beyond(pairs: int, *, repeats: bool) -> float:
         assert period(q) == pytest.approx(300, abs=1)
         cut, which = stretches(0, 900, 30, period(q)) if repeats else (split(0, 900, 60), ())
         keep = np.ones(q.shape, bool)
-        found.append(wls(MODEL, compress(MODEL, Motion("log", t, q, qd, qdd, tau, keep, (), cut, which), base=BASE)))
+        found.append(
+            estimated(
+                MODEL,
+                compress(MODEL, Motion("log", t, q, qd, qdd, tau, keep, (), cut, which), base=BASE),
+                feasible=False,
+            )
+        )
     apart = [
         np.abs(one.phi - two.phi) / np.hypot(one.covariance.standard_errors, two.covariance.standard_errors)
         for one, two in zip(found[::2], found[1::2], strict=True)

@@ -16,14 +16,10 @@ from ident.estimate import (
     Estimate,
     Prior,
     cad_prior,
-    closest_to_prior,
-    constrained,
-    cross_validated,
+    estimated,
     neutral_prior,
-    ols,
-    wls,
 )
-from ident.estimate.constrained import folds
+from ident.estimate.estimators import folds
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, regressor
 from ident.regression import Regression, base_parameters, compress
@@ -87,7 +83,7 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys(
 @every_model
 def test_ols_is_lstsq_on_the_dense_stack(model: Model) -> None:
     motion, theta, found = problem(model)
-    estimate = ols(model, found)
+    estimate = estimated(model, found, loss="ols", feasible=False)
     Y, tau = stack(model, motion, found, np.ones(model.robot.n))
     expected, rss, *_ = np.linalg.lstsq(Y, tau, rcond=None)
     np.testing.assert_allclose(Y @ estimate.phi, Y @ expected, atol=1e-9 * np.abs(tau).max())
@@ -111,7 +107,7 @@ def test_ols_is_lstsq_on_the_dense_stack(model: Model) -> None:
 def test_defect_4_wls_scales_rows_by_one_over_sigma(model: Model) -> None:
     motion, _, found = problem(model)
     sigma = np.geomspace(0.05, 3.0, model.robot.n)
-    estimate = wls(model, found, sigma)
+    estimate = estimated(model, found, sigma=sigma, feasible=False)
     Y, tau = stack(model, motion, found, sigma)
     right = np.linalg.lstsq(Y, tau, rcond=None)[0]
     np.testing.assert_allclose(Y @ estimate.phi, Y @ right, atol=1e-9 * np.abs(tau).max())
@@ -124,7 +120,12 @@ def test_defect_4_wls_scales_rows_by_one_over_sigma(model: Model) -> None:
 def test_wls_of_equal_sigma_is_ols() -> None:
     model = arm()
     _, _, found = problem(model)
-    np.testing.assert_allclose(wls(model, found, np.full(3, 7.0)).phi, ols(model, found).phi, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        estimated(model, found, sigma=np.full(3, 7.0), feasible=False).phi,
+        estimated(model, found, loss="ols", feasible=False).phi,
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 def test_wls_by_default_weighs_by_the_noise_of_each_joint_and_is_closer_to_the_truth() -> None:
@@ -134,9 +135,9 @@ def test_wls_by_default_weighs_by_the_noise_of_each_joint_and_is_closer_to_the_t
     for seed in range(10):
         _, theta, found = problem(model, seed, noise=noise, samples=800)
         truth = found.base.K @ theta
-        estimates = [make(model, found) for make in (ols, wls)]
+        estimates = [estimated(model, found, loss=loss, feasible=False) for loss in ("ols", "wls")]
         np.testing.assert_allclose(estimates[1].sigma, noise, rtol=0.5)
-        size = wls(model, found, noise).covariance.standard_errors
+        size = estimated(model, found, sigma=noise, feasible=False).covariance.standard_errors
         a, b = (np.linalg.norm((e.phi - truth) / size) for e in estimates)
         better += b < a
     assert better >= 9
@@ -146,7 +147,7 @@ def test_an_exact_log_gives_the_truth() -> None:
     model = arm(5, 1)
     _, theta, found = problem(model, noise=0.0)
     truth = found.base.K @ theta
-    for estimate in (ols(model, found), wls(model, found)):
+    for estimate in (estimated(model, found, loss="ols", feasible=False), estimated(model, found, feasible=False)):
         np.testing.assert_allclose(estimate.phi, truth, rtol=1e-6, atol=1e-8 * np.abs(truth).max())
 
 
@@ -158,7 +159,7 @@ def test_defect_1_estimates_of_each_joint_keep_their_place() -> None:
             noise = np.full(n, 1e-3)
             noise[j] = 1.0
             _, _, found = problem(model, noise=noise)
-            assert int(np.argmax(wls(model, found).rms)) == j
+            assert int(np.argmax(estimated(model, found, feasible=False).rms)) == j
 
 
 def test_a_motion_that_leaves_something_open_is_refused_with_the_estimate_attached() -> None:
@@ -168,7 +169,7 @@ def test_a_motion_that_leaves_something_open_is_refused_with_the_estimate_attach
     still[:, 2] = 0.0
     found = compress(model, replace(motion, qd=still))
     with pytest.raises(EstimationError) as caught:
-        ols(model, found)
+        estimated(model, found, loss="ols", feasible=False)
     message = str(caught.value)
     assert message.startswith("the logs do not determine ")
     assert "joint3.viscous" in message
@@ -185,7 +186,7 @@ def test_inactive_constraints_change_nothing(model: Model) -> None:
     """With little noise the truth is inside, and the plain fit is weighted least squares."""
     _, _, found = problem(model, noise=1e-3, samples=1500)
     prior = Prior(model.robot.inertials, "cad")
-    free, kept = wls(model, found), constrained(model, found, prior, weight=0.0)
+    free, kept = estimated(model, found, feasible=False), estimated(model, found, prior, weight=0.0)
     assert mean_square(kept, found) == pytest.approx(mean_square(free, found), rel=1e-5)
     size = free.covariance.standard_errors
     assert np.abs((kept.phi - free.phi) / size).max() < 0.05
@@ -195,7 +196,7 @@ def test_inactive_constraints_change_nothing(model: Model) -> None:
 def test_a_large_weight_gives_the_prior(model: Model) -> None:
     _, _, found = problem(model)
     prior = near(model, 0.5)
-    estimate = constrained(model, found, prior, weight=1e8)
+    estimate = estimated(model, found, prior, weight=1e8)
     assert divergence(estimate, prior) < 1e-4
     np.testing.assert_allclose(estimate.inertials, prior.inertials, atol=1e-2 * np.abs(prior.inertials).max())
     assert estimate.weight == 1e8
@@ -206,7 +207,7 @@ def test_a_large_weight_gives_the_prior(model: Model) -> None:
 def test_residual_rises_and_divergence_falls_with_the_weight(model: Model) -> None:
     _, _, found = problem(model, samples=300)
     prior = near(model, 0.5)
-    fits = [constrained(model, found, prior, weight=w) for w in (1e-5, 1e-3, 1e-1, 10.0)]
+    fits = [estimated(model, found, prior, weight=w) for w in (1e-5, 1e-3, 1e-1, 10.0)]
     residuals = [mean_square(f, found) for f in fits]
     distances = [divergence(f, prior) for f in fits]
     assert residuals == sorted(residuals)
@@ -219,7 +220,7 @@ def test_vanishing_weight_keeps_the_least_residual_and_comes_closer_to_cad(seed:
     model = arm(4, seed)
     _, _, found = problem(model, seed, samples=300, noise=1.0)
     prior = near(model, 0.3)
-    plain, closest = constrained(model, found, prior, weight=0.0), closest_to_prior(model, found, prior)
+    plain, closest = estimated(model, found, prior, weight=0.0), estimated(model, found, prior, weight="vanishing")
     assert mean_square(closest, found) <= mean_square(plain, found) * (1 + 1.1e-6)
     assert divergence(closest, prior) < divergence(plain, prior)
     assert closest.feasible
@@ -230,7 +231,7 @@ def test_without_a_prior_in_the_program_links_grow_and_with_it_they_do_not() -> 
     model = arm(6, 4)
     _, _, found = problem(model, samples=400, noise=1.0)
     prior = near(model, 0.1)
-    estimate = cross_validated(model, found, prior)
+    estimate = estimated(model, found, prior, weight="cross-validated")
     masses, truth = estimate.inertials[:, 0], model.robot.inertials[:, 0]
     assert (masses < 2.0 * truth).all()
     assert (masses > 0.4 * truth).all()
@@ -243,7 +244,7 @@ def test_cross_validation_picks_a_weight_between_prior_and_data() -> None:
         model, recording(np.random.default_rng(3), model, theta_of(model), samples=150, noise=3.0, segments=6)
     )
     prior = near(model, 0.15)
-    estimate = cross_validated(model, found, prior)
+    estimate = estimated(model, found, prior, weight="cross-validated")
     weights, errors = np.array(estimate.selection).T
     assert weights[0] < estimate.weight < weights[-1]
     assert errors[list(weights).index(estimate.weight)] == errors.min()
@@ -252,7 +253,7 @@ def test_cross_validation_picks_a_weight_between_prior_and_data() -> None:
     def error(phi: np.ndarray) -> float:
         return float(np.sum(test.squared_residuals(phi)))
 
-    assert error(estimate.phi) < error(constrained(model, found, prior, weight=0.0).phi)
+    assert error(estimate.phi) < error(estimated(model, found, prior, weight=0.0).phi)
     assert error(estimate.phi) < error(found.base.K @ theta_of_prior(model, prior))
 
 
@@ -305,7 +306,7 @@ def test_the_weighted_fit_is_stationary(model: Model, weight: float) -> None:
     """Half the squared Newton decrement is what is left to gain; friction at zero may only push outwards."""
     _, _, found = problem(model, samples=400)
     prior = near(model, 0.5)
-    estimate = constrained(model, found, prior, weight=weight)
+    estimate = estimated(model, found, prior, weight=weight)
     g, H = slopes(model, found, prior, estimate, weight)
     scale = np.abs(estimate.theta[model.n_rigid :]).max(initial=0.0)
     at_zero = np.append(
@@ -324,7 +325,7 @@ def test_no_feasible_neighbour_is_better(seed: int) -> None:
     """The plain fit with active constraints, tried against random feasible directions."""
     model = arm(3, seed)
     _, _, found = problem(model, seed, samples=60, noise=30.0)
-    estimate = constrained(model, found, near(model), weight=0.0)
+    estimate = estimated(model, found, near(model), weight=0.0)
     assert any("edge of what can exist" in a for a in estimate.active)
     least = mean_square(estimate, found)
     rng = np.random.default_rng(seed)
@@ -348,10 +349,10 @@ def test_friction_and_drive_inertia_are_never_negative() -> None:
     pulled = replace(motion, tau=motion.tau - 0.3 * motion.qd)  # less than no viscous friction on some joints
     found = compress(model, pulled)
     for estimate in (
-        constrained(model, found, near(model), weight=0.0),
-        constrained(model, found, near(model), weight=1e-2),
-        closest_to_prior(model, found, near(model)),
-        cross_validated(model, found, near(model)),
+        estimated(model, found, near(model), weight=0.0),
+        estimated(model, found, near(model), weight=1e-2),
+        estimated(model, found, near(model), weight="vanishing"),
+        estimated(model, found, near(model), weight="cross-validated"),
     ):
         terms = estimate.theta[40:]
         assert (terms[:12] >= 0).all()
@@ -365,7 +366,7 @@ def test_joint_terms_are_drawn_to_their_prior() -> None:
     still = replace(motion, qd=0 * motion.qd)  # viscous friction never shows
     found = compress(model, still)
     prior = Prior(model.robot.inertials, "cad", {"joint1.viscous": 3.0})
-    estimate = constrained(model, found, prior, weight=1e-2)
+    estimate = estimated(model, found, prior, weight=1e-2)
     assert estimate.value("joint1.viscous") == pytest.approx(3.0, rel=1e-3)
 
 
@@ -380,10 +381,10 @@ def test_bounds_are_kept() -> None:
         com={"link4": ((-0.01, 0.02), (0.0, 0.01), (-1.0, 1.0))},
     )
     for estimate in (
-        constrained(model, found, prior, weight=0.0, bounds=bounds),
-        constrained(model, found, prior, weight=1e-2, bounds=bounds),
-        closest_to_prior(model, found, prior, bounds=bounds),
-        cross_validated(model, found, prior, bounds=bounds),
+        estimated(model, found, prior, weight=0.0, bounds=bounds),
+        estimated(model, found, prior, weight=1e-2, bounds=bounds),
+        estimated(model, found, prior, bounds=bounds, weight="vanishing"),
+        estimated(model, found, prior, bounds=bounds, weight="cross-validated"),
     ):
         m, h = estimate.inertials[:, 0], estimate.inertials[:, 1:4]
         slack = 1e-6
@@ -398,7 +399,7 @@ def test_bounds_are_kept() -> None:
 def test_a_bound_of_no_width_is_an_equality() -> None:
     model = arm(3, 2)
     _, _, found = problem(model, samples=300)
-    estimate = constrained(
+    estimate = estimated(
         model, found, near(model), weight=1e-3, bounds=Bounds(mass={"link2": (1.5, 1.5)}, com={"link3": ((0, 0),) * 3})
     )
     assert estimate.value("link2.m") == pytest.approx(1.5, abs=1e-6)
@@ -408,7 +409,7 @@ def test_a_bound_of_no_width_is_an_equality() -> None:
 def test_defect_6_bounds_are_kilograms_and_metres() -> None:
     model = arm(2, 2)
     _, _, found = problem(model)
-    estimate = constrained(model, found, near(model), weight=1.0, bounds=Bounds(mass={"link1": (0.01, 0.02)}))
+    estimate = estimated(model, found, near(model), weight=1.0, bounds=Bounds(mass={"link1": (0.01, 0.02)}))
     assert 0.01 - 1e-7 <= estimate.value("link1.m") <= 0.02 + 1e-7
     assert "link1: mass at its bound" in estimate.active
 
@@ -418,10 +419,10 @@ def test_bounds_that_cannot_be_met_are_an_error_that_says_so() -> None:
     _, _, found = problem(model)
     bounds = Bounds(mass=dict.fromkeys(model.robot.links, (0.0, 1.0)), total_mass=(50.0, 60.0))
     for fit in (
-        lambda: constrained(model, found, near(model), weight=0.0, bounds=bounds),
-        lambda: constrained(model, found, near(model), weight=1e-2, bounds=bounds),
-        lambda: closest_to_prior(model, found, near(model), bounds=bounds),
-        lambda: cross_validated(model, found, near(model), bounds=bounds),
+        lambda: estimated(model, found, near(model), weight=0.0, bounds=bounds),
+        lambda: estimated(model, found, near(model), weight=1e-2, bounds=bounds),
+        lambda: estimated(model, found, near(model), bounds=bounds, weight="vanishing"),
+        lambda: estimated(model, found, near(model), bounds=bounds, weight="cross-validated"),
     ):
         with pytest.raises(EstimationError, match="bounds"):
             fit()
@@ -446,7 +447,7 @@ def test_bounds_that_make_no_sense_are_named(bounds: Bounds, message: str) -> No
     model = arm(3, 2)
     _, _, found = problem(model)
     with pytest.raises(ModelError) as caught:
-        constrained(model, found, near(model), weight=0.0, bounds=bounds)
+        estimated(model, found, near(model), weight=0.0, bounds=bounds)
     assert message in str(caught.value)
 
 
@@ -479,10 +480,10 @@ def test_defect_12_nothing_is_replaced_by_the_prior_when_solvers_fail(monkeypatc
     monkeypatch.setattr(program, "_status", lambda problem, solver, seconds: "failed on purpose")
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
     for fit in (
-        lambda: constrained(model, found, near(model), weight=0.0),
-        lambda: constrained(model, found, near(model), weight=1.0),
-        lambda: cross_validated(model, found, near(model)),
-        lambda: closest_to_prior(model, found, near(model)),
+        lambda: estimated(model, found, near(model), weight=0.0),
+        lambda: estimated(model, found, near(model), weight=1.0),
+        lambda: estimated(model, found, near(model), weight="cross-validated"),
+        lambda: estimated(model, found, near(model), weight="vanishing"),
     ):
         with pytest.raises(EstimationError, match="CLARABEL"):
             fit()
@@ -495,13 +496,13 @@ def test_the_second_solver_is_named_when_the_first_fails(monkeypatch) -> None:
     model = arm()
     _, _, found = problem(model)
     prior = near(model)
-    first = constrained(model, found, prior, weight=1e-1)
+    first = estimated(model, found, prior, weight=1e-1)
     assert first.solver == "CLARABEL"
     assert first.warnings == ()
     status = program._status
     monkeypatch.setattr(program, "_status", lambda p, s, t: "failed on purpose" if s == "CLARABEL" else status(p, s, t))
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
-    second = constrained(model, found, prior, weight=1e-1)
+    second = estimated(model, found, prior, weight=1e-1)
     assert second.solver == "SCS (after CLARABEL: failed on purpose)"
     assert second.warnings == ("first solver failed: SCS (after CLARABEL: failed on purpose)",)
     np.testing.assert_allclose(second.phi, first.phi, atol=1e-3 * np.abs(first.phi).max())
@@ -512,8 +513,13 @@ def test_results_do_not_depend_on_the_order_of_the_logs() -> None:
     theta = theta_of(model)
     logs = [recording(np.random.default_rng(i), model, theta, samples=200, noise=0.5, name=f"r{i}") for i in range(4)]
     a, b = compress(model, logs), compress(model, logs[::-1])
-    np.testing.assert_allclose(ols(model, a).phi, ols(model, b).phi, rtol=1e-8, atol=1e-10)
-    x, y = (cross_validated(model, r, near(model)) for r in (a, b))
+    np.testing.assert_allclose(
+        estimated(model, a, loss="ols", feasible=False).phi,
+        estimated(model, b, loss="ols", feasible=False).phi,
+        rtol=1e-8,
+        atol=1e-10,
+    )
+    x, y = (estimated(model, r, near(model), weight="cross-validated") for r in (a, b))
     assert x.weight == y.weight
     np.testing.assert_allclose(x.phi, y.phi, rtol=1e-3, atol=1e-4 * np.abs(x.phi).max())
 
@@ -521,7 +527,7 @@ def test_results_do_not_depend_on_the_order_of_the_logs() -> None:
 def test_what_only_the_prior_decides_is_told_apart() -> None:
     model = arm(3, 2)
     _, theta, found = problem(model, noise=1e-3, samples=1500)
-    estimate = constrained(model, found, near(model, 0.5), weight=1e-9)
+    estimate = estimated(model, found, near(model, 0.5), weight=1e-9)
     fixed = estimate.fixed_by_data
     assert 0 < len(fixed) < len(model.names)
     for name in fixed:

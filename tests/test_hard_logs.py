@@ -15,23 +15,20 @@ from ident.estimate import (
     ConstantPullback,
     Prior,
     Tolerances,
-    closest_to_prior,
-    constrained,
-    cross_validated,
-    refine_constant,
-    refine_weighted,
+    estimated,
+    refine_cad,
 )
 from ident.estimate.program import Coordinates
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 
 WAYS = {
-    "weight 0": lambda *given: constrained(*given, weight=0.0),
-    "weight 1e-6": lambda *given: constrained(*given, weight=1e-6),
-    "vanishing": closest_to_prior,
-    "chosen": cross_validated,
-    "pull-back": lambda *given: refine_constant(*given, ConstantPullback()).estimate,
-    "tolerances": lambda *given: refine_weighted(*given, Tolerances(mass=0.1, centre=0.01, tensor=0.1)).estimate,
+    "weight 0": lambda *given: estimated(*given, weight=0.0),
+    "weight 1e-6": lambda *given: estimated(*given, weight=1e-6),
+    "vanishing": lambda *given: estimated(*given, weight="vanishing"),
+    "chosen": lambda *given: estimated(*given, weight="cross-validated"),
+    "pull-back": lambda *given: refine_cad(*given, metric=ConstantPullback()).estimate,
+    "tolerances": lambda *given: refine_cad(*given, metric=Tolerances(mass=0.1, centre=0.01, tensor=0.1)).estimate,
 }
 TORQUES = {
     "one joint zero": lambda tau: tau * [1.0, 0.0, 1.0],

@@ -11,7 +11,7 @@ from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from test_config import GOOD, beside
 
 from ident.errors import ConfigError, ModelError
-from ident.estimate import Prior, constrained
+from ident.estimate import Prior, estimated
 from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
@@ -59,13 +59,13 @@ def problem(factor: float):
 def test_a_fit_finds_the_share_and_a_wrong_load_hardly_matters(factor):
     c, model, without, theta, fit, other = problem(factor)
     prior = Prior(c.inertials, "cad.csv", {})
-    estimate = constrained(model, compress(model, fit), prior, weight=1e-6)
+    estimate = estimated(model, compress(model, fit), prior, weight=1e-6)
     found = np.array([estimate.value(f"{joint}.load_friction") for joint in c.robot.joint_names])
     known = estimate.covariance.standard_errors[
         [estimate.base.names.index(f"{j}.load_friction") for j in ("lift", "reach")]
     ]
     assert (np.abs(found[1:] - theta[-2:] / factor) < 4 * known + 0.02 / factor).all()
-    plain = constrained(without, compress(without, fit), prior, weight=1e-6)
+    plain = estimated(without, compress(without, fit), prior, weight=1e-6)
 
     def error(m, value):
         return np.sqrt(np.mean((torque(m, value, other.q, other.qd, other.qdd) - other.tau) ** 2, axis=0))
@@ -77,7 +77,7 @@ def test_a_fit_finds_the_share_and_a_wrong_load_hardly_matters(factor):
 def test_it_is_never_negative():
     c, model, *_, fit, _ = problem(1.0)
     backwards = replace(fit, tau=2 * torque(model, np.append(c.theta, [0, 0, 0]), fit.q, fit.qd, fit.qdd) - fit.tau)
-    estimate = constrained(model, compress(model, backwards), Prior(c.inertials, "cad.csv", {}), weight=1e-6)
+    estimate = estimated(model, compress(model, backwards), Prior(c.inertials, "cad.csv", {}), weight=1e-6)
     assert all(estimate.value(f"{joint}.load_friction") >= 0 for joint in c.robot.joint_names)
     assert estimate.active
 
@@ -92,7 +92,7 @@ def test_who_takes_it_and_who_says_no(tmp_path):
         LoadFriction.of([[np.nan] * 10], Coulomb())
     v = np.linspace(-1, 1, 9)
     np.testing.assert_allclose(friction_law(model, theta, 1, v), friction_law(without, theta[:-3], 1, v), atol=1e-12)
-    estimate = constrained(
+    estimate = estimated(
         model, compress(model, moved("x", model, theta, 5)), Prior(c.inertials, "cad", {}), weight=1e-6
     )
     done = export_to("c", estimate, tmp_path / "x.h", robot=c.robot, unvalidated=True)

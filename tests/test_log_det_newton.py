@@ -7,8 +7,9 @@ import pytest
 from refine_cases import Case, arm5, small_arm
 
 from ident.estimate import Bounds, Prior
-from ident.estimate.constrained import WEIGHTS, noise, samples
+from ident.estimate.estimators import WEIGHTS, noise
 from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.problem import samples
 from ident.estimate.program import Coordinates, Program
 
 FALLING = WEIGHTS[::-1]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from ident.cli.payload import _frame, payload
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
-from ident.estimate import ols, wls
+from ident.estimate import estimated
 from ident.estimate.drive_gains import drive_gains
 from ident.estimate.payload import (
     identify_payload,
@@ -275,10 +275,10 @@ def test_one_turning_joint_shows_no_mass():
 def test_against_the_links_own_identified_values():
     case = Case(31, 3)
     u, w = case.factors()
-    robot = wls(case.model, u)
+    robot = estimated(case.model, u, feasible=False)
     assert np.abs(shown(identify_payload_against(case.model, robot, w), case.truth)).max() < 1e-5
     u, w = case.factors(noise=0.3)
-    robot = wls(case.model, u)
+    robot = estimated(case.model, u, feasible=False)
     found = identify_payload_against(case.model, robot, w)
     exact = replace(robot, covariance=replace(robot.covariance, matrix=0 * robot.covariance.matrix))
     alone = identify_payload_against(case.model, exact, w)
@@ -290,7 +290,7 @@ def test_against_the_links_own_identified_values():
 def test_what_the_robots_estimate_leaves_open_stays_open():
     case = Case(31, 3)
     u, w = case.factors(noise=0.1)
-    robot = wls(case.model, u)
+    robot = estimated(case.model, u, feasible=False)
     matrix = robot.covariance.matrix.copy()
     last = next(k for k, name in enumerate(robot.base.names) if name.startswith(f"{case.robot.links[-1]}.hx"))
     matrix[last] = matrix[:, last] = np.nan
@@ -301,7 +301,9 @@ def test_what_the_robots_estimate_leaves_open_stays_open():
 def test_estimate_of_another_robot():
     case, other = Case(31, 3), Case(32, 3)
     with pytest.raises(RegressionError, match="not of one and the same robot"):
-        identify_payload_against(case.model, wls(case.model, case.factors()[0]), other.factors()[1])
+        identify_payload_against(
+            case.model, estimated(case.model, case.factors()[0], feasible=False), other.factors()[1]
+        )
 
 
 # ---- drive gains ---------------------------------------------------------------------------------------------------
@@ -588,7 +590,9 @@ class TestUR10e:
         for gains, plain, own, mass in ((PUBLISHED, 2.49, 2.50, 2.473), (GIVEN, 3.12, 3.07, 3.067)):
             for model, pair, expected in ((simple, (plain_u, plain_w), plain), (item.model, (u, w), own)):
                 a, b = (scaled_torques(r, gains / GIVEN) for r in pair)
-                assert identify_payload_against(model, ols(model, a), b).free[0] == pytest.approx(expected, abs=0.005)
+                assert identify_payload_against(model, estimated(model, a, loss="ols", feasible=False), b).free[
+                    0
+                ] == pytest.approx(expected, abs=0.005)
             found = identify_payload(item.model, a, b)
             assert found.at().mass == pytest.approx(mass, abs=0.02)
             assert found.kind == "cluster-by-segment"

@@ -12,7 +12,7 @@ from random_robots import random_pair
 from test_export_gate import validated
 
 from ident.errors import EstimationError
-from ident.estimate import Prior, cad_prior, constrained, neutral_prior
+from ident.estimate import Prior, cad_prior, estimated, neutral_prior
 from ident.estimate.plausible import implausible
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import export_to
@@ -80,7 +80,7 @@ def test_cad_of_real_robots_is_plausible_beside_a_neutral_prior(name):
 def test_an_implausible_result_is_named_fails_and_stays(tmp_path):
     c = case()
     prior = Prior(0.01 * c.inertials, "cad.csv")  # a table in the wrong unit
-    estimate = constrained(c.model, c.regression, prior, weight=1e-6)
+    estimate = estimated(c.model, c.regression, prior, weight=1e-6)
     assert any("mass" in doubt and "CAD's" in doubt for doubt in estimate.implausible)
     good = validated()
     assert good.implausible == ()

@@ -11,7 +11,7 @@ from identified import case
 from random_robots import random_pair
 
 from ident.errors import ModelError
-from ident.estimate import Prior, cad_prior, constrained, neutral_prior
+from ident.estimate import Prior, cad_prior, estimated, neutral_prior
 from ident.robot import MDHJoint, from_mdh
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia
 
@@ -45,7 +45,7 @@ def test_cad_bodies_without_volume_become_a_prior_next_to_them(what):
     np.testing.assert_array_equal(prior.inertials[[0, 2]], bodies[[0, 2]])
     assert (prior.inertials[1] != bodies[1]).any()
     np.testing.assert_allclose(prior.inertials[1], bodies[1], atol=1e-4)
-    constrained(case().model, case().regression, prior, weight=1e-6)  # its divergence can be computed
+    estimated(case().model, case().regression, prior, weight=1e-6)  # its divergence can be computed
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_neutral_rod_is_the_textbook_rod():
 def test_an_arm_fitted_without_cad_has_believable_masses():
     """A good log: no link grows where torque does not see it."""
     c = case()
-    estimate = constrained(c.model, c.regression, neutral_prior(c.robot), weight=1e-4)
+    estimate = estimated(c.model, c.regression, neutral_prior(c.robot), weight=1e-4)
     assert (estimate.inertials[:, 0] > 0.1).all()
     assert (estimate.inertials[:, 0] < 100.0).all()
     assert "neutral" in estimate.prior

@@ -20,10 +20,7 @@ from ident.estimate import (
     Prior,
     Tolerances,
     confidence_region,
-    refine_constant,
-    refine_cross_validated,
-    refine_entropic,
-    refine_weighted,
+    refine_cad,
 )
 from ident.estimate.cones import Block, ConeProgram, fixed
 from ident.estimate.data_share import data_share, data_share_first
@@ -73,9 +70,9 @@ def test_three_metrics_reach_one_residual_and_only_the_entropic_one_keeps_off_th
     for seed in range(3):
         case = arm5(seed)
         found = {
-            "entropic": refine_entropic(case.model, case.regression, case.prior),
-            "Euclidean": refine_constant(case.model, case.regression, case.prior, Euclidean()),
-            "pull-back": refine_constant(case.model, case.regression, case.prior, ConstantPullback()),
+            "entropic": refine_cad(case.model, case.regression, case.prior),
+            "Euclidean": refine_cad(case.model, case.regression, case.prior, metric=Euclidean()),
+            "pull-back": refine_cad(case.model, case.regression, case.prior, metric=ConstantPullback()),
         }
         sums = [residual(case, r.estimate) for r in found.values()]
         assert max(sums) / min(sums) - 1.0 < 1e-5
@@ -107,7 +104,7 @@ def test_weighted_by_tolerances_is_least_squares_of_both_where_nothing_binds():
         ),
     )
     narrow = Tolerances(mass=0.01, centre=1e-3, tensor=0.01, joint=0.05)
-    found = refine_weighted(case.model, case.regression, case.prior, narrow)
+    found = refine_cad(case.model, case.regression, case.prior, metric=narrow)
     assert found.estimate.active == ()
     region = confidence_region(case.regression, joint_noise(case.regression))
     data = region.W @ case.regression.base.K / np.sqrt(region.inflation)
@@ -146,14 +143,14 @@ def test_shares_are_all_or_nothing_where_the_logs_are():
     for seed in range(3):
         case = small_arm(seed)
         for found in (
-            refine_entropic(case.model, case.regression, case.prior),
-            refine_weighted(case.model, case.regression, case.prior, WIDE),
+            refine_cad(case.model, case.regression, case.prior),
+            refine_cad(case.model, case.regression, case.prior, metric=WIDE),
         ):
             shares = np.array([n.data_share for n in found.numbers])
             assert (shares > -1e-9).all()
             assert (shares < 1 + 1e-9).all()
     case = arm5(0)
-    by_name = {n.name: n for n in refine_entropic(case.model, case.regression, case.prior).numbers}
+    by_name = {n.name: n for n in refine_cad(case.model, case.regression, case.prior).numbers}
     # the logs alone give link 2's Ixy about the frame's origin; about the centre it takes the mass and centre as well
     assert "link2.Ixy" in case.regression.base.identifiable
     assert 0.5 < by_name["link2.Ixy"].data_share < 0.9
@@ -168,7 +165,7 @@ def test_refined_is_nearer_to_the_truth_than_cad_and_the_fit_within_its_errors()
         case = arm5(seed)
         centres = np.linalg.norm(natural(case.prior.inertials)[0][:, 1:4], axis=1)
         tolerances = Tolerances(0.13, tuple((0.075 * centres).tolist()), 0.13)
-        estimate = refine_weighted(case.model, case.regression, case.prior, tolerances).estimate
+        estimate = refine_cad(case.model, case.regression, case.prior, metric=tolerances).estimate
         z.append((estimate.phi - case.regression.base.K @ case.theta) / estimate.covariance.standard_errors)
         truth, size = natural(case.theta[: case.model.n_rigid].reshape(-1, 10))
         after.append(np.sqrt(np.mean(((natural(estimate.inertials)[0] - truth) / size) ** 2)))
@@ -180,15 +177,15 @@ def test_refined_is_nearer_to_the_truth_than_cad_and_the_fit_within_its_errors()
 
 def test_cross_validation_is_the_existing_one_with_shares():
     case = small_arm(1)
-    found = refine_cross_validated(case.model, case.regression, case.prior, weights=(0.01, 0.1, 1.0))
+    found = refine_cad(case.model, case.regression, case.prior, weights=(0.01, 0.1, 1.0), weight="cross-validated")
     assert found.estimate.weight in (0.01, 0.1, 1.0)
     assert len(found.numbers) == 10 * case.model.robot.n
 
 
 WAYS = {
-    "entropic": lambda c, b: refine_entropic(c.model, c.regression, c.prior, bounds=b),
-    "pull-back": lambda c, b: refine_constant(c.model, c.regression, c.prior, ConstantPullback(), bounds=b),
-    "weighted": lambda c, b: refine_weighted(c.model, c.regression, c.prior, WIDE, bounds=b),
+    "entropic": lambda c, b: refine_cad(c.model, c.regression, c.prior, bounds=b),
+    "pull-back": lambda c, b: refine_cad(c.model, c.regression, c.prior, metric=ConstantPullback(), bounds=b),
+    "weighted": lambda c, b: refine_cad(c.model, c.regression, c.prior, metric=WIDE, bounds=b),
 }
 
 
@@ -337,7 +334,7 @@ def test_from_fingers_of_a_gram_to_arms_of_half_a_ton(seed, mass, length):
 def test_bounds_without_sense_are_named(bounds, message):
     case = small_arm(0)
     with pytest.raises(ModelError, match=message):
-        refine_weighted(case.model, case.regression, case.prior, WIDE, bounds=bounds)
+        refine_cad(case.model, case.regression, case.prior, metric=WIDE, bounds=bounds)
 
 
 def test_tolerances_without_sense_are_named():

@@ -21,7 +21,7 @@ from identified import case
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
-from ident.estimate import Prior, constrained
+from ident.estimate import Prior, estimated
 from ident.model import Coulomb, CoupledDrive, Model, Spring, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
@@ -255,7 +255,7 @@ def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():
     c = case()
     model = Model(c.robot, tuple(t for t in c.model.terms if not isinstance(t, Coulomb)))
     regression = compress(model, c.fit)
-    lacking = constrained(model, regression, Prior(c.inertials, "cad.csv", {}), weight=1e-6)
+    lacking = estimated(model, regression, Prior(c.inertials, "cad.csv", {}), weight=1e-6)
     for estimate, own, headline in (
         (lacking, model, "Usable, but the model lacks a term"),
         (c.constrained, c.model, "Ready to use"),

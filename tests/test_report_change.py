@@ -13,7 +13,7 @@ from test_report import Page
 
 from ident.compare.change import changes, friction_curve
 from ident.errors import InputError, ModelError
-from ident.estimate import wls
+from ident.estimate import estimated
 from ident.estimate.storage import save_estimate
 from ident.model import Model
 from ident.regression import compress
@@ -27,7 +27,7 @@ def after(seed=5, **factors):
     theta = c.theta.copy()
     for name, factor in factors.items():
         theta[c.model.index(name.replace("__", "."))] *= factor
-    return wls(c.model, compress(c.model, moved(f"after {seed}", c.model, theta, seed)))
+    return estimated(c.model, compress(c.model, moved(f"after {seed}", c.model, theta, seed)), feasible=False)
 
 
 def test_what_changed_is_found_and_nothing_else():
@@ -69,7 +69,7 @@ def test_undetermined_rows_are_not_compared():
 
 def test_refusals():
     a = case().wls
-    other = wls(Model(case().robot), compress(Model(case().robot), case().fit))
+    other = estimated(Model(case().robot), compress(Model(case().robot), case().fit), feasible=False)
     with pytest.raises(InputError, match="one result cannot be compared"):
         changes([("a", a)])
     with pytest.raises(InputError, match="two results are called 'a'"):

@@ -12,7 +12,7 @@ from synthetic import blocks, random_theta, states
 from ident.compare.conditioning import sentence as direction_sentence
 from ident.compare.conditioning import weakest_directions
 from ident.compare.residual_hints import Hint, hints_of_all, residual_hints, sentence
-from ident.estimate import wls
+from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
@@ -46,7 +46,7 @@ def hints(seed, plant=None, terms=FULL, decimation=()):
     for factor in decimation:
         rows = -(-rows // factor)
     motion = Motion("log", t, q, qd, qdd, tau, np.ones((rows, 5), bool), decimation, blocks(rows, 10))
-    estimate = wls(model, compress(model, motion))
+    estimate = estimated(model, compress(model, motion), feasible=False)
     return residual_hints(model, motion, prediction_theta(estimate), estimate.sigma, base=estimate.base)
 
 
@@ -159,7 +159,7 @@ def test_a_short_log_is_not_judged():
     model, t, q, qd, qdd, tau = clean(0)
     motion = Motion("short", t[:60], q[:60], qd[:60], qdd[:60], tau[:60], np.ones((60, 5), bool))
     full = Motion("log", t, q, qd, qdd, tau + 0.1, np.ones((3000, 5), bool), (), blocks(3000, 10))
-    estimate = wls(model, compress(model, full))
+    estimate = estimated(model, compress(model, full), feasible=False)
     given = (prediction_theta(estimate), estimate.sigma)
     assert residual_hints(model, motion, *given, base=estimate.base) is None
     rest = [np.repeat(x[:1], 3000, axis=0) for x in (q, qd, qdd, tau)]
@@ -183,7 +183,7 @@ def test_a_fault_of_one_recording_is_found_there():
         part("b", moved, slice(1500, 3000), spring),
         part("c", moved, slice(0, 1500), late(1, 0.03)(*moved[:3], spring.copy())),
     ]
-    estimate = wls(model, compress(model, recordings))
+    estimate = estimated(model, compress(model, recordings), feasible=False)
     given = (prediction_theta(estimate), estimate.sigma)
     found = hints_of_all(model, recordings, *given, base=estimate.base)
     told = {(h.joint, h.kind): h.recordings for h in found}
@@ -206,7 +206,7 @@ def test_a_term_that_helps_other_joints_only_is_no_hint(seed, j, rows):
     model, *moved, tau = clean(seed)
     t, q, qd, _ = moved
     off = added(j, lambda t, q, qd, tau: 0.3 * size(q[:, j]))(t, q, qd, tau.copy())
-    estimate = wls(model, compress(model, part("log", moved, slice(None), off)))
+    estimate = estimated(model, compress(model, part("log", moved, slice(None), off)), feasible=False)
     noise = NOISE * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape)
     short = part("short", moved, slice(0, rows), tau + noise)
     found = residual_hints(model, short, prediction_theta(estimate), estimate.sigma, base=estimate.base)

@@ -12,7 +12,7 @@ from random_robots import random_robot
 from synthetic import states
 
 from ident.errors import EstimationError
-from ident.estimate import Prior, closest_to_prior, constrained, cross_validated, neutral_prior, ols, wls
+from ident.estimate import Prior, estimated, neutral_prior
 from ident.export import export_to
 from ident.export.formats import FORMATS
 from ident.logs import Log, Processing, process
@@ -77,12 +77,12 @@ def test_readings_of_a_joint_that_rests_are_no_motion(kind: str) -> None:
 
 
 FITS = {
-    "ols": lambda model, found, prior: ols(model, found),
-    "wls": lambda model, found, prior: wls(model, found),
-    "constrained": lambda model, found, prior: constrained(model, found, prior, weight=1e-3),
-    "plain": lambda model, found, prior: constrained(model, found, prior, weight=0.0),
-    "closest to the prior": closest_to_prior,
-    "cross-validated": cross_validated,
+    "ols": lambda model, found, prior: estimated(model, found, loss="ols", feasible=False),
+    "wls": lambda model, found, prior: estimated(model, found, feasible=False),
+    "constrained": lambda model, found, prior: estimated(model, found, prior, weight=1e-3),
+    "plain": lambda model, found, prior: estimated(model, found, prior, weight=0.0),
+    "closest to the prior": lambda *given: estimated(*given, weight="vanishing"),
+    "cross-validated": lambda *given: estimated(*given, weight="cross-validated"),
 }
 
 
@@ -125,7 +125,7 @@ def test_columns_of_rounding_are_zero() -> None:
     joint = model.robot.joint_names[1]
     found = compress(model, replace(moved, qd=qd, qdd=qdd))
     assert {f"{joint}.viscous"} <= set(found.unseen())
-    estimate = cross_validated(model, found, neutral_prior(model.robot))
+    estimate = estimated(model, found, neutral_prior(model.robot), weight="cross-validated")
     assert f"{joint}.viscous" in estimate.undetermined
     assert np.abs(estimate.theta).max() < 50.0
 
@@ -140,7 +140,7 @@ def test_what_shows_in_a_sum_only_does_not_run_away() -> None:
     found = compress(model, one_way)
     for known in (0.0, 0.4):
         prior = Prior(model.robot.inertials, "cad", {f"{joint}.coulomb": known} if known else {})
-        estimate = constrained(model, found, prior, weight=1e-4)
+        estimate = estimated(model, found, prior, weight=1e-4)
         assert {f"{joint}.coulomb", f"{joint}.offset"} <= set(estimate.undetermined)
         assert estimate.value(f"{joint}.coulomb") == known
         assert estimate.relative_total < 0.05
@@ -152,7 +152,7 @@ def resting_estimate():
     found = compress(model, process(log(model, "exact", 3, 1), FILTERED))
     joint = model.robot.joint_names[1]
     prior = Prior(model.robot.inertials, "cad", {f"{joint}.viscous": 0.25})
-    return model.robot, joint, constrained(model, found, prior, weight=1e-3)
+    return model.robot, joint, estimated(model, found, prior, weight=1e-3)
 
 
 def test_no_export_has_what_is_not_determined(resting_estimate, tmp_path) -> None:

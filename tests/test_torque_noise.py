@@ -10,7 +10,7 @@ from synthetic import random_theta, recording
 from test_rest import arm
 
 from ident.errors import EstimationError
-from ident.estimate import constrained, cross_validated, neutral_prior, ols, wls
+from ident.estimate import estimated, neutral_prior
 from ident.estimate.least_squares import joint_noise, solve, unexplained
 from ident.model import torque
 from ident.regression import compress
@@ -96,11 +96,15 @@ def test_the_fit_names_the_joint(kind: str, said: str) -> None:
     model, found, _ = logs(1, kind)
     names = model.robot.joint_names
     prior = neutral_prior(model.robot)
-    fits = (ols(model, found), wls(model, found), constrained(model, found, prior, weight=1e-3))
+    fits = (
+        estimated(model, found, loss="ols", feasible=False),
+        estimated(model, found, feasible=False),
+        estimated(model, found, prior, weight=1e-3),
+    )
     for estimate in fits:
         assert said.format(first=names[0], last=names[LAST]) in " ".join(estimate.warnings)
     model, found, _ = logs(1, "recorded")
-    assert not wls(model, found).warnings
+    assert not estimated(model, found, feasible=False).warnings
 
 
 def test_no_torque_at_all_is_refused() -> None:
@@ -109,6 +113,10 @@ def test_no_torque_at_all_is_refused() -> None:
     motion = recording(rng, model, random_theta(rng, model), segments=6)
     for tau in (0.0 * motion.tau, np.full(motion.tau.shape, 0.7)):
         found = compress(model, replace(motion, tau=tau))
-        for fit in (ols, wls, lambda m, f: cross_validated(m, f, neutral_prior(m.robot))):
+        for fit in (
+            lambda m, f: estimated(m, f, loss="ols", feasible=False),
+            lambda m, f: estimated(m, f, feasible=False),
+            lambda m, f: estimated(m, f, neutral_prior(m.robot), weight="cross-validated"),
+        ):
             with pytest.raises(EstimationError, match="every joint's torque is zero or constant"):
                 fit(model, found)

@@ -38,10 +38,7 @@ from ident.estimate import (  # noqa: E402
     Tolerances,
     confidence_region,
     intervals,
-    refine_constant,
-    refine_cross_validated,
-    refine_entropic,
-    refine_weighted,
+    refine_cad,
     verdicts,
 )
 from ident.estimate.interval import natural  # noqa: E402
@@ -60,11 +57,11 @@ def planted(prior: Prior) -> Tolerances:
 
 
 WAYS = {
-    "weighted by tolerances": lambda c: refine_weighted(c.model, c.regression, c.prior, planted(c.prior)),
-    "cross-validated": lambda c: refine_cross_validated(c.model, c.regression, c.prior),
-    "data first, entropic": lambda c: refine_entropic(c.model, c.regression, c.prior),
-    "data first, pull-back": lambda c: refine_constant(c.model, c.regression, c.prior, ConstantPullback()),
-    "data first, Euclidean": lambda c: refine_constant(c.model, c.regression, c.prior, Euclidean()),
+    "weighted by tolerances": lambda c: refine_cad(c.model, c.regression, c.prior, metric=planted(c.prior)),
+    "cross-validated": lambda c: refine_cad(c.model, c.regression, c.prior, weight="cross-validated"),
+    "data first, entropic": lambda c: refine_cad(c.model, c.regression, c.prior),
+    "data first, pull-back": lambda c: refine_cad(c.model, c.regression, c.prior, metric=ConstantPullback()),
+    "data first, Euclidean": lambda c: refine_cad(c.model, c.regression, c.prior, metric=Euclidean()),
 }
 
 
@@ -145,10 +142,11 @@ def main(draws: int) -> None:
     factors = compress(seven, motion)
     prior = Prior(wrong(rng, bodies(7), 0.05, 0.2), "bodies 5 to 20 % off")
     print("\nseven joints, from factors:")
-    print(f"  weighted       {seconds(lambda: refine_weighted(seven, factors, prior, planted(prior))):.3f} s")
-    print(f"  pull-back      {seconds(lambda: refine_constant(seven, factors, prior, ConstantPullback())):.3f} s")
-    print(f"  entropic       {seconds(lambda: refine_entropic(seven, factors, prior)):.3f} s")
-    print(f"  cross-validated {seconds(lambda: refine_cross_validated(seven, factors, prior), 2):.3f} s")
+    print(f"  weighted       {seconds(lambda: refine_cad(seven, factors, prior, metric=planted(prior))):.3f} s")
+    print(f"  pull-back      {seconds(lambda: refine_cad(seven, factors, prior, metric=ConstantPullback())):.3f} s")
+    print(f"  entropic       {seconds(lambda: refine_cad(seven, factors, prior)):.3f} s")
+    chosen = seconds(lambda: refine_cad(seven, factors, prior, weight="cross-validated"), 2)
+    print(f"  cross-validated {chosen:.3f} s")
     print(f"  intervals, 70 numbers {seconds(lambda: intervals(seven, factors, prior), 1):.2f} s")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from arm7 import bodies, model
 
 from ident.compare import cad_theta, compare_with, validate
-from ident.estimate import wls
+from ident.estimate import estimated
 from ident.logs import Motion
 from ident.model import torque
 from ident.regression import compress
@@ -47,7 +47,7 @@ def recording(name: str, seed: int) -> Motion:
 def main() -> None:
     arm, fit, other = model(), recording("fit", 1), recording("other", 2)
     regression = compress(arm, fit)
-    estimate = wls(arm, regression)
+    estimate = estimated(arm, regression, feasible=False)
     cad = bodies(7) * 1.1
     theta, _ = cad_theta(arm, cad, {})
     with tempfile.TemporaryDirectory() as folder:

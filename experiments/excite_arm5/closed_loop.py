@@ -23,7 +23,7 @@ from types import ModuleType
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate import wls
+from ident.estimate import estimated
 from ident.excitation import Trajectory
 from ident.logs import Motion
 from ident.model import Model
@@ -121,7 +121,7 @@ def outcome(found: Excitation, moved: Motion, draws: int, seed: int = 1) -> Outc
 def identified(model: Model, base: BaseParameters, moved: Motion, tau: Array) -> tuple[Array, Array]:
     """Return base parameters (b,) from one log, and the standard errors (b,) that the fit states for white noise."""
     motion = replace(moved, tau=tau)
-    estimate = wls(model, compress(model, motion, base=base))
+    estimate = estimated(model, compress(model, motion, base=base), feasible=False)
     return estimate.phi, estimate.covariance.standard_errors
 
 

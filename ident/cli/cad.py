@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ident.cad.table import Cad
     from ident.compare.doctor import Diagnosis, Fault
     from ident.estimate.interval import Intervals, NumberVerdict
-    from ident.estimate.refine import Refined
+    from ident.estimate.refined import Refined
     from ident.logs.motion import Motion
     from ident.model.model import Model
     from ident.pipelines.loaded import Loaded
@@ -377,9 +377,7 @@ def _refined(
         Tolerances,
         cad_prior,
         intervals,
-        refine_cross_validated,
-        refine_entropic,
-        refine_weighted,
+        refine_cad,
         solid_bodies,
     )
 
@@ -405,11 +403,15 @@ def _refined(
             centre.centre if stated[1] is None else stated[1] / 1000,
             stated[2] or tensor.tensor,
         )
-        refined = refine_weighted(model, found.regression, prior, tolerances, bounds=bounds)
-    elif way == "data-first":
-        refined = refine_entropic(model, found.regression, prior, bounds=bounds)
+        refined = refine_cad(model, found.regression, prior, metric=tolerances, bounds=bounds)
     else:
-        refined = refine_cross_validated(model, found.regression, prior, bounds=bounds)
+        refined = refine_cad(
+            model,
+            found.regression,
+            prior,
+            weight="vanishing" if way == "data-first" else "cross-validated",
+            bounds=bounds,
+        )
     allowed = intervals(model, found.regression, prior, bounds=bounds) if judge else None
     assert refined.estimate.inertials is not None
     return refined_cad(found.cad, model.robot, refined.estimate.inertials), refined, allowed
@@ -563,13 +565,11 @@ def _output_frames(found: _Found, given: Mapping[str, Pose]) -> dict[str, Pose]:
 def _identified(found: _Found) -> Array | None:
     """Return the links (n, 10) that the logs tell without CAD, the rest drawn to neutral rods; None without success."""
     from ident.errors import EstimationError
-    from ident.estimate import closest_to_prior, neutral_prior
+    from ident.estimate import estimated
 
-    model = found.loaded.model
+    bounds = found.loaded.experiment.bounds
     try:
-        return closest_to_prior(
-            model, found.regression, neutral_prior(model.robot), bounds=found.loaded.experiment.bounds
-        ).inertials
+        return estimated(found.loaded.model, found.regression, weight="vanishing", bounds=bounds).inertials
     except EstimationError:
         return None
 

@@ -2,23 +2,15 @@
 
 from ident.estimate.bounds import Bounds
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
-from ident.estimate.constrained import closest_to_prior, constrained, cross_validated
 from ident.estimate.covariance import Covariance, classical, cluster
 from ident.estimate.density_realisable import Ellipsoid
 from ident.estimate.estimate import Estimate
+from ident.estimate.estimators import estimated
 from ident.estimate.fitted_model import fitted_model
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
-from ident.estimate.least_squares import ols, wls
 from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
 from ident.estimate.prior import Prior, cad_prior, neutral_prior, solid_bodies
-from ident.estimate.refine import (
-    Refined,
-    RefinedNumber,
-    refine_constant,
-    refine_cross_validated,
-    refine_entropic,
-    refine_weighted,
-)
+from ident.estimate.refined import Refined, RefinedNumber, refine_cad
 
 __all__ = [
     "Allowed",
@@ -36,20 +28,13 @@ __all__ = [
     "Tolerances",
     "cad_prior",
     "classical",
-    "closest_to_prior",
     "cluster",
     "confidence_region",
-    "constrained",
-    "cross_validated",
+    "estimated",
     "fitted_model",
     "intervals",
     "neutral_prior",
-    "ols",
-    "refine_constant",
-    "refine_cross_validated",
-    "refine_entropic",
-    "refine_weighted",
+    "refine_cad",
     "solid_bodies",
     "verdicts",
-    "wls",
 ]

@@ -1,4 +1,4 @@
-"""Ordinary and weighted least squares on the compressed factor."""
+"""Least squares on the compressed factor, and the noise of each joint that its equations are weighed with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import EstimationError
-from ident.estimate.covariance import default_covariance, residual_sigma
-from ident.estimate.estimate import Estimate, fit_figures
-from ident.model.model import Model
+from ident.estimate.covariance import residual_sigma
 from ident.regression.regression import Regression
 
 _ROUNDS = 5
@@ -17,24 +15,6 @@ _ROUNDS = 5
 EXPLAINED = 0.05
 _CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque that is its mean
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
-
-
-def ols(model: Model, regression: Regression) -> Estimate:
-    """Return argmin ||Y phi - tau||^2, every joint's residual counted in N m (or N) alike.
-
-    Raises EstimationError when the logs do not determine every base parameter, naming those that they do not.
-    """
-    return _least_squares("ols", model, regression, np.ones(regression.n_joints))
-
-
-def wls(model: Model, regression: Regression, sigma: ArrayLike | None = None) -> Estimate:
-    """Return argmin sum_j ||Y_j phi - tau_j||^2 / sigma_j^2.
-
-    sigma (n,) [N m; N]: torque noise of each joint; by default `joint_noise`. Raises EstimationError like `ols`.
-    """
-    if sigma is None:
-        sigma = joint_noise(regression)
-    return _least_squares("wls", model, regression, np.asarray(sigma, dtype=np.float64))
 
 
 def joint_noise(regression: Regression) -> Array:
@@ -128,32 +108,3 @@ def solved(factor: Array) -> Array:
     seen = scale > 0
     scale = np.where(seen, scale, 1.0)
     return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale, 0.0))
-
-
-def _least_squares(name: str, model: Model, regression: Regression, sigma: Array) -> Estimate:
-    phi = solve(regression, sigma)
-    covariance = default_covariance(regression, sigma, phi)
-    estimate = Estimate(
-        estimator=name,
-        robot=model.robot.name,
-        links=model.robot.links,
-        joints=model.robot.joint_names,
-        shapes=model.shapes,
-        base=regression.base,
-        phi=phi,
-        theta=None,
-        covariance=covariance,
-        sigma=residual_sigma(regression, phi) if name == "ols" else sigma,
-        warnings=tuple(torque_findings(regression, model.robot.joint_names)),
-        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
-    )
-    open_ = [n for n, se in zip(regression.base.names, covariance.standard_errors, strict=True) if not np.isfinite(se)]
-    if open_:
-        open_ = [*estimate.undetermined, *(n for n in open_ if n not in estimate.undetermined)]
-        raise EstimationError(
-            f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
-            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a "
-            "motion that moves every joint.",
-            estimate=estimate,
-        )
-    return estimate

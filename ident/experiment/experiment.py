@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ident.estimate.bounds import Bounds
+from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
 from ident.logs.process import Processing
 from ident.model import Coulomb, Dahl, SmoothCoulomb
 
+#: The words of [fit].
+WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
+
 Joints = bool | tuple[str, ...]
-Estimator = Literal["constrained", "wls", "ols"]
-Weight = float | Literal["cross-validated", "vanishing"] | None
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Experiment:
 
     name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
     of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
-    weight None: cross-validated where there are four segments or more, else vanishing. expected: figures with their
-    tolerances, for tests.
+    loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
+    links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
     """
 
     file: Path
@@ -85,10 +87,19 @@ class Experiment:
     processing: Processing = field(default_factory=Processing)
     validation_processing: Processing = field(default_factory=Processing)
     terms: Terms = field(default_factory=Terms)
-    estimator: Estimator = "constrained"
-    weight: Weight = None
+    loss: Loss = "wls"
+    feasible: bool = True
+    weight: Weight | None = None
+    metric: MetricName | None = None
+    residual_bound: float = VANISHING
+    covariance: CovarianceName = "segments"
     bounds: Bounds = field(default_factory=Bounds)
     expected: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The keywords of `estimated` that [fit] gives."""
+        return {name: getattr(self, name) for name in WORDS}
 
     @property
     def folder(self) -> Path:

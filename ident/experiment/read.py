@@ -19,7 +19,8 @@ from pydantic.fields import FieldInfo
 from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.estimate.density_realisable import Ellipsoid
-from ident.experiment.experiment import Bend, Estimator, Experiment, Joints, Shape, Slack, Terms, Weight
+from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
+from ident.experiment.experiment import WORDS, Bend, Experiment, Joints, Shape, Slack, Terms
 from ident.logs.process import Processing
 from ident.robot.file import data_path
 
@@ -37,6 +38,9 @@ def read_experiment(path: str | Path) -> Experiment:
     if file.is_dir():
         file = file / "experiment.toml"
     data = _toml(file)
+    if isinstance(data.get("fit"), dict) and "estimator" in data["fit"]:
+        fix = "Write loss = 'wls' or 'ols', and feasible = false where links need not be able to exist"
+        raise ConfigError("is said by two words now", file=file, key="fit.estimator", fix=fix)
     table = data.get("processing")
     overrides = table.pop("validate", {}) if isinstance(table, dict) else {}
     try:
@@ -63,9 +67,8 @@ def read_experiment(path: str | Path) -> Experiment:
         processing=_processing(given, {}, "processing", file),
         validation_processing=_processing(given, overrides, "processing.validate", file),
         terms=_terms(read.model, file),
-        estimator=estimation.estimator,
-        weight=_weight(estimation, file),
         bounds=_bounds(estimation, file),
+        **_words_of_fit(estimation, file),
         expected=read.expected,
     )
 
@@ -176,8 +179,14 @@ class _Bounds(_Table):
 
 
 class _Fit(_Table):
-    estimator: Annotated[Estimator, Key(description="'constrained', 'wls' or 'ols'")] = "constrained"
-    weight: Annotated[Weight, Key(description="'cross-validated', 'vanishing' or a number that is 0 or more")] = None
+    loss: Annotated[Loss, Key(description="'wls' or 'ols'")] = "wls"
+    feasible: Annotated[bool, Key(description="true or false")] = True
+    weight: (
+        Annotated[Weight, Key(description="'cross-validated', 'vanishing' or a number that is 0 or more")] | None
+    ) = None
+    metric: Annotated[MetricName, Key(description="'entropic', 'pull-back' or 'euclidean'")] | None = None
+    residual_bound: Annotated[float, Key(gt=0, description="a number above 0")] = VANISHING
+    covariance: Annotated[CovarianceName, Key(description="'segments' or 'classical'")] = "segments"
     bounds: _Bounds = _Bounds()
 
 
@@ -428,21 +437,14 @@ def _terms(model: _Model, file: Path) -> Terms:
     )
 
 
-def _weight(fit: _Fit, file: Path) -> Weight:
-    if fit.weight is not None and fit.estimator != "constrained":
-        raise ConfigError(
-            f"is given, but estimator = '{fit.estimator}' uses none",
-            file=file,
-            key="fit.weight",
-            fix="Leave it out, or set estimator = 'constrained'",
-        )
-    if isinstance(fit.weight, float) and fit.weight < 0:
-        raise ConfigError(
-            f"is {fit.weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more",
-            file=file,
-            key="fit.weight",
-        )
-    return fit.weight
+def _words_of_fit(fit: _Fit, file: Path) -> dict[str, Any]:
+    """Return the words of [fit], bounds apart; raises ConfigError where they contradict each other."""
+    words = {key: getattr(fit, key) for key in WORDS if key != "bounds"}
+    try:
+        compatible(fit.loss, fit.feasible, fit.weight, fit.metric)
+    except InputError as cause:
+        raise ConfigError(cause.problem, file=file, key=f"fit.{cause.key}", fix=cause.fix) from None
+    return words
 
 
 def _bounds(fit: _Fit, file: Path) -> Bounds:
@@ -459,13 +461,6 @@ def _bounds(fit: _Fit, file: Path) -> Bounds:
             )
         if not key.startswith(("com", "box")) and most <= 0:
             raise ConfigError(f"the bounds {least:g} to {most:g} kg allow no mass", file=file, key=f"fit.bounds.{key}")
-    if given != _Bounds() and fit.estimator != "constrained":
-        raise ConfigError(
-            f"are given, but estimator = '{fit.estimator}' keeps none",
-            file=file,
-            key="fit.bounds",
-            fix="Leave them out, or set estimator = 'constrained'",
-        )
     ellipsoids = {}
     for link, shape in given.ellipsoid.items():
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.errors import ConfigError
-from ident.estimate import Estimate
+from ident.estimate import Bounds, Estimate, estimated
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate
 from ident.logs.fetch import file_sha256
 from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
@@ -100,32 +100,13 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
         )
         warned.append(Warned("fit on one motion", "one motion", message))
     tell("fitting", 0, 1)
-    estimate = estimated(loaded, regression)
+    alone = not experiment.feasible and experiment.weight is None and experiment.bounds == Bounds()
+    estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
     more = tuple(str(w) for w in warned[told:] if w.about != "fit")
     origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
     return replace(estimate, warnings=estimate.warnings + more, provenance=origin), regression
-
-
-def estimated(loaded: Loaded, regression: Regression) -> Estimate:
-    """Return the estimate by the experiment's estimator, weight and bounds."""
-    from ident import estimate as estimators
-
-    e = loaded.experiment
-    if e.estimator == "ols":
-        return estimators.ols(loaded.model, regression)
-    if e.estimator == "wls":
-        return estimators.wls(loaded.model, regression)
-    weight = e.weight
-    if weight is None:
-        enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
-        weight = "cross-validated" if enough else "vanishing"
-    if weight == "cross-validated":
-        return estimators.cross_validated(loaded.model, regression, loaded.prior, bounds=e.bounds)
-    if weight == "vanishing":
-        return estimators.closest_to_prior(loaded.model, regression, loaded.prior, bounds=e.bounds)
-    return estimators.constrained(loaded.model, regression, loaded.prior, weight=float(weight), bounds=e.bounds)
 
 
 def require_same_model(loaded: Loaded, estimate: Estimate) -> None:

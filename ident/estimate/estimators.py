@@ -1,0 +1,369 @@
+"""One estimator, chosen by independent words: loss, feasibility, prior with its metric and weight, bounds, covariance.
+
+    mean squared residual, weighted by each joint's noise + weight * distance from the prior
+
+over links that can exist (or any numbers) within bounds: least squares regularised towards a prior under linear matrix
+inequalities. The distance is the entropic (log-det) divergence or half the square of a constant metric. Weight zero is
+the plain LMI fit; "vanishing" means least residual first, then closest to the prior at that residual.
+Without prior, bounds and feasibility it is ordinary or weighted least squares of the base parameters.
+
+Cross-validation follows the one-standard-error rule (Breiman et al. 1984; here of the difference, fold by fold): the
+largest weight whose error cannot be told from the least. It is at least 1 / (N_eff tolerance^2), N_eff the
+`effective_samples`: -2 log likelihood is N_eff times the mean squared residual, and the divergence is about
+|Q - 1|^2 / 2, so this is the prior of bodies whose centres are off by `tolerance` radii of gyration, and whose masses
+by 0.7 of it: TOLERANCE with CAD, NEUTRAL_TOLERANCE without. Neutral bodies first get the common scale, within SCALE, at
+which they explain the logs best. Metrics with units have no such floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.errors import EstimationError, ModelError
+from ident.estimate.bounds import Bounds
+from ident.estimate.confidence_region import effective_samples
+from ident.estimate.covariance import Covariance, classical, default_covariance, residual_sigma
+from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
+from ident.estimate.least_squares import joint_noise, solve, torque_findings
+from ident.estimate.metric import ConstantPullback, Euclidean, Metric
+from ident.estimate.plausible import implausible
+from ident.estimate.prior import Prior, neutral_prior
+from ident.estimate.problem import Entropic, Quadratic, samples
+from ident.estimate.program import ADVICE, Solution
+from ident.estimate.undetermined import settled
+from ident.estimate.written import rounded, written_within
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import pseudo_inertia
+
+Loss = Literal["ols", "wls"]
+Weight = float | Literal["cross-validated", "vanishing"]
+MetricName = Literal["entropic", "pull-back", "euclidean"]
+CovarianceName = Literal["segments", "classical"]
+
+#: Relative excess of the squared residual that the vanishing weight may cost.
+VANISHING = 1e-6
+#: Weights that cross-validation tries, per sample of the mean squared weighted residual.
+WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
+#: How far off, relatively, CAD's bodies are taken to be, and neutral ones.
+TOLERANCE, NEUTRAL_TOLERANCE = 0.3, 1.0
+#: How much lighter or heavier than first drawn neutral bodies may be, all together.
+SCALE = 10.0
+_CONSTANT: dict[str, Metric] = {"pull-back": ConstantPullback(), "euclidean": Euclidean()}
+
+
+def estimated(
+    model: Model,
+    regression: Regression,
+    prior: Prior | None = None,
+    *,
+    loss: Loss = "wls",
+    feasible: bool = True,
+    weight: Weight | None = None,
+    metric: MetricName | Metric | None = None,
+    residual_bound: float = VANISHING,
+    bounds: Bounds | None = None,
+    covariance: CovarianceName = "segments",
+    sigma: ArrayLike | None = None,
+    weights: Sequence[float] = WEIGHTS,
+) -> Estimate:
+    """Return the estimate that the words describe; each may be chosen whatever the others are.
+
+    loss: "wls" divides each joint's residual by its noise, sigma (n,) [N m; N] or by default `joint_noise`; "ols"
+    counts all alike. feasible: whether links must be able to exist, and friction and drive inertia be non-negative
+    (Sousa, Cortesao, IJRR 2014; Wensing, Kim, Slotine, RA-L 2018).
+    prior: what is drawn to; None is nothing, or neutral bodies where links or bounds need a scale.
+    weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual
+    is within `residual_bound`, relatively, of the least; "cross-validated", which leaves parts of the logs out and
+    tries `weights` (the result's `selection` holds their mean squared weighted errors); None: cross-validated where
+    there are three recordings or four segments, else vanishing.
+    metric: "entropic" (where links must be able to exist; Lee, Wensing, Park, T-RO 2020), "pull-back" (the default
+    elsewhere), "euclidean", or any `Metric`. covariance: "segments" is robust to any correlation within a
+    segment, from five segments on; "classical" takes residuals as independent.
+
+    Least squares alone (not feasible, no prior, no bounds) determines phi only: theta is None.
+    Raises EstimationError when no solver succeeds, when four segments are missing that cross-validation needs, or when
+    least squares alone does not determine a base parameter; InfeasibleError when the result is not consistent;
+    ModelError for words that contradict each other.
+    """
+    limits = bounds or Bounds()
+    plain = not feasible and prior is None and limits == Bounds()
+    compatible(loss, feasible, weight, metric)
+    if loss == "ols" and sigma is not None:
+        raise ModelError("sigma is given, but loss = 'ols' counts all joints alike", fix="Use loss = 'wls'")
+    if plain and (weight not in (None, 0, "vanishing") or metric is not None):
+        raise ModelError("metric or weight is given, but no prior to draw to", fix="Give a prior, or leave it out")
+    size = _noise(regression, loss, sigma, plain)
+    if plain:
+        return _least_squares(model, regression, loss, size, covariance)
+    if weight is None:
+        enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
+        weight = "cross-validated" if enough else "vanishing"
+    towards = neutral_prior(model.robot) if prior is None else prior
+    least, said, selection = 0.0, tuple[str, ...](), tuple[tuple[float, float], ...]()
+    by = constant(metric or ("entropic" if feasible else "pull-back"))
+    if weight == "cross-validated":
+        parts = folds(regression)
+        if all(towards.neutral):
+            towards, said = _scaled(model, regression, towards, size)
+        if by is None or isinstance(by, ConstantPullback):
+            tolerance = NEUTRAL_TOLERANCE if all(towards.neutral) else TOLERANCE
+            least = 1.0 / (effective_samples(regression, size) * tolerance**2)
+    problem: Entropic | Quadratic
+    if by is None:
+        problem = Entropic(model, regression, towards, limits, size, with_prior=weight != 0)
+    else:
+        problem = Quadratic(model, regression, towards, limits, size, by, exist=feasible)
+    if weight == "cross-validated":
+        falling = tuple(sorted((float(w) for w in weights), reverse=True))
+        errors = _left_out(problem, regression, parts, falling, size)
+        best = falling[int(np.argmax(_within_one_error(errors)))]
+        used = max(best, least)
+        solution = problem.solved(used, (*(w for w in falling if w > used), used))
+        selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
+        said += _at_the_edge(best, falling, used)
+    elif weight == "vanishing":
+        solution, used = problem.closest(residual_bound)
+    else:
+        used = float(weight)
+        solution = problem.solved(used)
+    name = ("constrained" if feasible else "regularised") + (" ols" if loss == "ols" else "")
+    found = finished(name, model, regression, towards, limits, size, solution, covariance, feasible=feasible)
+    found = replace(found, weight=used, selection=selection, warnings=(*said, *found.warnings))
+    if not solution.accurate:
+        raise EstimationError(
+            f"the constrained fit did not converge: {solution.solver} stopped short of its tolerance, as did all"
+            f" others. {ADVICE}",
+            estimate=found,
+        )
+    return found
+
+
+def constant(metric: MetricName | Metric) -> Metric | None:
+    """Return the constant metric of that name, None for the entropic divergence."""
+    return _CONSTANT.get(metric) if isinstance(metric, str) else metric
+
+
+def compatible(loss: str, feasible: bool, weight: Weight | None, metric: MetricName | Metric | None) -> None:
+    """Raise ModelError for a word that is not known, or that another one leaves without meaning."""
+    known: dict[str, tuple[str, tuple[str, ...]]] = {"loss": (loss, ("wls", "ols"))}
+    if isinstance(weight, str):
+        known["weight"] = (weight, ("cross-validated", "vanishing"))
+    elif weight is not None and not 0.0 <= weight < np.inf:
+        raise ModelError(
+            f"is {weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more", key="weight"
+        )
+    if isinstance(metric, str):
+        known["metric"] = (metric, ("entropic", *_CONSTANT))
+    for name, (word, words) in known.items():
+        if word not in words:
+            raise ModelError(f"is '{word}', wanted {' or '.join(repr(w) for w in words)}", key=name)
+    if metric == "entropic" and not feasible:
+        raise ModelError(
+            "is 'entropic', finite only for links that can exist, and feasible is false",
+            key="metric",
+            fix="Use metric = 'pull-back', or let feasible be true",
+        )
+
+
+def _noise(regression: Regression, loss: Loss, sigma: ArrayLike | None, plain: bool) -> Array:
+    """Return each joint's noise (n,) [N m; N] as the loss has it: one for all joints of ordinary least squares."""
+    if loss == "wls":
+        return noise(regression, sigma)
+    ones = np.ones(regression.n_joints)
+    if plain:
+        return ones
+    return ones * float(np.sqrt(np.mean(residual_sigma(regression, solve(regression, ones)) ** 2)))
+
+
+def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
+    """Return the given torque noise (n,), or `joint_noise`."""
+    return joint_noise(regression) if sigma is None else np.asarray(sigma, dtype=np.float64)
+
+
+def _left_out(
+    given: Entropic | Quadratic,
+    regression: Regression,
+    parts: list[list[str]],
+    falling: tuple[float, ...],
+    sigma: Array,
+) -> Array:
+    """Return each part's (columns) share of the mean squared weighted error at each weight (rows), fitted without it.
+
+    Recordings are left out one at a time where there are three or more, else five stretches of consecutive segments;
+    everything happens on the factors.
+    """
+    errors = np.zeros((len(falling), len(parts)))
+    for f, part in enumerate(parts):
+        train = regression.without(part)
+        test = regression.without([s.identity for s in train.segments])
+        for k, solution in enumerate(given.along(falling, train)):
+            squares = test.squared_residuals(regression.base.K @ solution.theta)
+            errors[k, f] = np.sum(squares / sigma**2) / samples(regression)
+    return errors
+
+
+def _scaled(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Prior, tuple[str, ...]]:
+    """Return neutral bodies at the common scale, within SCALE, that explains the logs best, and what to know."""
+    scale = _scale(model, regression, prior, sigma)
+    if 1.0 / SCALE < scale < SCALE:
+        return prior.scaled(scale), ()
+    side = "above" if scale > 1.0 else "below"
+    told = (
+        f"neutral bodies explain the logs best {side} {scale:g} times their size, which is as far as they go:"
+        " masses that the logs do not determine are a guess; CAD values would tell"
+    )
+    return prior.scaled(scale), (told,)
+
+
+def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> float:
+    """Return the common factor of the prior's bodies that explains the logs best, joint terms being free."""
+    from scipy.optimize import lsq_linear
+
+    factor, K, rigid = regression.factor(sigma), regression.base.K, model.n_rigid
+    bodies = K[:, :rigid] @ prior.inertials.ravel()
+    A = factor[:, :-1] @ np.column_stack([bodies, K[:, rigid:]])
+    unit = np.linalg.norm(A, axis=0)
+    unit[unit == 0.0] = 1.0
+    low = np.append(0.0, np.where(model.nonnegative, 0.0, -np.inf))
+    return float(np.clip(lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x[0] / unit[0], 1.0 / SCALE, SCALE))
+
+
+def _within_one_error(errors: Array) -> Array:
+    """Return which rows of errors (k, folds) sum to no more than the least and the standard error of the difference."""
+    apart = errors - errors[np.argmin(errors.sum(axis=1))]
+    return np.asarray(apart.sum(axis=1) <= np.sqrt(errors.shape[1]) * apart.std(axis=1, ddof=1))
+
+
+def _at_the_edge(chosen: float, falling: tuple[float, ...], weight: float) -> tuple[str, ...]:
+    """Return what to know of a choice at either end of the weights that were tried."""
+    if chosen == falling[0] > falling[-1]:
+        return (
+            f"the strongest weight of the prior that was tried, {chosen:g}, predicts left-out parts as well as any: the"
+            " logs say nothing against the prior",
+        )
+    if chosen == falling[-1] < falling[0]:
+        return (
+            f"the weakest weight of the prior that was tried, {chosen:g}, predicts left-out parts best: they are much"
+            f" like the rest, or the prior is wrong; the weight is {weight:.2g}, as the noise asks for",
+        )
+    return ()
+
+
+def folds(regression: Regression) -> list[list[str]]:
+    """Return the identities of the segments to leave out together, fold by fold."""
+    if len(regression.recordings) >= 3:
+        return [[s.identity for s in regression.segments if s.recording == r] for r in regression.recordings]
+    identities = [s.identity for s in regression.segments]
+    if len(identities) < 4:
+        raise EstimationError(
+            f"cross-validation needs at least four segments, the logs have {len(identities)}. "
+            "Cut them into shorter segments, or use the vanishing weight."
+        )
+    return [list(part) for part in np.array_split(identities, min(5, len(identities)))]
+
+
+def finished(
+    name: str,
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    bounds: Bounds,
+    sigma: Array,
+    solution: Solution,
+    covariance: CovarianceName,
+    *,
+    feasible: bool,
+) -> Estimate:
+    """Return the Estimate at theta; links that must be able to exist are checked as the very numbers to be written."""
+    theta, solver = settled(model, regression, prior, sigma, solution.theta), solution.solver
+    numbers = written_within(model, theta, prior, bounds) if feasible else rounded(theta)
+    phi = regression.base.K @ numbers
+    errors = _covariance(regression, sigma, solve(regression, sigma), covariance)
+    open_ = undetermined(regression.base, errors, model.n_rigid)
+    joints = model.robot.joint_names
+    told = [f"first solver failed: {solver}"] if "after" in solver else []
+    estimate = Estimate(
+        estimator=name,
+        robot=model.robot.name,
+        links=model.robot.links,
+        joints=joints,
+        shapes=model.shapes,
+        base=regression.base,
+        phi=phi,
+        theta=numbers,
+        covariance=errors,
+        sigma=sigma,
+        active=active_constraints(model, prior, bounds, numbers, open_, feasible=feasible),
+        prior=prior.source,
+        solver=solver,
+        feasible=True if feasible else None,
+        warnings=(*told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
+        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
+    )
+    if not feasible:
+        return estimate
+    bodies = numbers[: model.n_rigid].reshape(-1, 10)
+    return replace(estimate, implausible=implausible(model.robot, bodies, prior, estimate.fixed_by_data))
+
+
+def _least_squares(
+    model: Model, regression: Regression, loss: Loss, sigma: Array, covariance: CovarianceName
+) -> Estimate:
+    """Return the base parameters of least residual, and no theta."""
+    phi = solve(regression, sigma)
+    estimate = Estimate(
+        estimator=loss,
+        robot=model.robot.name,
+        links=model.robot.links,
+        joints=model.robot.joint_names,
+        shapes=model.shapes,
+        base=regression.base,
+        phi=phi,
+        theta=None,
+        covariance=_covariance(regression, sigma, phi, covariance),
+        sigma=residual_sigma(regression, phi) if loss == "ols" else sigma,
+        warnings=tuple(torque_findings(regression, model.robot.joint_names)),
+        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
+    )
+    errors = estimate.covariance.standard_errors
+    open_ = [n for n, se in zip(regression.base.names, errors, strict=True) if not np.isfinite(se)]
+    if open_:
+        open_ = [*estimate.undetermined, *(n for n in open_ if n not in estimate.undetermined)]
+        raise EstimationError(
+            f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
+            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a "
+            "motion that moves every joint.",
+            estimate=estimate,
+        )
+    return estimate
+
+
+def _covariance(regression: Regression, sigma: Array, phi: Array, name: CovarianceName) -> Covariance:
+    return classical(regression, sigma) if name == "classical" else default_covariance(regression, sigma, phi)
+
+
+def active_constraints(
+    model: Model, prior: Prior, bounds: Bounds, theta: Array, open_: tuple[str, ...] = (), *, feasible: bool = True
+) -> tuple[str, ...]:
+    """Return one phrase per constraint that theta sits on; open_: joint terms that the logs do not determine."""
+    found: list[str] = []
+    if not feasible:
+        return bounds.on(model).active(theta)
+    for i, link in enumerate(model.robot.links):
+        half = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.inertials[i])))
+        body = theta[10 * i : 10 * i + 10]
+        if np.linalg.eigvalsh(half @ pseudo_inertia(body) @ half.T)[0] < 1e-6:
+            found.append(f"{link}: pseudo-inertia at the edge of what can exist")
+    terms = model.names[model.n_rigid :]
+    scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
+    for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
+        if bounded and value <= 1e-6 * scale and name not in open_:
+            found.append(f"{name} at zero")
+    return (*found, *bounds.on(model).active(theta))

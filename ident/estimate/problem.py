@@ -1,0 +1,214 @@
+"""Links that explain the logs and are near the prior, at any weight: by the entropic divergence or a constant metric.
+
+Both ways take the squared residual from the factors of a regression, and have the same three methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import EstimationError
+from ident.estimate.bounds import Bounds
+from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible, semidefinite_rows
+from ident.estimate.interval import triangular
+from ident.estimate.least_squares import solve, solved
+from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.metric import Metric, Tolerances
+from ident.estimate.prior import Prior
+from ident.estimate.program import EDGE, Coordinates, Program, Solution, decades, edge, interior
+from ident.estimate.undetermined import drawn_factor
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
+
+#: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
+_BARRIER = 1e-9
+_TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))
+
+
+def samples(regression: Regression) -> float:
+    """Return the number of rows of all joints together."""
+    return float(regression.rows.sum())
+
+
+class Entropic:
+    """The log-det divergence: the conic program, and Newton's method where there is a prior.
+
+    Raises EstimationError, naming the bounds, where no links that can exist keep them.
+    """
+
+    def __init__(
+        self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array, *, with_prior: bool
+    ):
+        self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
+        self._given = self._of(regression)
+        self._coordinates = Coordinates.of(model, prior, self._given[0], regression.base)
+        require_possible(model, bounds, self._coordinates)
+        self._program = Program(model, regression.base, self._coordinates, bounds, with_prior)
+        self._newton = LogDetNewton(model, regression.base, self._coordinates, bounds)
+
+    def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
+        """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
+        given = self._given
+        near = self._newton.path(*given, weights) if weights else []
+        found = self._program.direct(*given, weight, near[-1] if near else None)
+        if found is not None:
+            return found
+        told = f" (after {self._program.told})"
+        way = weights or decades(weight or _BARRIER)
+        near = near or self._newton.path(*given, way)
+        if near and len(near) == len(way):
+            return Solution(near[-1], "NEWTON" + told, True)
+        *_, last = self._program.path(*given, weights or decades(weight))
+        return last
+
+    def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
+        """Yield the solutions at falling weights: conic ones where Newton's method does not get there."""
+        given = self._given if regression is None else self._of(regression)
+        found = self._newton.path(*given, weights)
+        yield from (Solution(theta, "NEWTON", True) for theta in found)
+        if len(found) < len(weights):
+            yield from islice(self._program.path(*given, weights), len(found), None)
+
+    def closest(self, residual_bound: float) -> tuple[Solution, float]:
+        """Return the solution at the largest weight, by decades, whose residual is within the bound, and the weight."""
+        factor, count = self._given
+        K = self._regression.base.K
+        # of links that can exist: the least residual of all plus |W (phi - phi_hat)|^2
+        W, centre = factor[:-1, :-1], solved(factor)
+        blocks = feasible(self._model, self._bounds, self._coordinates)
+        _, distance = least_norm(W @ K @ self._coordinates.T, W @ centre, blocks, RIDGE * count)
+        least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
+        for weight, solution in zip(_TOWARDS_ZERO, self.along(_TOWARDS_ZERO), strict=True):
+            squared = float(np.sum((factor @ np.append(K @ solution.theta, -1.0)) ** 2))
+            if solution.accurate and squared <= least * (1.0 + residual_bound):
+                return solution, weight
+        raise EstimationError(
+            f"no weight of the prior is small enough to reach the least residual within {residual_bound:g}"
+        )
+
+    def _of(self, regression: Regression) -> tuple[Array, float]:
+        return drawn_factor(self._model, regression, self._prior, self._sigma), samples(regression)
+
+
+class Quadratic:
+    """weight times half the square of a constant metric; the links may or may not have to exist.
+
+    Raises EstimationError as `Entropic`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        regression: Regression,
+        prior: Prior,
+        bounds: Bounds,
+        sigma: Array,
+        metric: Metric,
+        *,
+        exist: bool = True,
+    ):
+        self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
+        self._metric, self._exist = metric, exist
+        self._start = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
+        if exist:
+            require_possible(model, bounds, self._start)
+
+    def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
+        """Return the solution at one weight."""
+        return self._at(self._regression, weight)
+
+    def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
+        """Yield the solutions at some weights."""
+        yield from (self._at(regression or self._regression, weight) for weight in weights)
+
+    def closest(self, residual_bound: float) -> tuple[Solution, float]:
+        """Return the solution of least distance whose squared residual is within the bound, and 0 for its weight."""
+        return self._at(self._regression, 0.0, residual_bound), 0.0
+
+    def _at(self, regression: Regression, weight: float, residual_bound: float | None = None) -> Solution:
+        """Return the solution, found once more from where it stopped where it is not accurate."""
+        links, start = self._model.n_rigid, self._start
+        theta = start.T @ self._x(start, regression, weight, residual_bound)
+        if not self._exist:
+            return Solution(theta, "CLARABEL", True)
+        if edge(theta[:links], self._prior) < -EDGE * start.size:
+            again = start.at(interior(theta[:links], self._prior))
+            theta = again.T @ self._x(again, regression, weight, residual_bound)
+        return Solution(theta, "CLARABEL", edge(theta[:links], self._prior) > -EDGE * start.size)
+
+    def _x(self, at: Coordinates, regression: Regression, weight: float, residual_bound: float | None) -> Array:
+        """Return the coordinates of the solution; |rows @ x - centre|^2 is the squared residual above least squares."""
+        factor, phi, count = regression.factor(self._sigma), solve(regression, self._sigma), samples(regression)
+        W = factor[:-1, :-1]
+        rows, centre = triangular(W @ regression.base.K @ at.T, W @ phi)
+        blocks = feasible(self._model, self._bounds, at)
+        if not self._exist:
+            blocks = [b for b in blocks[self._model.robot.n + 1 :] if len(b.b)]  # the bounds alone
+        metric, origin = joined(self._model, self._prior, self._metric)
+        metric, origin = metric @ at.T, metric @ origin
+        if residual_bound is not None:
+            if not blocks:
+                return _nearest(rows, centre, metric, origin)
+            _, distance = least_norm(rows, centre, blocks, RIDGE * count)
+            residual = float(np.sum((W @ phi - factor[:-1, -1]) ** 2) + factor[-1, -1] ** 2)
+            radius = float(np.sqrt(distance**2 + residual_bound * (residual + distance**2)))
+            return least_norm(metric, origin, [*blocks, ball(rows, centre, radius)])[0]
+        if weight > 0.0:
+            unit = np.sqrt(2.0 / (weight * count))
+            rows, centre = np.concatenate([unit * rows, metric]), np.append(unit * centre, origin)
+        if not blocks:
+            return np.asarray(np.linalg.lstsq(rows, centre, rcond=None)[0])
+        blocks = [*blocks, *(self._stout(at) if self._exist else ())]
+        return least_norm(*triangular(rows, centre), blocks, 0.0 if weight > 0.0 else RIDGE * count)[0]
+
+    def _stout(self, at: Coordinates) -> list[Block]:
+        """Return [[S - k m S_0 / m_0, h], [h^T, m]] >= 0: S = integral r r^T dm, S_0 the prior's about its centre.
+
+        Under tolerances bodies would shrink to sticks and points: no radius of gyration of the mass along any axis
+        falls below 1 / (2 + 2 t) of the prior's, t being the tolerance of the tensor, but in links with bounds.
+        """
+        if not isinstance(self._metric, Tolerances):
+            return []
+        found = []
+        bounded = self._bounds.shaped()
+        each = np.broadcast_to(self._metric.tensor, len(self._prior.inertials))
+        for i, (link, body, share) in enumerate(zip(self._model.robot.links, self._prior.inertials, each, strict=True)):
+            if link in bounded:
+                continue
+            m, c, _ = to_com(body)
+            J = pseudo_inertia(body)
+            taken = np.zeros((4, 4))
+            taken[:3, :3] = (J[:3, :3] / m - np.outer(c, c)) / (2.0 + 2.0 * share) ** 2
+            less = PSEUDO_INERTIA_MAP - np.outer(taken.ravel(), np.eye(10)[0])
+            D = np.linalg.inv(np.linalg.cholesky(J))
+            A = semidefinite_rows(np.kron(D, D) @ less) @ at.T[10 * i : 10 * i + 10]
+            found.append(Block(np.column_stack([A, np.zeros(10)]), np.zeros(10), "semidefinite"))
+        return found
+
+
+def joined(model: Model, prior: Prior, metric: Metric) -> tuple[Array, Array]:
+    """Return a root (m, p) of the metric on theta, with |y / y_0 - 1| for stated joint terms, and theta_0 (p,)."""
+    stated = np.array([prior.joint_values.get(name, 0.0) for name in model.names[model.n_rigid :]])
+    known = np.flatnonzero(stated)
+    links = metric.root(prior)
+    share = metric.joint if isinstance(metric, Tolerances) else 1.0
+    root = np.zeros((len(links) + len(known), len(model.names)))
+    root[: len(links), : model.n_rigid] = links
+    root[len(links) + np.arange(len(known)), model.n_rigid + known] = 1.0 / (share * np.abs(stated[known]))
+    return root, np.append(prior.inertials.ravel(), stated)
+
+
+def _nearest(rows: Array, centre: Array, metric: Array, origin: Array) -> Array:
+    """Return x of least |metric @ x - origin| among those of least |rows @ x - centre|."""
+    scale = np.linalg.norm(rows, axis=0)
+    scale[scale == 0.0] = 1.0
+    u, s, vt = np.linalg.svd(rows / scale)
+    rank = int(np.count_nonzero(s > 1e-9 * s.max(initial=0.0)))
+    x = vt[:rank].T @ ((u.T @ centre)[:rank] / s[:rank]) / scale
+    free = vt[rank:].T / scale[:, None]
+    return np.asarray(x + free @ np.linalg.lstsq(metric @ free, origin - metric @ x, rcond=None)[0])

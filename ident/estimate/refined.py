@@ -1,0 +1,127 @@
+"""CAD refined: the links that can exist, agree with the logs and are closest to a CAD table.
+
+closest               trade-off                                          words
+log-det divergence    least residual first, then closest                 weight="vanishing"
+a constant metric     least residual first, then closest                 metric=..., weight="vanishing"
+CAD's tolerances      residual and differences by their own variances    metric=Tolerances(...)
+log-det divergence    the weight that predicts left-out recordings best  weight="cross-validated"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.estimate.bounds import Bounds
+from ident.estimate.confidence_region import confidence_region
+from ident.estimate.data_share import data_share, data_share_first
+from ident.estimate.estimate import Estimate
+from ident.estimate.estimators import WEIGHTS, MetricName, Weight, constant, estimated, noise
+from ident.estimate.interval import number_names
+from ident.estimate.metric import ConstantPullback, Metric, Tolerances, natural_jacobian
+from ident.estimate.prior import Prior
+from ident.estimate.problem import joined, samples
+from ident.model.model import Model
+from ident.regression.regression import Regression
+from ident.spatial.inertia import to_com
+
+
+@dataclass(frozen=True)
+class RefinedNumber:
+    """One number of the table [SI]: CAD's value, the refined one, and the share of it that comes from the logs.
+
+    name: such as "link2.m", "link2.cx", "link2.Ixy" (tensor about the centre of mass, in the link frame's axes). The
+    share of g(theta) is that of its slope dg / dtheta at the refined body (`data_share`; the delta method).
+    """
+
+    name: str
+    cad: float
+    refined: float
+    data_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """A refined table.
+
+    estimate: the links as theta, with active constraints, solver, and the exact check of what is written; numbers:
+    those of the table; excess: squared weighted residual above least squares, per sample.
+    """
+
+    estimate: Estimate
+    numbers: tuple[RefinedNumber, ...]
+    excess: float
+
+
+def refine_cad(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    *,
+    metric: MetricName | Metric = "entropic",
+    weight: Weight | None = None,
+    bounds: Bounds | None = None,
+    sigma: ArrayLike | None = None,
+    weights: Sequence[float] = WEIGHTS,
+) -> Refined:
+    """Return the links that `estimated` draws to the table, each number with the share that comes from the logs.
+
+    The default weight is the vanishing one; with `Tolerances` as the metric the one at which these are the most
+    probable links when CAD's errors have the stated tolerances as standard deviations: the residual counts by its
+    effective number of samples, its square is divided by the inflation of the confidence region. No body is at the edge
+    of what can exist unless the logs put it there (Lee, Wensing, Park, T-RO 2020). Raises EstimationError when no
+    solver succeeds, InfeasibleError when the numbers as written could not exist.
+    """
+    if weight is None and isinstance(metric, Tolerances):
+        weight = 2.0 * confidence_region(regression, noise(regression, sigma)).inflation / samples(regression)
+    weight = "vanishing" if weight is None else weight
+    found = estimated(
+        model, regression, prior, metric=metric, weight=weight, bounds=bounds, sigma=sigma, weights=weights
+    )
+    # mean squared residual + weight * half the squared metric (of the divergence: its second-order part)
+    relative = None if weight == "vanishing" or not found.weight else 2.0 / (found.weight * samples(regression))
+    return _refined(model, regression, prior, found, constant(metric) or ConstantPullback(), relative)
+
+
+def _refined(
+    model: Model, regression: Regression, prior: Prior, estimate: Estimate, metric: Metric, weight: float | None
+) -> Refined:
+    """Return the result with its shares; weight: of the squared residual against the squared metric, None: first."""
+    assert estimate.inertials is not None
+    region = confidence_region(regression, estimate.sigma)
+    root, _ = joined(model, prior, metric)
+    data = region.W @ regression.base.K
+    stated = np.flatnonzero(root.any(axis=0))
+    u, s, _ = np.linalg.svd(data[:, ~root.any(axis=0)], full_matrices=False)
+    taken = u[:, s > 1e-9 * s.max(initial=0.0)]  # by joint terms that CAD says nothing of
+    data = (data - taken @ (taken.T @ data))[:, stated]
+    upper = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
+    slopes = _slopes(estimate.inertials, len(stated))
+    if weight is None:
+        shares = data_share_first(data, upper, slopes)
+    else:
+        shares = data_share(np.sqrt(weight) * data, upper, slopes)
+    cad, refined = (np.ravel([_central(body) for body in bodies]) for bodies in (prior.inertials, estimate.inertials))
+    numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
+    excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
+    return Refined(estimate, tuple(RefinedNumber(*number) for number in numbers), excess)
+
+
+def _central(body: Array) -> Array:
+    """Return m, c and the tensor about it (10,)."""
+    m, c, inertia = to_com(body)
+    return np.concatenate([[m], c, inertia[np.triu_indices(3)]])
+
+
+def _slopes(bodies: Array, columns: int) -> Array:
+    """Return the slopes (10 n, columns) of m, c = h / m and I about c in theta, links first."""
+    out = np.zeros((bodies.size, columns))
+    for i, body in enumerate(bodies):
+        m, c, _ = to_com(body)
+        at = slice(10 * i, 10 * i + 10)
+        out[at, at] = np.linalg.inv(natural_jacobian(m, c)) if m > 0 else np.eye(10)
+    return out

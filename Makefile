@@ -3,13 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test portability portability-short lowest pythons consumers lint wheel clean
+# What Numba compiled for one clone serves the others.
+export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
+
+.PHONY: demo test test-quick nightly portability portability-short lowest pythons consumers lint wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
+# A quarter of the random cases; `make nightly` tries them all, `make test-quick` leaves out what is marked slow.
+TWO := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 test: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-quick: $(VENV)/.dev
+	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+nightly: $(VENV)/.dev
+	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal --seeds 20
 
 # Other machines, emulated: five draws of the last bits of all inputs (tests/conftest.py), kernels compiled for a plain
 # processor, NumPy and BLAS without vector units, one and two BLAS threads. A test that fails there tests the machine.
@@ -18,7 +29,7 @@ NUMERICAL := $(addprefix tests/test_,base_parameters.py bounds_kept.py compare.p
 SHORT := $(addprefix tests/test_,base_parameters.py constrained.py log_det_newton.py refine.py regression.py)
 PLAIN := OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c \
   "from numpy._core._multiarray_umath import __cpu_dispatch__ as d, __cpu_features__ as f; print(*(x for x in d if f[x]))")"
-NUMBERS := NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
+NUMBERS := NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
 portability: $(VENV)/.dev
 	for seed in 1 2 3 4 5; do OPENBLAS_NUM_THREADS=1 IDENT_TEST_ROUNDING=$$seed $(NUMBERS) $(NUMERICAL) || exit 1; done
@@ -30,7 +41,6 @@ portability-short: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=2 IDENT_TEST_ROUNDING=6 $(PLAIN) $(NUMBERS) $(SHORT)
 
 # The demo and the tests that need no oracle, with the lowest versions that pyproject.toml declares, and on other Pythons.
-CORE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 CORE_TESTS := $(addprefix tests/test_,bags.py cad_table.py cli.py compare.py config.py constrained.py interval.py \
   kernel_cache.py layers.py log_det_newton.py logs_process.py logs_read.py prior.py robot_dh.py robot_file.py spatial.py)
 TESTERS := pytest pytest-xdist hypothesis
@@ -41,7 +51,7 @@ lowest:
 	.venv-lowest/bin/uv pip install -q --python .venv-lowest --resolution lowest-direct -e .
 	.venv-lowest/bin/uv pip install -q --python .venv-lowest $(TESTERS)
 	.venv-lowest/bin/python -m ident run experiments/arm5 --out results/lowest
-	$(CORE) .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(CORE_TESTS)
+	$(TWO) .venv-lowest/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS)
 
 # Those of 3.12 and 3.13 that the machine has, on the path or in pyenv.
 pythons:
@@ -51,7 +61,7 @@ pythons:
 	  found=yes; echo "Python $$v: $$python"; "$$python" -m venv --clear .venv-$$v; \
 	  .venv-$$v/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . $(TESTERS); \
 	  .venv-$$v/bin/python -m ident run experiments/arm5 --out results/python$$v; \
-	  $(CORE) .venv-$$v/bin/python -m pytest -n 2 --dist loadfile $(CORE_TESTS); \
+	  $(TWO) .venv-$$v/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS); \
 	done; [ -n "$$found" ]
 
 lint: $(VENV)/.dev
@@ -64,7 +74,7 @@ lint: $(VENV)/.dev
 DEBS := g++ pkg-config octave texlive-latex-base poppler-utils liborocos-kdl-dev libsdformat-dev liburdfdom-tools
 consumers: $(VENV)/.dev .venv-consumers/.ready
 	dpkg -s $(DEBS) >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBS); }
-	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile tests/consumers
+	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal tests/consumers
 
 .venv-consumers/.ready: tests/consumers/constraints.txt
 	$(PYTHON) -m venv .venv-consumers

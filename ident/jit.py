@@ -1,7 +1,8 @@
 """Compiled kernels and their cache on disk, which knows the content of every kernel source.
 
-Numba keys a cached kernel by its own file alone, so a kernel that inlines a step of another file outlives a change of
-that step. Here all kernels share one folder named by the hash of all kernel sources.
+Numba keys a cached kernel by its own file's content and path, so a kernel that inlines a step of another file outlives
+a change of that step, and a copy of the package compiles anew. Here all kernels share one folder named by the hash of
+all kernel sources.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,7 @@ SOURCES = ("dynamics/*.py", "*/*kernel*.py")
 def cached_njit(**options: Any) -> Callable[[Any], Any]:
     """Return `numba.njit(**options)` with its machine code kept on disk, in `cache_folder()`."""
     import numba
+    from numba.core.caching import IndexDataCacheFile
 
     def compiled(function: Any) -> Any:
         dispatcher = numba.njit(**options)(function)
@@ -32,6 +35,9 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
                 dispatcher.enable_caching()
             finally:
                 numba.config.CACHE_DIR = before
+            kept = dispatcher._cache
+            name = f"{Path(function.__code__.co_filename).parent.name}.{kept._impl.filename_base}"
+            kept._cache_file = IndexDataCacheFile(str(folder), name, source_stamp=None)  # the folder's name tells
         return dispatcher
 
     return compiled
@@ -39,37 +45,41 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder of these sources' kernels, without those of earlier sources; None where none can be written.
+    """Return the folder of these sources' kernels; None where none can be written.
 
-    It stands in $NUMBA_CACHE_DIR where that is set, else in the package, else in the user's cache.
+    It stands in $NUMBA_CACHE_DIR where that is set, else in the package, else in the user's cache. Those of other
+    sources are removed: beside it in the package at once, elsewhere, for other copies, a month after their last use.
     """
+    import numba
+
     files = sorted({file for pattern in SOURCES for file in _PACKAGE.glob(pattern)})
-    content = hashlib.sha256()
+    content = hashlib.sha256(numba.__version__.encode())
     for file in files:
         content.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     for parent in _parents():
         folder = parent / content.hexdigest()[:16]
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
+            unused = time.time() - (0 if parent.is_relative_to(_PACKAGE) else 30 * 86400)
             for other in parent.iterdir():
-                if other != folder:
+                if other != folder and other.stat().st_mtime <= unused:
                     shutil.rmtree(other, ignore_errors=True)
             return folder
     return None
 
 
 def _parents() -> list[Path]:
-    """Return where this installation's kernels may stand, each a folder of its own."""
-    own = "ident-" + hashlib.sha256(str(_PACKAGE).encode()).hexdigest()[:8]
+    """Return where kernels may stand, each a folder for them alone."""
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
-        return [Path(given) / own]
+        return [Path(given) / "ident"]
     places = [_PACKAGE / "__pycache__" / "kernels"]
     if not os.access(_PACKAGE, os.W_OK):
         import pooch
 
-        places.append(Path(pooch.os_cache("ident")) / own)
+        places.append(Path(pooch.os_cache("ident")) / "kernels")
     return places

@@ -1,56 +1,96 @@
-"""Cached kernels follow the content of every kernel source."""
+"""Cached kernels follow the content of every kernel source. A package of two small files stands for the whole."""
 
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 import ident
 from ident.jit import SOURCES
 
 PACKAGE = Path(ident.__file__).parent
-RUN = """
-import numpy as np
-from ident.dynamics import inverse_dynamics
-from ident.robot.dh import MDHJoint, from_mdh
-from ident.spatial.inertia import from_com
+STEP = """
+from numba import njit
 
-arm = from_mdh("two", [MDHJoint(alpha=0.3), MDHJoint(a=1.0, alpha=0.5)])
-body = from_com(2.0, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.1, 0.1]))
-state = np.array([[0.3, 0.4]])
-print(inverse_dynamics(arm, np.array([body, body]), state, state, state).tolist())
+@njit(inline="always")
+def step(x):
+    return x + 1.0
+"""
+KERNEL = """
+from ident.dynamics.step import step
+from ident.jit import cached_njit
+
+@cached_njit()
+def kernel(x):
+    return 10.0 * step(x)
+"""
+RUN = """
+from ident.dynamics.kernels import kernel
+print(kernel(1.0), sum(kernel.stats.cache_misses.values()))
 """
 
 
-def torques(package: Path) -> str:
-    environment = os.environ | {"PYTHONPATH": str(package.parent)}
-    environment.pop("NUMBA_CACHE_DIR", None)
+@pytest.fixture
+def package(tmp_path):
+    """Return a way to make a package of one kernel, which inlines a step of another file."""
+
+    def made(name: str) -> Path:
+        folder = tmp_path / name / "ident"
+        (folder / "dynamics").mkdir(parents=True)
+        for empty in (folder, folder / "dynamics"):
+            (empty / "__init__.py").touch()
+        shutil.copyfile(PACKAGE / "jit.py", folder / "jit.py")
+        (folder / "dynamics" / "step.py").write_text(STEP, encoding="utf-8")
+        (folder / "dynamics" / "kernels.py").write_text(KERNEL, encoding="utf-8")
+        return folder
+
+    return made
+
+
+def result(package: Path, **environment: str) -> tuple[float, int]:
+    """Return what the kernel gives in a new process, and how often that compiled it."""
+    others = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | {"PYTHONPATH": str(package.parent)}
+    command = [sys.executable, "-c", RUN]
     done = subprocess.run(
-        [sys.executable, "-c", RUN], env=environment, cwd=package.parent, capture_output=True, text=True, check=True
+        command, env=others | environment, cwd=package.parent, capture_output=True, text=True, check=True
     )
-    return done.stdout
+    value, compiled = done.stdout.split()
+    return float(value), int(compiled)
 
 
-def test_a_changed_step_is_seen_and_a_reverted_one_is_gone(tmp_path):
-    """`cross` is inlined into kernels of other files, whose own content stays."""
-    package = tmp_path / "ident"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    steps = package / "dynamics" / "sweeps.py"
-    right = steps.read_text(encoding="utf-8")
-    wrong = right.replace("a[1] * b[2] - a[2] * b[1]", "a[1] * b[2] + a[2] * b[1]", 1)
-    assert wrong != right
-
-    first = torques(package)
-    folders = package / "__pycache__" / "kernels"
+def test_a_changed_step_is_seen_and_a_reverted_one_is_gone(package):
+    """It is inlined into the kernel of another file, whose own content stays."""
+    one = package("one")
+    folders = one / "__pycache__" / "kernels"
+    assert result(one) == (20.0, 1)
+    assert result(one) == (20.0, 0)
     (before,) = folders.iterdir()
-    steps.write_text(wrong, encoding="utf-8")
-    assert torques(package) != first
+    (one / "dynamics" / "step.py").write_text(STEP.replace("+", "-"), encoding="utf-8")
+    assert result(one) == (0.0, 1)
     (after,) = folders.iterdir()
     assert after.name != before.name
     assert list(after.rglob("*.nbc"))
-    steps.write_text(right, encoding="utf-8")
-    assert torques(package) == first
+    (one / "dynamics" / "step.py").write_text(STEP, encoding="utf-8")
+    assert result(one) == (20.0, 1)
+
+
+def test_copies_of_the_package_share_what_is_compiled(package, tmp_path):
+    """As the clones of one repository do in CI, whatever their paths and times."""
+    there = tmp_path / "cache"
+    assert result(package("one"), NUMBA_CACHE_DIR=str(there)) == (20.0, 1)
+    two = package("two")
+    os.utime(two / "dynamics" / "kernels.py", (0, 0))
+    assert result(two, NUMBA_CACHE_DIR=str(there)) == (20.0, 0)
+    (kernels,) = (there / "ident").iterdir()
+    for name, days in (("long_ago", 31), ("lately", 29)):
+        kernels.with_name(name).mkdir()
+        os.utime(kernels.with_name(name), (time.time() - days * 86400,) * 2)
+    assert result(two, NUMBA_CACHE_DIR=str(there)) == (20.0, 0)
+    assert {folder.name for folder in (there / "ident").iterdir()} == {kernels.name, "lately"}
 
 
 def test_every_compiled_file_counts():

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from oracles import FROM_PIN, pin_regressor, random_tree
 from random_robots import pinocchio_model, random_pair
+from seeds import cases
 
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, base_parameters
@@ -119,7 +120,7 @@ def random_arm(seed: int) -> Robot:
 
 def test_coefficients_stay_of_the_size_of_the_geometry() -> None:
     """Pivots by name alone needed coefficients up to 1e6 here."""
-    for seed in range(210):
+    for seed in range(cases(210)):
         model = Model(random_arm(seed), (DriveInertia(), Viscous()))
         base = base_parameters(model)
         robot = model.robot

@@ -185,7 +185,7 @@ def test_true_bodies_are_not_impossible_however_each_number_is_rounded(at, seed)
     ).all()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_a_plate_is_not_impossible_where_all_numbers_have_as_many_digits(seed):
     """General formats print 54321.1 beside 0.123457: the coarse number is rounded no finer than it is printed."""
     rng = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ def test_a_plate_is_not_impossible_where_all_numbers_have_as_many_digits(seed):
     assert {v.status for v in check_cad(table("\n".join(rows)))} <= {"possible", "rounded"}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_what_rounding_explains_is_what_a_conic_solver_finds_possible(seed):
     rng = np.random.default_rng(seed)
     w = rng.uniform(0.2, 1, 3) * [1, 1, rng.choice([-0.03, -0.3, 0.001, 0.1])]  # of integral r r^T dm: near the edge

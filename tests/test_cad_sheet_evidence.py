@@ -100,7 +100,7 @@ def between(o: Number, c: Number, low: float, high: float) -> bool:
 def test_thousands_of_random_reports_are_decided_where_digits_allow_and_never_wrongly():
     rng = np.random.default_rng(11)
     decided = allowed = points = 0
-    for k in range(2400):
+    for k in range(cases(2400)):
         off = float(10 ** rng.uniform(-4, 0.5)) * (k % 40 != 0)
         body = random_body(rng, off)
         if k % 4 == 1:  # on an axis: one product at most
@@ -121,9 +121,9 @@ def test_thousands_of_random_reports_are_decided_where_digits_allow_and_never_wr
             allowed += 1
         decided += decision.products is not None
         points += decision.as_named is not None
-    assert decided >= allowed >= 1000  # the property is not empty
-    assert points >= 1500
-    assert decided < 2400
+    assert decided >= allowed >= cases(1000)  # the property is not empty
+    assert points >= cases(1500)
+    assert decided < cases(2400)
 
 
 @pytest.mark.parametrize("written", CORPUS, ids=lambda w: w.name)

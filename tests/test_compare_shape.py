@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seeds import cases
 from typer.testing import CliRunner
 
 from ident.cli.main import app
@@ -20,7 +21,7 @@ def body(points: np.ndarray, masses: np.ndarray) -> np.ndarray:
     return from_pseudo_inertia((masses[:, None] * one).T @ one)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(cases(30)))
 def test_whatever_lies_in_the_shape_fits_it(seed):
     """Points on the very corners too: the conditions are necessary."""
     rng = np.random.default_rng(seed)

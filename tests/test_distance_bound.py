@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import random_tree
+from seeds import cases
 from test_distance import arm, random_scene, scene_of_arm
 
 from ident.errors import ModelError
@@ -39,7 +40,7 @@ def postures(rng: np.random.Generator, robot: Robot, samples: int) -> tuple[np.n
 
 def test_no_motion_is_faster() -> None:
     reached = []
-    for seed in range(28):
+    for seed in range(cases(28)):
         rng = np.random.default_rng(seed)
         robot = random_tree(rng, 1 + seed % 7, points=True)
         scene = random_scene(rng, robot)
@@ -54,7 +55,7 @@ def test_no_motion_is_faster() -> None:
 
 
 def test_clearances_between_samples_stay_above_the_stated_bound() -> None:
-    for seed in range(20):
+    for seed in range(cases(20)):
         rng = np.random.default_rng(200 + seed)
         robot = random_tree(rng, 2 + seed % 5, points=True)
         scene = random_scene(rng, robot, reach=0.4)

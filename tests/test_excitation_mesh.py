@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
+from seeds import cases
 
 from ident.errors import RobotError
 from ident.geometry.collada import MOST_POINTS, collada_points
@@ -120,7 +121,7 @@ MESHES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(8)))
 @pytest.mark.parametrize(
     ("unit", "metres"),
     [("", 1.0), ('<unit name="inch" meter="0.0254"/>', 0.0254), ('<unit name="millimeter" meter="1e-3"/>', 0.001)],

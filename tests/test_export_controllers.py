@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from export_readers import estimate_of
 from oracles import random_bodies, random_tree
 from random_robots import random_pair
+from seeds import cases
 from symbolic_robots import motion
 
 from ident.dynamics import inverse_dynamics
@@ -228,7 +229,7 @@ class Matlab:
         return dict(zip(self.letters, self.space[self.main](q, qd, qdd), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_python_and_matlab_of_random_robots(tmp_path, seed):
     x = example(seed)
     made = module(x.write("python", tmp_path / "x.py"))
@@ -241,7 +242,7 @@ def test_python_and_matlab_of_random_robots(tmp_path, seed):
     x.check({name: np.array([r[k].reshape(shapes[name]) for r in rows]) for name, k in letters.items()}, 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_c_and_cpp_of_random_robots_in_double_and_float(tmp_path, seed):
     """C for even seeds, C++ for odd ones: their functions are the same text."""
     x = example(seed)

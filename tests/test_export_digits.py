@@ -11,6 +11,7 @@ from export_readers import estimate_of
 from noisy_problems import fitted, infeasible
 from oracles import random_bodies, random_tree
 from random_robots import random_pair
+from seeds import cases
 
 from ident.export.digits import SHARE, deserved, deserved_base
 from ident.export.identified import identified
@@ -41,7 +42,7 @@ def significant(value: float) -> int:
     return len(Decimal(repr(float(value))).normalize().as_tuple().digits)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_rounding_moves_no_combination_by_more_than_a_tenth_of_its_standard_error(seed):
     robot, estimate = example(seed)
     change = estimate.base.K @ (exportable(estimate, robot) - estimate.theta)
@@ -65,7 +66,7 @@ def test_parameters_that_are_known_far_better_together_keep_what_is_known(seed):
     assert change @ np.linalg.solve(matrix, change) <= SHARE**2 * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_numbers_known_to_two_percent_are_short(seed):
     robot, estimate = example(seed)
     theta = exportable(estimate, robot)
@@ -81,7 +82,7 @@ def test_numbers_known_to_two_percent_are_short(seed):
     assert np.median(more) in (2, 3, 4)  # standard errors a thousand times smaller
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_real_fits_stay_feasible(seed):
     """Fits of bad logs lie on the edge of what can exist, where every rounding has to be turned inwards."""
     model, estimate = fitted(seed)
@@ -167,7 +168,7 @@ def test_links_that_carry_fixed_bodies_keep_theirs_for_the_file_takes_them_away(
     assert {i for i, kept in enumerate(same) if kept} == carriers
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_base_parameters_by_the_same_rule(seed):
     robot, estimate = example(seed)
     phi = deserved_base(estimate, estimate.base.K @ exportable(estimate, robot))  # rounded twice

@@ -10,6 +10,7 @@ import pytest
 from export_readers import estimate_of, mujoco_torque, torque_of
 from oracles import mjcf, pin_torque, pin_tree, random_bodies, random_tree
 from random_robots import cloud, random_pair
+from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError, ModelError, RobotError
 from ident.export.formats import export_to
@@ -52,7 +53,7 @@ def blanked_mjcf(data: bytes) -> bytes:
     return re.sub(rb'\s(armature|damping|frictionloss)="[^"]*"', b"", data)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_mjcf(tmp_path, seed):
     """Other frames than the robot's, welded bodies, a held joint, defaults, frames and comments."""
     rng = np.random.default_rng(seed)
@@ -158,7 +159,7 @@ def blanked_sdf(data: bytes) -> bytes:
     return re.sub(rb"<dynamics>.*?</dynamics>", b"", data, flags=re.S)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_sdf(tmp_path, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
@@ -238,7 +239,7 @@ def test_sdf_that_cannot_be_edited(tmp_path):
         assert not out.exists()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_urdf_with_fixed_bodies_and_a_heavy_root(tmp_path, seed):
     """MuJoCo drops the root link's mass; the identified links lose nothing."""
     rng = np.random.default_rng(seed)

@@ -16,11 +16,12 @@ from export_examples import Example, chain, tree
 from export_readers import Read, mujoco_torque
 from oracles import pin_torque, pin_tree
 from random_robots import pinocchio_model
+from seeds import cases
 
 from ident.export.digits import deserved_base
 from ident.export.formats import FORMATS, export_to
 
-SEEDS = range(20)
+SEEDS = range(cases(20))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -108,7 +109,7 @@ def test_robotics_toolbox(tmp_path, name, seed):
     assert [r.coulomb for r in reads] == x.coulomb.tolist()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(8)))
 def test_what_the_robotics_toolbox_gets_wrong_is_said(tmp_path, seed):
     x = chain(seed)
     slides = [joint.kind == "prismatic" for joint in x.robot.joints]

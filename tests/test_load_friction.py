@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from identified import case, moved
 from oracles import pin_torque, pin_tree, random_bodies, random_tree
+from seeds import cases
 from test_config import GOOD, beside
 
 from ident.errors import ConfigError, ModelError
@@ -21,7 +22,7 @@ from ident.report.report import friction_law
 from ident.simulation import plant
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_the_column_is_the_load_by_pinocchio_times_the_law(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 7))

@@ -247,7 +247,7 @@ def periodic(t, every, rng):
     return (a * np.sin(t[:, None, None] * w + phase)).sum(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_a_period_is_found_where_there_is_one(seed):
     rng = np.random.default_rng(seed)
     every, times = rng.uniform(2.0, 20.0), rng.uniform(1.4, 6.0)

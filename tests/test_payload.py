@@ -10,6 +10,7 @@ import pytest
 import typer
 from logs_data import ROOT, real_data
 from random_robots import random_pair
+from seeds import cases
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
@@ -147,7 +148,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert 0.88 <= np.mean(gains) <= 1.0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(cases(8)))
 def test_what_is_written_can_exist(seed):
     case = Case(20 + seed, 3 + seed % 3, mass=0.05, prismatic=False)
     found = identify_payload(case.model, *case.factors(noise=2.0))

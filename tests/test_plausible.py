@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from identified import case
 from random_robots import random_pair
+from seeds import cases
 from test_export_gate import validated
 
 from ident.errors import EstimationError
@@ -54,7 +55,7 @@ def test_a_mass_that_the_logs_determine_is_believed():
     assert implausible(c.robot, bodies, Prior(c.inertials, "cad"), {"slider.m"}) == ()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_without_cad_true_bodies_are_plausible_and_absurd_ones_are_not(seed):
     rng = np.random.default_rng(seed)
     _, robot = random_pair(rng, int(rng.integers(2, 9)), prismatic=False)

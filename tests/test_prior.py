@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from identified import case
 from random_robots import random_pair
+from seeds import cases
 
 from ident.errors import ModelError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
@@ -91,7 +92,7 @@ def test_a_prior_of_the_wrong_shape_or_with_holes_is_refused():
             Prior(bad, "cad")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_neutral_bodies_of_random_robots_can_exist(seed):
     rng = np.random.default_rng(seed)
     _, robot = random_pair(rng, int(rng.integers(1, 13)))

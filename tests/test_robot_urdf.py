@@ -11,6 +11,7 @@ import pinocchio
 import pytest
 from logs_data import real_data
 from random_robots import pinocchio_model, random_pair, random_robot
+from seeds import cases
 
 from ident.errors import RobotError
 from ident.robot.file import read_robot
@@ -46,7 +47,7 @@ def check_against_pinocchio(model, robot, rng, samples=5):
         assert joint.limits.effort == model.effortLimit[at]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_random_trees_have_pinocchios_frames_and_inertias(seed):
     rng = np.random.default_rng(seed)
     text, robot = random_pair(rng, int(rng.integers(1, 13)), missing=0.3 if seed % 3 == 0 else 0.0)
@@ -89,7 +90,7 @@ def test_order_is_depth_first_as_the_document_lists_the_joints():
     assert robot.joints[0].limits.upper == np.inf
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_locked_joints_are_the_ones_that_pinocchio_reduces(seed):
     rng = np.random.default_rng(seed)
     text = random_robot(rng, 6)

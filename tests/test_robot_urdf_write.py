@@ -86,7 +86,7 @@ def test_numbers_arrive_and_every_other_byte_stays(seed, n):
             np.testing.assert_array_equal(body.inertial, before.inertial)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_pinocchio_feels_the_torques_of_what_was_written(seed):
     rng = np.random.default_rng(seed)
     text, robot = random_pair(rng, 5, missing=0.2)
@@ -195,7 +195,7 @@ def test_bodies_that_cannot_exist_are_refused():
         )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_a_link_that_is_nothing_but_what_is_fixed_to_it_stays_without_inertial(seed):
     rng = np.random.default_rng(seed)
     text = '<robot name="t"><link name="r"/><link name="a"/>'

@@ -78,7 +78,7 @@ def test_three_derivations_agree(name: str) -> None:
         assert relative(tau, pin_torque(pin_tree(robot, theta), *state.values())) < 1e-11
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(12)))
 def test_three_derivations_agree_on_random_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     robot = random_tree(rng, 1 + seed % 7, points=seed % 2 == 0)

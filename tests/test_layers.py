@@ -41,7 +41,7 @@ ORDER = (
 
 HEAVY = {
     "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
-    "rosbags", "trimesh", "threadpoolctl",
+    "rosbags", "trimesh", "threadpoolctl", "fpdf",
 }  # fmt: skip
 
 COMPILED = {

@@ -13,7 +13,9 @@ from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.report import figures, text
 from ident.report.figures import plain
-from ident.report.report import Card, Drawing, known_format, page, write_pictures
+from ident.report.parts import Card, Drawing
+from ident.report.pdf import Book
+from ident.report.report import known_format, page, write_pictures
 from ident.report.text import Judgement, Table, Tone
 from ident.spatial.inertia import INERTIAL
 
@@ -49,8 +51,6 @@ def write_comparison(
     if pictures is not None:
         write_pictures(pictures, drawings)
     if path.suffix.lower() == ".pdf":
-        from ident.report.pdf import Book
-
         book = Book(title)
         book.say(title, 16, bold=True)
         book.say(judged.headline, 15, bold=True)

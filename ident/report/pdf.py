@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import io
-import textwrap
+import logging
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from pathlib import Path
 
-import numpy as np
-
-from ident.report.figures import AMBER, GREEN, INK, LINE, MUTED, RED, WIDTH, plain
+from ident.report.figures import AMBER, GREEN, INK, LINE, MUTED, RED, svg_file
+from ident.report.parts import Drawing, Report
 from ident.report.text import Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ident.report.report import Drawing, Report
-
-PAPER = (8.27, 11.69)  # inch: A4
-_MARGIN, _GAP = 0.55, 0.14
-_SCALE = (PAPER[0] - 2 * _MARGIN - _GAP) / (2 * WIDTH)
-_LETTER = 0.6  # width of a letter, in heights
+_MARGIN, _GAP = 14.0, 3.5  # mm
 _TONES = {"good": GREEN, "bad": RED, "unknown": AMBER, "": INK}
 
 
@@ -30,10 +23,10 @@ def pdf(report: Report) -> bytes:
     book.say(f"{report.robot}: identified parameters", 16, bold=True)
     book.say(report.verdict.headline, 15, bold=True, colour=_TONES[report.verdict.tone])
     book.say(report.verdict.reason, 10)
-    book.space(0.1)
+    book.pdf.ln(2.5)
     for card in report.cards:
         book.say(f"{card.label}: {card.value}" + (f" ({card.note})" if card.note else ""), 9, colour=_TONES[card.tone])
-    book.space(0.1)
+    book.pdf.ln(2.5)
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
@@ -71,25 +64,30 @@ def pdf(report: Report) -> bytes:
 
 
 class Book:
-    """Pages that fill from top to bottom: sentences, tables and rows of two figures."""
+    """Pages that fill from top to bottom: sentences, tables and rows of two figures; the same gives the same bytes."""
 
     def __init__(self, title: str) -> None:
-        import matplotlib.backends.backend_pdf as backend
+        import matplotlib as mpl
+        from fpdf import FPDF
 
-        self.buffer = io.BytesIO()
-        new: Any = backend.PdfFile
-        self.file = new(self.buffer, metadata={"Title": title, "CreationDate": None})
-        self.placed: list[tuple[Figure, float, float]] = []
-        self._new()
+        logging.getLogger("fpdf").setLevel(logging.ERROR)  # a name may hold signs that the font has not
+        fonts = Path(mpl.get_data_path()) / "fonts" / "ttf"
+        self.pdf = pdf = FPDF(format="A4")
+        pdf.set_title(title)
+        pdf.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))
+        pdf.set_margin(_MARGIN)
+        pdf.set_auto_page_break(True, _MARGIN)
+        for style, file in (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf")):
+            pdf.add_font("DejaVu Sans", style, fonts / file)
+        pdf.set_draw_color(LINE)
+        pdf.footer = self._number
+        pdf.add_page()
 
-    def say(self, text: str, size: float = 8.5, *, bold: bool = False, colour: str = INK, indent: float = 0.0) -> None:
+    def say(self, text: str, size: float = 8.5, *, bold: bool = False, colour: str = INK) -> None:
         """Write a paragraph."""
-        width = PAPER[0] - 2 * _MARGIN - indent
-        for line in textwrap.wrap(text, int(width * 72 / (_LETTER * size))) or [""]:
-            height = 1.35 * size / 72
-            self.room(height)
-            self._text(line, _MARGIN + indent, size, bold, colour)
-            self.y -= height
+        self.pdf.set_font("DejaVu Sans", "B" if bold else "", size)
+        self.pdf.set_text_color(colour)
+        self.pdf.multi_cell(0, 0.48 * size, text, align="L", new_x="LMARGIN", new_y="NEXT")
 
     def items(self, said: Sequence[str]) -> None:
         """Write sentences, each on lines of its own."""
@@ -99,110 +97,79 @@ class Book:
     def titled(self, title: str, said: Sequence[str]) -> None:
         """Write sentences under a small title, nothing where there are none."""
         if said:
-            self.space(0.1)
+            self.pdf.ln(2.5)
             self.say(title, 10, bold=True)
             self.items(said)
 
     def head(self, title: str) -> None:
         """Begin a section, with room for a row of figures under its title."""
-        self.room(3.4)
-        self.space(0.2)
+        self.room(85)
+        self.pdf.ln(5)
         self.say(title, 13, bold=True)
-        self.space(0.05)
+        self.pdf.ln(1.5)
 
-    def space(self, height: float) -> None:
-        """Leave some room [inch]."""
-        self.y -= height
+    def room(self, height: float) -> None:
+        """Begin a new page unless this one has room for `height` [mm]."""
+        if self.pdf.will_page_break(height):
+            self.pdf.add_page()
 
     def figures(self, drawings: Sequence[Drawing]) -> None:
         """Place figures, two in a row."""
+        self.pdf.ln(1)
+        width = (self.pdf.epw - _GAP) / 2
         for k in range(0, len(drawings), 2):
-            row = [d.figure() for d in drawings[k : k + 2]]
-            height = _SCALE * max(float(f.get_size_inches()[1]) for f in row) + _GAP
+            row = [(d, d.figure()) for d in drawings[k : k + 2]]
+            sizes = [figure.get_size_inches() for _, figure in row]
+            height = width * max(float(y / x) for x, y in sizes)
             self.room(height)
-            for column, figure in enumerate(row):
-                x = _MARGIN + column * (_SCALE * WIDTH + _GAP)
-                self.placed.append((figure, x, self.y - _SCALE * float(figure.get_size_inches()[1])))
-            self.y -= height
+            for column, (drawing, figure) in enumerate(row):
+                image = svg_file(figure, drawing.description)
+                image = re.sub(r"(font-size: [\d.]+)px", r"\1pt", image)  # the picture's own unit is the point
+                self.pdf.image(
+                    io.BytesIO(image.encode()), self.pdf.l_margin + column * (width + _GAP), self.pdf.y, width
+                )
+            self.pdf.y += height + _GAP
 
     def table(self, table: Table, size: float = 6.3) -> None:
         """Write a table; columns are as wide as their texts, long texts are folded, long tables go on overleaf."""
-        self.room(0.9)
-        self.space(0.1)
-        self.say(table.title, 9, bold=True)
-        letter, step = _LETTER * size / 72, 1.35 * size / 72
-        shown = [r for r in (table.columns, *table.rows) if any(r)]
-        wanted = np.array([max(len(r[c]) for r in shown) + 2 for c in range(len(table.columns))], dtype=float)
-        whole = (PAPER[0] - 2 * _MARGIN) / letter
-        if wanted.sum() > whole:  # the widest columns give way
-            level = next(x for x in np.arange(wanted.max(), 3.0, -1.0) if np.minimum(wanted, x).sum() <= whole)
-            wanted = np.minimum(wanted, level)
-        left = _MARGIN + letter * np.concatenate([[0.0], np.cumsum(wanted)[:-1]])
-        rows = [(table.columns, "", True)] if any(table.columns) else []
-        rows += [(row, tone, False) for row, tone in zip(table.rows, table.tones, strict=True)]
-        for cells, tone, bold in rows:
-            folded = [textwrap.wrap(c, max(int(w) - 1, 4)) or [""] for c, w in zip(cells, wanted, strict=True)]
-            height = step * max(map(len, folded)) + 0.02
-            self.room(height)
-            for x, lines in zip(left, folded, strict=True):
-                for k, line in enumerate(lines):
-                    self._text(line, float(x), size, bold, _TONES[tone] if x == left[0] else INK, k * step)
-            self.y -= height
-            rule = self._up(self.y + step - 0.02 - 0.25 * step)
-            self.page.add_artist(_rule(_MARGIN / PAPER[0], 1 - _MARGIN / PAPER[0], rule))
+        from fpdf.fonts import FontFace
 
-    def room(self, height: float) -> None:
-        """Begin a new page unless this one has room for `height` [inch]."""
-        if self.y - height < _MARGIN and self.y < PAPER[1] - _MARGIN:
-            self._end()
-            self._new()
+        self.room(23)
+        self.pdf.ln(2.5)
+        self.say(table.title, 9, bold=True)
+        self.pdf.set_font("DejaVu Sans", "B", size)
+        rows = [row for row in (table.columns, *table.rows) if any(row)]
+        widths = [max(self.pdf.get_string_width(text) for text in column) + 2.5 for column in zip(*rows, strict=True)]
+        level = max(widths, default=0.0)
+        while sum(min(w, level) for w in widths) > self.pdf.epw:  # the widest columns give way
+            level -= 0.5
+        widths = [min(w, level) for w in widths]
+        self.pdf.set_font("DejaVu Sans", "", size)
+        self.pdf.set_text_color(INK)
+        with self.pdf.table(
+            width=sum(widths),
+            col_widths=widths,
+            align="L",
+            text_align="L",
+            borders_layout="HORIZONTAL_LINES",
+            line_height=0.48 * size,
+            first_row_as_headings=any(table.columns),
+            headings_style=FontFace(emphasis="B"),
+            padding=(0.2, 0.8, 0.2, 0.0),
+        ) as made:
+            if any(table.columns):
+                made.row(table.columns)
+            for cells, tone in zip(table.rows, table.tones, strict=True):
+                row = made.row()
+                for k, cell in enumerate(cells):
+                    row.cell(cell, style=None if k else FontFace(color=_TONES[tone]))
 
     def bytes(self) -> bytes:
         """Return the file."""
-        self._end()
-        self.file.finalize()
-        return self.buffer.getvalue()
+        return bytes(self.pdf.output())
 
-    def _new(self) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        self.page = Figure(figsize=PAPER)
-        FigureCanvasAgg(self.page)
-        self.placed = []
-        self.y = PAPER[1] - _MARGIN
-        self.number = getattr(self, "number", 0) + 1
-
-    def _end(self) -> None:
-        """Draw the page: its texts, then each figure moved and scaled to its place."""
-        import matplotlib.backends.backend_pdf as backend
-
-        self.page.text(0.5, 0.3 / PAPER[1], str(self.number), fontsize=7, color=MUTED, ha="center")
-        self.file.newPage(*PAPER)
-        draws: Any = backend.RendererPdf
-        for figure, x, y in [(self.page, 0.0, 0.0), *self.placed]:
-            figure.dpi = 72
-            width, height = figure.get_size_inches()
-            renderer = draws(self.file, 72, float(height), float(width))
-            scale = 1.0 if figure is self.page else _SCALE
-            self.file.output(backend.Op.gsave, scale, 0, 0, scale, 72 * x, 72 * y, backend.Op.concat_matrix)
-            figure.draw(renderer)
-            renderer.finalize()
-            self.file.output(backend.Op.grestore)
-        self.file.endStream()
-
-    def _text(self, line: str, x: float, size: float, bold: bool, colour: str, below: float = 0.0) -> None:
-        at = self._up(self.y - below)
-        weight = "bold" if bold else "normal"
-        shown = plain(line, 1000)
-        self.page.text(x / PAPER[0], at, shown, fontsize=size, color=colour, va="top", weight=weight)
-
-    @staticmethod
-    def _up(y: float) -> float:
-        return y / PAPER[1]
-
-
-def _rule(left: float, right: float, y: float) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([left, right], [y, y], color=LINE, linewidth=0.4)
+    def _number(self) -> None:
+        self.pdf.set_y(-9)
+        self.pdf.set_font("DejaVu Sans", "", 7)
+        self.pdf.set_text_color(MUTED)
+        self.pdf.cell(0, 4, str(self.pdf.page_no()), align="C")

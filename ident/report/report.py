@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ from ident.report import figures, text
 from ident.report.charts import page_data, recording_data, stretches
 from ident.report.figures import plain
 from ident.report.inertia_figure import inertia_figure, links_named
+from ident.report.parts import Card, Cell, Drawing, Report
+from ident.report.pdf import pdf
 from ident.report.residual_figure import alike_for, residual_figure
 from ident.spatial.inertia import INERTIAL
 
@@ -38,71 +39,6 @@ _WORSE = 2.0  # a recording is worth a sentence when its residual is so many tim
 _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
 _MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A figure, made when it is asked for: a name that suits a file, where it belongs, what it shows.
-
-    chart: (recording, joint) of the page's zoomable chart that stands for it.
-    """
-
-    name: str
-    section: str
-    title: str
-    description: str
-    figure: Callable[[], Figure]
-    chart: tuple[int, int] | None = None
-
-    @property
-    def svg(self) -> str:
-        """The figure as <svg> for the page."""
-        return figures.svg(self.figure(), self.description)
-
-
-@dataclass(frozen=True)
-class Card:
-    """One number of the first screen."""
-
-    label: str
-    value: str
-    note: str
-    tone: text.Tone = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One parameter of the identifiability map: its state and what to say about it."""
-
-    state: str
-    sign: str
-    say: str
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """All that a report shows.
-
-    hints: sentences on the residuals, None where none could be judged; notes: sentences by section; tables by name;
-    recordings: title and note of each recording drawn; data: what the page's charts draw.
-    """
-
-    robot: str
-    verdict: text.Judgement
-    sentences: tuple[str, ...]
-    cards: tuple[Card, ...]
-    warnings: tuple[str, ...]
-    hints: tuple[str, ...]
-    notes: dict[str, tuple[str, ...]]
-    tables: dict[str, text.Table]
-    drawings: tuple[Drawing, ...]
-    map: tuple[tuple[str, tuple[Cell, ...]], ...]
-    recordings: tuple[tuple[str, str], ...]
-    data: str
-
-    def of(self, section: str) -> list[Drawing]:
-        """Return the drawings of a section."""
-        return [d for d in self.drawings if d.section == section]
 
 
 def write_report(
@@ -143,8 +79,6 @@ def write_report(
     if pictures is not None:
         write_pictures(pictures, report.drawings)
     if path.suffix.lower() == ".pdf":
-        from ident.report.pdf import pdf
-
         return write_whole(path, pdf(report))
     return write_whole(path, html(report))
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs import bag, franka, rtde
+from ident.logs import bag
 from ident.logs.bag import Seen
 from ident.logs.formats import format_of, is_bag, read_chunks
 from ident.logs.joint_state import ARRAYS
-from ident.logs.recorder import Channel, Recorder, read_header
+from ident.logs.recorder import Channel, Recorder, recognise
 from ident.logs.request import Reference, Request
 from ident.logs.units import Quantity
 from ident.robot import Robot
@@ -146,17 +146,7 @@ def joint_units(channel: Channel, robot: Robot | None) -> tuple[str, ...]:
 
 
 def _text(path: Path, joints: tuple[str, ...], robot: Robot | None) -> Recorded:
-    header, delimiter = read_header(path, path.name)
-    found = rtde.recognise(header, delimiter, path.name) or franka.recognise(header, delimiter, path.name)
-    if found is None:
-        shown = ", ".join(header[:12])
-        raise LogError(
-            f"has the header of no known recorder: {shown[:200]}",
-            file=path,
-            line=1,
-            fix="RTDE (actual_q_0, timestamp) and libfranka (state.q[0], time) are known; describe others in a"
-            " dataset.toml",
-        )
+    found = recognise(path, path.name)
     n = len(found.channels[0].columns)
     named = joints or (robot.joint_names if robot else tuple(f"joint{i}" for i in range(1, n + 1)))
     if robot and joints:

@@ -93,7 +93,7 @@ _FRANKA = {f"state.{name}": meaning for name, meaning in _FIRST_FRANKA.items()}
 
 RECORDERS = (
     Known(
-        "RTDE recording (ur_rtde or UR's client)", 6, "{}_{}", "timestamp", "s", _RTDE, ("current", "torque"),  # whose gain can be identified
+        "RTDE recording (ur_rtde or UR's client)", 6, "{}_{}", "timestamp", "s", _RTDE, ("current", "torque"),
         ("Record the output 'timestamp' too", "Record the output 'actual_q' too"), any_of=(*_RTDE, "target_q"),
         spaced="RTDE recording (UR's client)",
     ),

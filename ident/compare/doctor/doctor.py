@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.cad.check import GYRATION
 from ident.cad.table import COLUMNS
+from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
     KNOWN,
@@ -200,7 +201,7 @@ def doctor(
 def diagnosis(search: Search) -> Diagnosis:
     """Return what the search finds, in words."""
     space, robot = search.space, search.space.setting.robot
-    best, second = search.best()
+    best, second = best_of(search)
     tolerance = search.tolerance(best)
     faults, asserted, shares = [], [], best.shares
     for move in best.moves:

@@ -1,14 +1,15 @@
-"""The search for the mistakes that explain the logs best: a beam of hypotheses, then exchanges one by one."""
+"""How probable hypotheses about a table are under the logs, and every single move from one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, log_student, reach, root_of, spread, student
+from ident.compare.doctor.evidence import Evidence, log_student, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -25,17 +26,18 @@ from ident.compare.doctor.hypotheses import (
     Unexplained,
     can_exist,
 )
+from ident.compare.doctor.likelihood import Alone, Along, Parts, links_alone, over_tolerances
 from ident.compare.doctor.mistakes import Mistake, parameters_of
+from ident.spatial.inertia import pseudo_inertia
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
-MOST = 3  # mistakes
-_BEAM = 5
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
-_STRICT = (0.005, 0.015)  # tolerances that are tried beside the one learnt
-_NEAR = 15.0  # log odds that exchanges may make up for
-_FAR = 3.0  # a number that is off alone is off by no more than so many times itself
 _SAME = 0.3  # tolerances within which two readings are the same
+
+
+#: Moves, their log probabilities (tolerances, moves), and how many links that cannot exist each of them mends.
+_Scored = tuple[Sequence[Move], Array, Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ class Search:
         """Return the log probability of the logs and the moves."""
         E = self.evidence(state)
         fit = E.fit(state.gains, self.effective)
-        found = _over_tolerances(self._logs(E, state))
+        found = over_tolerances(self._logs(E, state))
         return float(found) + fit + self.log_prior(state.moves) - self.penalty(state)
 
     def _logs(self, E: Evidence, state: Hypothesis) -> Array:
@@ -112,111 +114,13 @@ class Search:
             self._expanded[key] = sorted(self._options(state), key=lambda o: -o.score)
         return self._expanded[key]
 
-    def best(self) -> tuple[Hypothesis, Hypothesis | None]:
-        """Return the best hypothesis, and the best other one within the margin, reached from another start.
-
-        Some things are not found one step at a time: an extra body beside other mistakes looks like many small ones;
-        "all numbers are off" is said quickly, where a few mistakes of single links may say as much; and so is that the
-        tolerance is large, where all numbers but those of a few links may be right to much less.
-        """
-        reached = [self._beam()]
-        reached += self._strict(reached[0])
-        if reached[0].moves:
-            if not reached[0].extras:
-                for k, extra in enumerate(self._extras(reached[0])):
-                    last = any(_touches(m, self.space.n - 1) for state in reached for m in state.moves)
-                    carried = self._beam(extra) if k < 2 or last else reached[0]
-                    if carried.moves != reached[0].moves and self._carries(carried):
-                        reached.append(carried)
-            if any(_sweeping(m) for state in reached for m in state.moves):
-                self.broad = False
-                reached.append(self._beam())
-                self.broad = True
-        best, *others = sorted(reached, key=self.score, reverse=True)
-        near = [o for o in others if self.score(o) > self.score(best) - MARGIN]
-        return best, next((o for o in near if any(not _in(m, o.moves) for m in best.moves)), None)
-
-    def _strict(self, state: Hypothesis) -> list[Hypothesis]:
-        """Return what explains the logs where right numbers are better than this hypothesis has them."""
-        found = []
-        for tolerance in _STRICT:
-            if self.space.tolerances[0] < tolerance < self.tolerance(state) / 2:
-                strict = replace(
-                    self, space=replace(self.space, tolerances=(tolerance,)), broad=False, _links={}, _expanded={}
-                )
-                to = strict.space.of(self.table, ())
-                for _ in range(MOST + 1):
-                    option = strict.options(to)[0]
-                    if option.score < strict.score(to) + MARGIN:
-                        break
-                    to = self.space.after(to, option.move)
-                if self.score(to) > self.score(state) - _NEAR:
-                    found.append(self.settled(to))
-        return found
-
-    def _extras(self, state: Hypothesis) -> list[ExtraBody]:
+    def extra_bodies(self, state: Hypothesis) -> list[ExtraBody]:
         """Return extra bodies on the last link, of sizes after the links', likely ones first."""
         size = max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03)
         typical = float(np.median(np.abs(state.bodies[:, 0])))
         sizes = [(float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
         extras = [ExtraBody(self.space.n - 1, mass, radius) for mass, radius in sizes]
         return sorted(extras, key=lambda e: -self.score(self.space.after(state, e)))
-
-    def _carries(self, state: Hypothesis) -> bool:
-        """Return whether the extra bodies of a hypothesis, if there are any, can exist."""
-        return all(can_exist_within(*self.extra_body(self.without(state, e), e)) for e in state.extras)
-
-    def _beam(self, *seed: Move) -> Hypothesis:
-        """Return the best hypothesis of a beam over up to three mistakes from a seed, improved by exchanges."""
-        start = self.space.of(self.table, seed)
-        beam, found = [start], {frozenset(seed): (self.score(start), start)}
-        for depth in range(len(seed), MOST):
-            before = max(s for s, _ in found.values())
-            fresh: dict[frozenset[Move], tuple[float, Hypothesis, Move]] = {}
-            for state in beam:
-                for option in self.options(state)[: 2 * _BEAM]:
-                    moves = frozenset((*state.moves, option.move))
-                    if len(moves) > depth and (moves not in fresh or option.score > fresh[moves][0]):
-                        fresh[moves] = (option.score, state, option.move)
-            chosen = sorted(fresh.values(), key=lambda f: -f[0])[:_BEAM]
-            beam = [self.space.after(state, move) for _, state, move in chosen]
-            found |= {frozenset(s.moves): (self.score(s), s) for s in beam}
-            if depth > len(seed) and max(s for s, _ in found.values()) <= before:
-                break
-        return self.settled(max(found.values(), key=lambda f: f[0])[1])
-
-    def settled(self, state: Hypothesis) -> Hypothesis:
-        """Exchange, drop and add moves one at a time until nothing is better; links in no known way wrong may be more.
-
-        A move stays only if the hypothesis without it is less probable by MARGIN.
-        """
-        for _ in range(4 * self.space.n + 10):
-            score = self.score(state)
-            better: tuple[float, Hypothesis] | None = None
-            for move in state.moves:
-                less = self.without(state, move)
-                alone = self.score(less)
-                if alone > score - MARGIN:
-                    better = max(better or (alone, less), (alone, less), key=lambda b: b[0])
-                elif len(self.options(less)) and self.options(less)[0].score > score + 1e-6:
-                    to = self.space.after(less, self.options(less)[0].move)
-                    if self.score(to) > score + 1e-6 and (better is None or self.score(to) > better[0]):
-                        better = (self.score(to), to)
-            if better is None:
-                named = sum(not isinstance(m, Unexplained) for m in state.moves)
-                for option in self.options(state):
-                    if option.score < score + MARGIN:
-                        break
-                    if named >= MOST and not isinstance(option.move, Unexplained):
-                        continue
-                    to = self.space.after(state, option.move)
-                    if self.score(to) > score + MARGIN:
-                        better = (option.score, to)
-                        break
-            if better is None:
-                return state
-            state = better[1]
-        return state
 
     def without(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one move less."""
@@ -286,7 +190,7 @@ class Search:
         p = self._parts(E, state, (tolerance,))
         return p.residual, p.covariances()[0] - np.eye(E.size)
 
-    def _parts(self, E: Evidence, state: Hypothesis, tolerances: tuple[float, ...] = ()) -> _Parts:
+    def _parts(self, E: Evidence, state: Hypothesis, tolerances: tuple[float, ...] = ()) -> Parts:
         """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
         fixed = np.eye(E.size) + E.B @ E.B.T
@@ -297,67 +201,88 @@ class Search:
         means = np.array([m for m, _ in links])
         least = np.multiply.outer(tolerances or self.space.tolerances, PARTS["all"])
         shares = np.maximum(least[:, None], state.shares)
-        return _Parts(residual - means.sum(axis=0), fixed, means, np.array([root for _, root in links]), shares)
+        return Parts(residual - means.sum(axis=0), fixed, means, np.array([root for _, root in links]), shares)
 
     def _options(self, state: Hypothesis) -> list[Option]:
-        E, space, n = self.evidence(state), self.space, self.space.n
+        E = self.evidence(state)
         p = self._parts(E, state)
         base = self.log_prior(state.moves) + E.fit(state.gains, self.effective)
-        bad = [not can_exist(b, space.setting.about_origin) for b in state.bodies]
-        now = space.parameters(state)
-        least, most = space.tolerances[0], space.tolerances[-1]
+        bad = [not can_exist(b, self.space.setting.about_origin) for b in state.bodies]
         found: list[Option] = []
-
-        def add(moves: Sequence[Move], logs: Array, mended: Sequence[int]) -> None:
-            for move, score, less in zip(moves, _over_tolerances(logs), mended, strict=True):
+        for moves, logs, mended in self._scored(E, state, p, bad):
+            for move, score, less in zip(moves, over_tolerances(logs), mended, strict=True):
                 if move not in state.moves:
                     penalty = _IMPOSSIBLE * (sum(bad) - less)
-                    found.append(Option(move, float(score) + base + space.log_prior(move) - penalty))
+                    found.append(Option(move, float(score) + base + self.space.log_prior(move) - penalty))
+        return found + self._torque_options(E, state, p, _IMPOSSIBLE * sum(bad))
 
-        # one link at a time, in the ten directions or fewer that it can change
+    def _scored(self, E: Evidence, state: Hypothesis, p: Parts, bad: Sequence[bool]) -> Iterator[_Scored]:
+        """Yield moves of links with their log probabilities (g, k), and how many impossible links each mends."""
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
-        for i, alone in enumerate(_links_alone(E, p)):
+        for i, alone in enumerate(links_alone(E, p)):  # in the ten directions or fewer that a link can change
             readings = self._readings(i, state.bodies[i], state.view)
             roots = E.roots(i, readings.spreads)
             shares = np.repeat(p.shares[:, i : i + 1], len(roots), axis=1)
             moves = [InLinks(m, (i,)) for m in readings.mistakes]
-            add(moves, alone.logs(E, readings.parameters, roots, shares), [bad[i]] * len(moves))
+            yield moves, alone.logs(E, readings.parameters, roots, shares), [bad[i]] * len(moves)
             A = E.A[:, 10 * i : 10 * i + 10]
             for mistake, mean, root in zip(readings.mistakes, readings.parameters @ A.T, A @ roots, strict=True):
                 whole.setdefault(mistake, {})[i] = (mean, root)
-            root = E.roots(i, spread(now[i])[None])[0]
-            for part, which in PARTS.items():
-                if part != "all" and any(alike(Unexplained((i,), 0.0, part), m) for m in state.moves):
-                    continue
-                levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
-                shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
-                same, roots = np.repeat(now[i : i + 1], len(levels), 0), np.repeat(root[None], len(levels), 0)
-                logs = alone.logs(E, same, roots, shares)
-                if part in ("all", "tensor") or not len(levels):
-                    add([Unexplained((i,), float(u), part) for u in levels], logs, [0] * len(levels))
-                    continue
-                # the torques are quadratic in the centre: about the one that the logs ask for
-                g, k = divmod(int(np.argmax(logs)), logs.shape[1])
-                asked, off = alone.asked(E, space, i, state.bodies[i], part, shares[g, k], g)
-                moved = space.with_asked(state.bodies[i], part, asked)
-                if can_exist(moved, space.setting.about_origin):
-                    body = parameters_of(moved[None], space.setting.about_origin)
-                    roots = np.repeat(E.roots(i, spread(body[0])[None]), len(levels), 0)
-                    logs = alone.logs(E, np.repeat(body, len(levels), 0), roots, shares)
-                    costs = -0.5 * np.sum(off**2) / levels**2
-                    wider = [
-                        Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs.tolist(), strict=True)
-                    ]
-                    add(wider, logs, [0] * len(wider))
+            for part in PARTS:
+                if part == "all" or not any(alike(Unexplained((i,), 0.0, part), m) for m in state.moves):
+                    wider, logs = self._part_off(E, state, p, alone, i, part)
+                    yield wider, logs, [0] * len(wider)
+        yield from self._several(E, state, p, bad, whole)
+        if not state.extras:
+            tolerance = self.tolerance(state)
+            for extra in self.extra_bodies(state):
+                if can_exist_within(*E.extra_body(*self.totals(E, state, tolerance), extra)):
+                    mean, added = E.extra(extra)
+                    yield [extra], log_student((p.residual - mean)[None], p.covariances() + added)[:, None], [0]
 
-        # several links at once
+    def _part_off(
+        self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int, part: str
+    ) -> tuple[list[Unexplained], Array]:
+        """Return that a part of one link's numbers is off, by each share that is more than now, and the logs (g, k)."""
+        space, which = self.space, PARTS[part]
+        now, least = space.parameters(state)[i], space.tolerances[0]
+        levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
+        shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
+
+        def logs_of(body: Array) -> Array:
+            root = E.roots(i, spread(body)[None])
+            return alone.logs(E, np.repeat(body[None], len(levels), 0), np.repeat(root, len(levels), 0), shares)
+
+        logs = logs_of(now)
+        if part in ("all", "tensor") or not len(levels):
+            return [Unexplained((i,), float(u), part) for u in levels], logs
+        # the torques are quadratic in the centre: about the one that the logs ask for
+        g, k = divmod(int(np.argmax(logs)), logs.shape[1])
+        asked, off = alone.asked(E, space, i, state.bodies[i], part, shares[g, k], g)
+        moved = space.with_asked(state.bodies[i], part, asked)
+        if not can_exist(moved, space.setting.about_origin):
+            return [], logs[:, :0]
+        costs = (-0.5 * np.sum(off**2) / levels**2).tolist()
+        wider = [Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs, strict=True)]
+        return wider, logs_of(parameters_of(moved[None], space.setting.about_origin)[0])
+
+    def _several(
+        self,
+        E: Evidence,
+        state: Hypothesis,
+        p: Parts,
+        bad: Sequence[bool],
+        whole: Mapping[Mistake, Mapping[int, tuple[Array, Array]]],
+    ) -> Iterator[_Scored]:
+        """Yield moves of several links at once; whole: what each link that a mistake changes adds without it."""
+        n, now, least = self.space.n, self.space.parameters(state), self.space.tolerances[0]
         units = p.roots[..., :10] @ p.roots[..., :10].transpose(0, 2, 1)
         widened = [bool(x.any()) for x in state.shares]
         spreads = p.spreads()
-        squares = np.square(space.tolerances)[:, None, None]
-        others: list[tuple[Move, Array, Array, int]] = []
+        squares = np.square(self.space.tolerances)[:, None, None]
+        found: list[tuple[Move, Array, Array, int]] = []
 
-        def several(move: Move, changes: Mapping[int, tuple[Array, Array]], mended: int = 0) -> None:
+        def add(move: Move, changes: Mapping[int, tuple[Array, Array]], mended: int = 0) -> None:
             residual, unit, covariance = p.residual.copy(), np.zeros_like(p.fixed), p.fixed
             for i in range(n):
                 mean, root = changes.get(i, (p.means[i], p.roots[i]))
@@ -367,37 +292,28 @@ class Search:
                     covariance = covariance + (B @ B.transpose(0, 2, 1) if i in changes else spreads[:, i])
                 else:
                     unit += root[:, :10] @ root[:, :10].T if i in changes else units[i]
-            others.append((move, residual, covariance + squares * unit, mended))
+            found.append((move, residual, covariance + squares * unit, mended))
 
         for each, changes in whole.items():
             if len(changes) > 1 and self._fits_all(each, state, changes):
-                several(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
-        for a in range(n):
-            for b in range(a + 1, n):
-                if not _same(now[a], now[b], least):
-                    several(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
+                add(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
+        for a, b in combinations(range(n), 2):
+            if not _same(now[a], now[b], least):
+                add(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
         for u in UNEXPLAINED:
-            if self.broad and n > 1 and u > max(state.shares[:, :10].min(), most):
+            if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
                 wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))
-                others.append((Unexplained(tuple(range(n)), u), p.residual, wide.covariances(), 0))
-        if others:
-            sets, residuals, covariances, mends = zip(*others, strict=True)
-            add(sets, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mends)
-        if not state.extras:
-            tolerance = self.tolerance(state)
-            for extra in self._extras(state):
-                if can_exist_within(*E.extra_body(*self.totals(E, state, tolerance), extra)):
-                    mean, added = E.extra(extra)
-                    logs = log_student((p.residual - mean)[None], p.covariances() + added)
-                    add([extra], logs[:, None], [0])
-        return found + self._torque_options(E, state, p, _IMPOSSIBLE * sum(bad))
+                found.append((Unexplained(tuple(range(n)), u), p.residual, wide.covariances(), 0))
+        if found:
+            moves, residuals, covariances, mended = zip(*found, strict=True)
+            yield moves, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mended
 
-    def _torque_options(self, E: Evidence, state: Hypothesis, p: _Parts, penalty: float) -> list[Option]:
+    def _torque_options(self, E: Evidence, state: Hypothesis, p: Parts, penalty: float) -> list[Option]:
         prior, space = self.log_prior(state.moves), self.space
         found: list[Option] = []
         used = {m.joint for m in state.moves if isinstance(m, TorqueSign | TorqueGain)}
         directions = E.y * (state.gains / E.gains)
-        along = _Along.of(p, directions)
+        along = Along.of(p, directions)
         step = 2 * np.log(GAIN) / 400
         for j in range(space.n):
             if j in used:
@@ -447,7 +363,7 @@ class Search:
             )
         return self._links[key]
 
-    def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: dict[int, tuple[Array, Array]]) -> bool:
+    def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: Mapping[int, tuple[Array, Array]]) -> bool:
         """Return whether every link that the mistake would change can exist without it."""
         origin = self.space.setting.about_origin
         return all(
@@ -456,129 +372,8 @@ class Search:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """A hypothesis in the space of the evidence.
-
-    residual (d,); fixed (d, d): covariance that no tolerance changes, the fit's own 1 among it; means (n, d) and
-    roots (n, d, 11) of the links; shares (g, n, 11): for each tolerance those of all numbers.
-    """
-
-    residual: Array
-    fixed: Array
-    means: Array
-    roots: Array
-    shares: Array
-
-    def spreads(self) -> Array:
-        """Return the covariance (g, n, d, d) that each link adds, for each tolerance."""
-        B = self.roots * self.shares[:, :, None, :]
-        return B @ B.transpose(0, 1, 3, 2)
-
-    def covariances(self) -> Array:
-        """Return the covariance (g, d, d) for each tolerance."""
-        return np.asarray(self.fixed + self.spreads().sum(axis=1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Alone:
-    """What one link has to explain, for each tolerance of the others: in the ten directions or fewer that it can.
-
-    w (g, m) = R (g, m, 10) @ its parameters + noise of unit variance; squares and logdets (g,): of all else.
-    """
-
-    w: Array
-    R: Array
-    squares: Array
-    logdets: Array
-
-    def asked(
-        self, E: Evidence, space: Space, i: int, body: Array, part: str, shares: Array, g: int
-    ) -> tuple[tuple[float, ...], float]:
-        """Return what the logs ask for in place of a part of a body (10,) that is off, and by what share it is off.
-
-        Gauss-Newton, as the parameters are quadratic in the centre. shares (11,): tolerances; g: which of the others'.
-        """
-        origin, which = space.setting.about_origin, PARTS[part] > 0
-        start = now = parameters_of(body[None], origin)[0]
-        asked: tuple[float, ...] = ()
-        for _ in range(4 if part == "centre" else 1):
-            B = self.R[g] @ (E.roots(i, spread(now)[None])[0] * shares)
-            far = (now[1:4] / now[0] - start[1:4] / start[0]) / reach(now)
-            residual = self.w[g] - self.R[g] @ now
-            if part == "centre":
-                residual = residual + B[:, 1:4] @ (far / shares[1:4])
-            off = (B.T @ np.linalg.solve(np.eye(len(B)) + B @ B.T, residual))[which] * shares[which]
-            off = np.clip(off, -_FAR, _FAR)
-            if part == "centre":
-                asked = tuple(float(f"{x:.5g}") for x in start[1:4] / start[0] + off * reach(now))
-                off = off * reach(now) / reach(start)
-            else:
-                asked = (float(f"{(1.0 + off[0]) * (start[0] if part == 'mass' else 1.0):.5g}"),)
-            now = parameters_of(space.with_asked(body, part, asked)[None], origin)[0]
-        return asked, float(np.linalg.norm(off))
-
-    def logs(self, E: Evidence, bodies: Array, roots: Array, shares: Array) -> Array:
-        """Return the log probability (g, k) of bodies (k, 10), off by shares (g, k, 11) of roots (k, 10, 11)."""
-        g, m = self.w.shape
-        k = len(bodies)
-        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 11)).reshape(g, m, k, 11)
-        B = B.transpose(0, 2, 1, 3) * shares[:, :, None]
-        residuals = self.w[:, None] - (self.R @ bodies.T).transpose(0, 2, 1)
-        covariances = np.eye(m) + B @ B.transpose(0, 1, 3, 2)
-        return log_student(residuals, covariances, E.size, self.squares[:, None], self.logdets[:, None])
-
-
-def _links_alone(E: Evidence, p: _Parts) -> list[_Alone]:
-    """Return for each link what is left for it when all others are as the hypothesis has them."""
-    n = len(p.means)
-    others = np.tensordot(p.spreads(), 1.0 - np.eye(n), axes=(1, 0))  # (g, d, d, n)
-    L = root_of(p.fixed + others.transpose(0, 3, 1, 2), E.size)
-    right = np.stack([np.column_stack([E.A[:, 10 * i : 10 * i + 10], p.residual + p.means[i]]) for i in range(n)])
-    z = np.linalg.solve(L, np.broadcast_to(right, (len(L), *right.shape)))
-    Q, R = np.linalg.qr(z[..., :10])
-    w = (Q.transpose(0, 1, 3, 2) @ z[..., 10:])[..., 0]
-    squares = np.sum((z[..., 10:] - Q @ w[..., None])[..., 0] ** 2, axis=-1)
-    logdets = 2.0 * np.sum(np.log(np.diagonal(L, axis1=-2, axis2=-1)), axis=-1)
-    return [_Alone(w[:, i], R[:, i], squares[:, i], logdets[:, i]) for i in range(n)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Along:
-    """Inner products (g, n + 1, n + 1) of the directions of all joints' torques and of the residual; logdets (g,)."""
-
-    products: Array
-    logdets: Array
-    d: int
-
-    @classmethod
-    def of(cls, p: _Parts, directions: Array) -> _Along:
-        """Return the products under the inverse covariance of each tolerance."""
-        L = root_of(p.covariances(), len(p.residual))
-        z = np.linalg.solve(
-            L, np.broadcast_to(np.column_stack([directions, p.residual]), (*L.shape[:2], len(p.means) + 1))
-        )
-        logdets = 2.0 * np.sum(np.log(np.diagonal(L, axis1=-2, axis2=-1)), axis=-1)
-        return cls(z.transpose(0, 2, 1) @ z, logdets, len(p.residual))
-
-    def logs(self, joint: int, factors: Array) -> Array:
-        """Return the log probability (k,) over all tolerances when the torque of a joint is multiplied by factors."""
-        vv, rv, rr = (self.products[:, a, b, None] for a, b in ((joint, joint), (-1, joint), (-1, -1)))
-        change = factors - 1.0
-        squares = np.maximum(rr + 2.0 * rv * change + vv * change**2, 0.0)
-        return _over_tolerances(student(squares, self.logdets[:, None], self.d))
-
-
-def _over_tolerances(logs: Array) -> Array:
-    """Return the log (...) of the mean over the tolerances of probabilities whose logs (g, ...) these are."""
-    most = logs.max(axis=0)
-    return np.asarray(most + np.log(np.mean(np.exp(logs - most), axis=0)))
-
-
 def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
     """Return whether parameters (10,) with covariance root @ root.T may be those of a body that can exist."""
-    from ident.spatial.inertia import pseudo_inertia
-
     J = pseudo_inertia(body)
     values, vectors = np.linalg.eigh(J)
     if values[0] >= 0:
@@ -602,24 +397,6 @@ def _within(a: Array, b: Array, size_a: Array, size_b: Array, share: float) -> b
     if abs(a[0] - b[0]) > _SAME * share * min(abs(a[0]), abs(b[0])):
         return False
     return bool((np.abs(a - b) <= _SAME * share * np.minimum(size_a, size_b) + 1e-12).all())
-
-
-def _touches(move: Move, link: int) -> bool:
-    """Return whether a move says that the numbers of a link are wrong."""
-    match move:
-        case InLinks(_, links) | Unexplained(links):
-            return link in links
-        case Swapped(a, b):
-            return link in (a, b)
-    return False
-
-
-def _sweeping(move: Move) -> bool:
-    return isinstance(move, Unexplained) and len(move.links) > 1
-
-
-def _in(move: Move, moves: tuple[Move, ...]) -> bool:
-    return any(alike(move, m) for m in moves)
 
 
 def alike(a: Move, b: Move) -> bool:

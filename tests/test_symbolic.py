@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from seeds import cases
+from symbolic_derivations import evaluate, gradient, lagrange, rate, traces
 from symbolic_robots import four, motion, relative, scara, ur5e
 
 from ident import dynamics
@@ -26,20 +27,18 @@ from ident.symbolic import (
     Program,
     closed_form,
     functions,
-    lagrange,
-    newton_euler,
     planar,
     planar_arm,
-    pseudo_inertia,
 )
 from ident.symbolic.closed_form import exact
 from ident.symbolic.fourier import Fourier, Ring
 from ident.symbolic.mechanism import mechanism, tidy, tidy_cosine
 from ident.symbolic.names import joint_names, parameter_names
+from ident.symbolic.newton_euler import inverse_dynamics as newton_euler
 from ident.symbolic.program import traced
-from ident.symbolic.tape import Tape, gradient, rate
+from ident.symbolic.tape import Tape
 
-DERIVATIONS = (lagrange, pseudo_inertia, newton_euler)
+DERIVATIONS = (lagrange, traces, newton_euler)
 ROBOTS = four()
 
 
@@ -50,7 +49,7 @@ def inverse_dynamics(robot: Robot, derivation) -> Program:
         "inverse_dynamics",
         inputs,
         "tau",
-        lambda q, qd, qdd, theta: derivation.inverse_dynamics(arm, theta.reshape(n, 10), q, qd, qdd),
+        lambda q, qd, qdd, theta: derivation(arm, theta.reshape(n, 10), q, qd, qdd),
     )
 
 
@@ -70,7 +69,7 @@ def evaluated(form: ClosedForm, matrix: sympy.Matrix, state: dict[str, np.ndarra
 def test_three_derivations_agree(name: str) -> None:
     robot = ROBOTS[name]
     theta, state = random_bodies(np.random.default_rng(1), robot.n), motion(robot.n)
-    taus = [inverse_dynamics(robot, d).evaluate(**state, theta=theta.reshape(1, -1)) for d in DERIVATIONS]
+    taus = [evaluate(inverse_dynamics(robot, d), **state, theta=theta.reshape(1, -1)) for d in DERIVATIONS]
     for one, other in itertools.combinations(taus, 2):
         assert relative(one, other) < 1e-11
     for tau in taus:
@@ -85,7 +84,7 @@ def test_three_derivations_agree_on_random_trees(seed: int) -> None:
     theta, state = random_bodies(rng, robot.n), motion(robot.n, seed, 10)
     expected = pin_torque(pin_tree(robot, theta), *state.values())
     for derivation in DERIVATIONS:
-        tau = inverse_dynamics(robot, derivation).evaluate(**state, theta=theta.reshape(1, -1))
+        tau = evaluate(inverse_dynamics(robot, derivation), **state, theta=theta.reshape(1, -1))
         assert relative(tau, expected) < 1e-11, derivation.__name__
 
 
@@ -95,7 +94,7 @@ def test_programs_are_the_batch_functions(robot: Robot, numbers: bool) -> None:
     theta, state = random_bodies(np.random.default_rng(2), robot.n), motion(robot.n)
     given = state | ({} if numbers else {"theta": theta.reshape(1, -1)})
     found = {
-        p.name: p.evaluate(**{array: given[array] for array in p.inputs})
+        p.name: evaluate(p, **{array: given[array] for array in p.inputs})
         for p in functions(robot, theta if numbers else None)
     }
     q, qd = state["q"], state["qd"]
@@ -277,9 +276,9 @@ def test_wrong_arguments_are_told_so() -> None:
         closed_form(robot).base_regressor(base_parameters(Model(robot, (Coulomb(),))))
     program = functions(robot)[-1]
     with pytest.raises(ModelError, match="gravity takes q, theta; got q"):
-        program.evaluate(q=np.zeros((1, 2)))
+        evaluate(program, q=np.zeros((1, 2)))
     with pytest.raises(ModelError, match="theta has 3 samples"):
-        program.evaluate(q=np.zeros((2, 2)), theta=np.zeros((3, 20)))
+        evaluate(program, q=np.zeros((2, 2)), theta=np.zeros((3, 20)))
 
 
 def test_importing_is_quick() -> None:
@@ -341,7 +340,7 @@ def test_programs_and_their_derivatives(tree, q1: float, q2: float, a: float) ->
     traced_tree = formula(tree, with_symbols(nodes), lambda x: x.sin(), lambda x: x.cos())
     rates = rate([traced_tree], {nodes[0]: 1.0, nodes[2]: -2.0})
     outputs = np.array([traced_tree, *gradient(traced_tree, [*nodes]), *rates], dtype=object)
-    found = Program("test", {"x": ("q1", "q2", "a")}, "y", outputs).evaluate(x=[[q1, q2, a]])[0]
+    found = evaluate(Program("test", {"x": ("q1", "q2", "a")}, "y", outputs), x=[[q1, q2, a]])[0]
     x = sympy.symbols("q1 q2 a")
     expression = sympy.sympify(formula(tree, with_symbols(x), sympy.sin, sympy.cos))
     slopes = [expression.diff(s) for s in x]

@@ -1,37 +1,11 @@
-"""Lagrange's equations from kinetic and potential energy: d/dt dK/dqd - dK/dq + dP/dq = tau."""
+"""What Lagrange's equations are made of: energies of links, and the velocities that joints give them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ident.symbolic.mechanism import Mechanism, cross, symmetric, zeros
-from ident.symbolic.tape import Node, Objects, Scalar, gradient, rate
-
-
-def inverse_dynamics(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
-    """Return tau (n,) of links with parameters theta (n, 10); q, qd, qdd (n,) are nodes of one tape.
-
-    The energies are differentiated as they stand on the tape: dK/dqd and dK/dq backward, d/dt forward along qd, qdd.
-    """
-    K = kinetic_energy(arm, theta, q, qd)
-    momentum = gradient(K, [*qd])
-    time: dict[Node, Scalar] = dict(zip([*q, *qd], [*qd, *qdd], strict=True))
-    return np.asarray(rate([*momentum], time) - gradient(K, [*q]) + gravity(arm, theta, q))
-
-
-def gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
-    """Return dP/dq (n,); q are nodes of one tape."""
-    return gradient(potential_energy(arm, theta, q), [*q])
-
-
-def kinetic_energy(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> Scalar:
-    """Return K [J]."""
-    total: Scalar = 0.0
-    for p, columns in enumerate(jacobians(arm, q)):
-        v = sum((columns[j][0] * qd[j] for j in columns), zeros(3))
-        w = sum((columns[j][1] * qd[j] for j in columns), zeros(3))
-        total = total + 0.5 * twice_kinetic(theta[p], (v, w), (v, w))
-    return total
+from ident.symbolic.tape import Objects, Scalar
 
 
 def potential_energy(arm: Mechanism, theta: Objects, q: Objects) -> Scalar:

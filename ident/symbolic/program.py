@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ident.arrays import Array, checked
-from ident.errors import ModelError
 from ident.symbolic.tape import Node, Objects, Scalar, Tape, needed
 
 _LONGEST = 12  # operations in one line
@@ -98,46 +95,6 @@ class Program:
         """Return index and text of each entry but those that are 0 anyway."""
         entries = zip(np.ndindex(self.entries.shape), self.flat, written, strict=True)
         return [(place, text) for place, x, text in entries if isinstance(x, Node) or x != 0.0]
-
-    def evaluate(self, **arrays: ArrayLike) -> Array:
-        """Return the output (N, *shape) for inputs (N, k) or, the same for all samples, (1, k).
-
-        Raises ModelError when an input is missing, unknown, of another shape or not finite.
-        """
-        if set(arrays) != set(self.inputs):
-            raise ModelError(f"{self.name} takes {', '.join(self.inputs)}; got {', '.join(arrays) or 'nothing'}")
-        values: dict[str, Array] = {}
-        samples = 1
-        for array, labels in self.inputs.items():
-            given = checked(arrays[array], (None, len(labels)), array, ModelError)
-            if len(given) != samples and 1 not in (len(given), samples):
-                raise ModelError(f"{array} has {len(given)} samples, the inputs before it {samples}")
-            samples = max(samples, len(given))
-            values.update(zip(labels, given.T, strict=True))
-        found: dict[int, Array] = {}
-
-        def value(x: Scalar) -> Array | float:
-            return found[x.index] if isinstance(x, Node) else x
-
-        for node in self.nodes:
-            a = [value(x) for x in node.args]
-            found[node.index] = values[node.label] if node.op == "input" else _EVALUATE[node.op](*a)
-        out = np.empty((samples, self.entries.size))
-        for k, x in enumerate(self.flat):
-            out[:, k] = value(x)
-        return out.reshape(samples, *self.entries.shape)
-
-
-_EVALUATE: dict[str, Callable[..., Array]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "neg": np.negative,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
-    "power": lambda x, p: np.copysign(np.abs(x) ** p, x),
-}
 
 
 @dataclass(frozen=True)

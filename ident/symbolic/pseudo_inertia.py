@@ -1,4 +1,4 @@
-"""Lagrange's equations as traces of 4x4 matrices (Uicker 1965; Paul, Robot Manipulators, 1981, chapter 6).
+"""The Coriolis matrix as traces of 4x4 matrices (Uicker 1965; Paul, Robot Manipulators, 1981, chapter 6).
 
 T_p is link p's frame seen from the base, A_p seen from its parent's. A joint's motion is generated in its own frame,
 after its own transform: dA_j/dq_j = A_j Q_j, so that U_pj = dT_p/dq_j = T_j Q_j A_j+1 .. A_p, which holds for standard
@@ -20,27 +20,9 @@ from ident.symbolic.mechanism import Mechanism, cross, skew, symmetric, zeros
 from ident.symbolic.tape import Objects
 
 
-def inverse_dynamics(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
-    """Return tau (n,) = D qdd + C qd + g; theta (n, 10), q, qd, qdd (n,)."""
-    return np.asarray(
-        mass_matrix(arm, theta, q) @ qdd + coriolis_matrix(arm, theta, q, qd) @ qd + gravity(arm, theta, q)
-    )
-
-
-def mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
-    """Return D (n, n)."""
-    S, W = _generators_and_composites(arm, theta, q)
-    D = zeros(arm.n, arm.n)
-    for j in range(arm.n):
-        SW = S[j] @ W[j]
-        for i in arm.carriers(j):
-            D[i, j] = D[j, i] = _trace(SW, S[i])
-    return D
-
-
 def coriolis_matrix(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> Objects:
     """Return C (n, n), that of the Christoffel symbols: dD/dt - 2 C is skew."""
-    S, W = _generators_and_composites(arm, theta, q)
+    S, W = generators_and_composites(arm, theta, q)
     C = zeros(arm.n, arm.n)
     for m in range(arm.n):
         chain = arm.carriers(m)
@@ -49,20 +31,14 @@ def coriolis_matrix(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> 
                 # the last of i and k is m
                 SSW = S[j] @ (S[k] @ W[m])
                 for i in chain if k == m else [m]:
-                    h = _trace(SSW, S[i])
+                    h = trace(SSW, S[i])
                     C[i, j] = C[i, j] + h * qd[k]
                     if j != k:
                         C[i, k] = C[i, k] + h * qd[j]
     return C
 
 
-def gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
-    """Return g (n,): the torque that holds the arm still."""
-    S, W = _generators_and_composites(arm, theta, q)
-    return np.array([-(arm.gravity @ (S[i] @ W[i][:, 3])[:3]) for i in range(arm.n)], dtype=object)
-
-
-def _generators_and_composites(arm: Mechanism, theta: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
+def generators_and_composites(arm: Mechanism, theta: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
     """Return S_i and W_i of every joint, 4x4 in the base frame."""
     T: list[Objects] = []
     S: list[Objects] = []
@@ -105,6 +81,6 @@ def _symmetrized(left: Objects, right: Objects) -> Objects:
     return out
 
 
-def _trace(left: Objects, right: Objects) -> object:
+def trace(left: Objects, right: Objects) -> object:
     """Return tr(left right^T)."""
     return (left * right).sum()

@@ -1,19 +1,16 @@
 """A tape records arithmetic on symbols once and in order: the straight-line form of a formula.
 
 Formulas are written with numpy on arrays of `Node`s and numbers. Every sum and product is kept once, however often
-it occurs (common subexpressions), nothing is recorded for 0 and 1, and derivatives follow from the record itself
-(forward and reverse mode, Griewank and Walther 2008).
+it occurs (common subexpressions), and nothing is recorded for 0 and 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ident.errors import ModelError
 
 Objects = NDArray[np.object_]
 _CANCELLED = 4.0 * float(np.finfo(float).eps)
@@ -148,31 +145,6 @@ def _scaled(node: Node) -> tuple[float, Node]:
             return factor, node
 
 
-def _partials(node: Node) -> list[tuple[Node, Scalar]]:
-    """Return each node that this one is made of, with the derivative by it."""
-    args = node.args
-    match node.op:
-        case "+":
-            found: list[tuple[Any, Scalar]] = [(args[0], 1.0), (args[1], 1.0)]
-        case "-":
-            found = [(args[0], 1.0), (args[1], -1.0)]
-        case "*":
-            found = [(args[0], args[1]), (args[1], args[0])]
-        case "neg":
-            found = [(args[0], -1.0)]
-        case "sin":
-            found = [(args[0], args[0].cos())]  # type: ignore[union-attr]
-        case "cos":
-            found = [(args[0], -args[0].sin())]  # type: ignore[union-attr]
-        case "tanh":
-            found = [(args[0], 1.0 - node * node)]
-        case "power":
-            raise ModelError("a power of the speed has no derivative in code")
-        case _:
-            found = []
-    return [(arg, d) for arg, d in found if isinstance(arg, Node)]
-
-
 def needed(outputs: Sequence[Any]) -> list[Node]:
     """Return the nodes that the outputs are made of, in the order of evaluation."""
     seen: dict[int, Node] = {}
@@ -183,24 +155,3 @@ def needed(outputs: Sequence[Any]) -> list[Node]:
             seen[node.index] = node
             waiting += [a for a in node.args if isinstance(a, Node)]
     return [seen[k] for k in sorted(seen)]
-
-
-def gradient(output: Scalar, inputs: Sequence[Node]) -> Objects:
-    """Return the derivatives of one number by each input (reverse mode): little dearer than the number itself."""
-    slope: dict[int, Scalar] = {output.index: 1.0} if isinstance(output, Node) else {}
-    for node in reversed(needed([output])):
-        for arg, partial in _partials(node) if node.index in slope else ():
-            slope[arg.index] = slope.get(arg.index, 0.0) + slope[node.index] * partial
-    return np.array([slope.get(x.index, 0.0) for x in inputs], dtype=object)
-
-
-def rate(outputs: Sequence[Scalar], rates: Mapping[Node, Scalar]) -> Objects:
-    """Return the derivatives of the outputs when inputs change at the given rates (forward mode)."""
-    change: dict[int, Scalar] = {node.index: r for node, r in rates.items()}
-    for node in needed(outputs):
-        if node.op != "input":
-            total: Scalar = 0.0
-            for arg, partial in _partials(node):
-                total = total + partial * change.get(arg.index, 0.0)
-            change[node.index] = total
-    return np.array([change.get(x.index, 0.0) if isinstance(x, Node) else 0.0 for x in outputs], dtype=object)

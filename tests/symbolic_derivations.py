@@ -1,0 +1,157 @@
+"""Two more derivations of the equations of motion, to compare the recursions with: Lagrange's equations from energies,
+differentiated as they stand on the tape (forward and reverse mode, Griewank and Walther 2008), and as traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
+from ident.errors import ModelError
+from ident.symbolic import lagrange as lagrange_terms
+from ident.symbolic.mechanism import Mechanism, zeros
+from ident.symbolic.program import Program
+from ident.symbolic.pseudo_inertia import coriolis_matrix, generators_and_composites, trace
+from ident.symbolic.tape import Node, Objects, Scalar, needed
+
+
+def evaluate(program: Program, **arrays: ArrayLike) -> Array:
+    """Return the output (N, *shape) for inputs (N, k) or, the same for all samples, (1, k).
+
+    Raises ModelError when an input is missing, unknown, of another shape or not finite.
+    """
+    if set(arrays) != set(program.inputs):
+        raise ModelError(f"{program.name} takes {', '.join(program.inputs)}; got {', '.join(arrays) or 'nothing'}")
+    values: dict[str, Array] = {}
+    samples = 1
+    for array, labels in program.inputs.items():
+        given = checked(arrays[array], (None, len(labels)), array, ModelError)
+        if len(given) != samples and 1 not in (len(given), samples):
+            raise ModelError(f"{array} has {len(given)} samples, the inputs before it {samples}")
+        samples = max(samples, len(given))
+        values.update(zip(labels, given.T, strict=True))
+    found: dict[int, Array] = {}
+
+    def value(x: Scalar) -> Array | float:
+        return found[x.index] if isinstance(x, Node) else x
+
+    for node in program.nodes:
+        a = [value(x) for x in node.args]
+        found[node.index] = values[node.label] if node.op == "input" else _EVALUATE[node.op](*a)
+    out = np.empty((samples, program.entries.size))
+    for k, x in enumerate(program.flat):
+        out[:, k] = value(x)
+    return out.reshape(samples, *program.entries.shape)
+
+
+_EVALUATE: dict[str, Callable[..., Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "neg": np.negative,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "power": lambda x, p: np.copysign(np.abs(x) ** p, x),
+}
+
+
+def _partials(node: Node) -> list[tuple[Node, Scalar]]:
+    """Return each node that this one is made of, with the derivative by it."""
+    args = node.args
+    match node.op:
+        case "+":
+            found: list[tuple[Any, Scalar]] = [(args[0], 1.0), (args[1], 1.0)]
+        case "-":
+            found = [(args[0], 1.0), (args[1], -1.0)]
+        case "*":
+            found = [(args[0], args[1]), (args[1], args[0])]
+        case "neg":
+            found = [(args[0], -1.0)]
+        case "sin":
+            found = [(args[0], args[0].cos())]  # type: ignore[union-attr]
+        case "cos":
+            found = [(args[0], -args[0].sin())]  # type: ignore[union-attr]
+        case "tanh":
+            found = [(args[0], 1.0 - node * node)]
+        case "power":
+            raise ModelError("a power of the speed has no derivative in code")
+        case _:
+            found = []
+    return [(arg, d) for arg, d in found if isinstance(arg, Node)]
+
+
+def gradient(output: Scalar, inputs: Sequence[Node]) -> Objects:
+    """Return the derivatives of one number by each input (reverse mode): little dearer than the number itself."""
+    slope: dict[int, Scalar] = {output.index: 1.0} if isinstance(output, Node) else {}
+    for node in reversed(needed([output])):
+        for arg, partial in _partials(node) if node.index in slope else ():
+            slope[arg.index] = slope.get(arg.index, 0.0) + slope[node.index] * partial
+    return np.array([slope.get(x.index, 0.0) for x in inputs], dtype=object)
+
+
+def rate(outputs: Sequence[Scalar], rates: Mapping[Node, Scalar]) -> Objects:
+    """Return the derivatives of the outputs when inputs change at the given rates (forward mode)."""
+    change: dict[int, Scalar] = {node.index: r for node, r in rates.items()}
+    for node in needed(outputs):
+        if node.op != "input":
+            total: Scalar = 0.0
+            for arg, partial in _partials(node):
+                total = total + partial * change.get(arg.index, 0.0)
+            change[node.index] = total
+    return np.array([change.get(x.index, 0.0) if isinstance(x, Node) else 0.0 for x in outputs], dtype=object)
+
+
+def lagrange(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
+    """Return tau (n,) of links with parameters theta (n, 10); q, qd, qdd (n,) are nodes of one tape.
+
+    The energies are differentiated as they stand on the tape: dK/dqd and dK/dq backward, d/dt forward along qd, qdd.
+    """
+    K = kinetic_energy(arm, theta, q, qd)
+    momentum = gradient(K, [*qd])
+    time: dict[Node, Scalar] = dict(zip([*q, *qd], [*qd, *qdd], strict=True))
+    return np.asarray(rate([*momentum], time) - gradient(K, [*q]) + lagrange_gravity(arm, theta, q))
+
+
+def lagrange_gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+    """Return dP/dq (n,); q are nodes of one tape."""
+    return gradient(lagrange_terms.potential_energy(arm, theta, q), [*q])
+
+
+def kinetic_energy(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> Scalar:
+    """Return K [J]."""
+    total: Scalar = 0.0
+    for p, columns in enumerate(lagrange_terms.jacobians(arm, q)):
+        v = sum((columns[j][0] * qd[j] for j in columns), zeros(3))
+        w = sum((columns[j][1] * qd[j] for j in columns), zeros(3))
+        total = total + 0.5 * lagrange_terms.twice_kinetic(theta[p], (v, w), (v, w))
+    return total
+
+
+def traces(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
+    """Return tau (n,) = D qdd + C qd + g; theta (n, 10), q, qd, qdd (n,)."""
+    return np.asarray(
+        traces_mass_matrix(arm, theta, q) @ qdd
+        + coriolis_matrix(arm, theta, q, qd) @ qd
+        + traces_gravity(arm, theta, q)
+    )
+
+
+def traces_mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+    """Return D (n, n)."""
+    S, W = generators_and_composites(arm, theta, q)
+    D = zeros(arm.n, arm.n)
+    for j in range(arm.n):
+        SW = S[j] @ W[j]
+        for i in arm.carriers(j):
+            D[i, j] = D[j, i] = trace(SW, S[i])
+    return D
+
+
+def traces_gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+    """Return g (n,): the torque that holds the arm still."""
+    S, W = generators_and_composites(arm, theta, q)
+    return np.array([-(arm.gravity @ (S[i] @ W[i][:, 3])[:3]) for i in range(arm.n)], dtype=object)

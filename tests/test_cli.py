@@ -13,8 +13,9 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
-from ident.cli.console import EXIT_CODES, file_out, printable, progress
+from ident.cli.console import EXIT_CODES, printable, progress
 from ident.cli.main import app
+from ident.cli.options import file_out
 from ident.errors import InputError
 from ident.estimate import estimated
 from ident.estimate.storage import load_estimate

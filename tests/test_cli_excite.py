@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 from ident.cli.main import app
 from ident.excitation import PeriodicSpline, load_trajectory
-from ident.pipelines.excitation import FILES, Wishes, excite
+from ident.pipelines import ExciteWishes, excite
+from ident.pipelines.excitation import FILES
 from ident.robot import read_robot
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,8 +117,10 @@ def test_predicted_errors_are_a_table_with_gaps_where_cad_has_them(designed: Pat
 
 
 def test_drive_inertia_is_one_more_parameter_that_cad_does_not_know(place: Path) -> None:
-    wishes = Wishes(place / "two.toml", cad=place / "cad.csv", duration=4.0, harmonics=2, starts=1, drive_inertia=True)
-    found = excite(wishes).worth
+    wishes = ExciteWishes(
+        place / "two.toml", cad=place / "cad.csv", duration=4.0, harmonics=2, starts=1, drive_inertia=True
+    )
+    found = excite(place / "two.toml", wishes).worth
     k = found.base.names.index("elbow.drive_inertia")
     assert len(found.base.names) == 13
     assert found.values is not None
@@ -126,9 +129,11 @@ def test_drive_inertia_is_one_more_parameter_that_cad_does_not_know(place: Path)
 
 
 def test_a_seed_means_the_same_motion(place: Path) -> None:
-    wishes = Wishes(place / "two.toml", cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2, starts=1)
-    one, same = (excite(wishes).design.trajectory.coefficients for _ in range(2))
-    other = excite(replace(wishes, seed=7)).design.trajectory.coefficients
+    wishes = ExciteWishes(
+        place / "two.toml", cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2, starts=1
+    )
+    one, same = (excite(place / "two.toml", wishes).design.trajectory.coefficients for _ in range(2))
+    other = excite(place / "two.toml", replace(wishes, seed=7)).design.trajectory.coefficients
     assert np.array_equal(one, same)
     assert np.abs(one - other).max() > 0.01
 
@@ -147,9 +152,9 @@ def test_a_search_goes_on_and_never_ends_worse(designed: Path, place: Path) -> N
 
 def test_what_is_gone_on_from_stays_when_the_search_finds_less(designed: Path, place: Path) -> None:
     """With next to no time the search ends early, with less than the motion that it began with."""
-    wishes = Wishes(place / "two.toml", cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2)
+    wishes = ExciteWishes(cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2)
     stored = load_trajectory(designed / "trajectory.json")
-    found = excite(replace(wishes, resume=designed / "trajectory.json", seconds=1e-6))
+    found = excite(place / "two.toml", replace(wishes, resume=designed / "trajectory.json", seconds=1e-6))
     assert found.design.value <= stored.design["value"] + 1e-12
     assert found.design.proven
 
@@ -170,8 +175,8 @@ def test_what_cannot_be_gone_on_from(designed: Path, place: Path) -> None:
 
 def test_a_seed_that_is_no_number_counts_as_none(designed: Path, place: Path) -> None:
     (place / "odd.json").write_text((designed / "trajectory.json").read_text().replace('"seed": 0', '"seed": "0"'))
-    wishes = Wishes(place / "two.toml", cad=place / "cad.csv", duration=4.0, harmonics=2, seconds=1e-6)
-    assert excite(replace(wishes, resume=place / "odd.json")).seed == 0
+    wishes = ExciteWishes(cad=place / "cad.csv", duration=4.0, harmonics=2, seconds=1e-6)
+    assert excite(place / "two.toml", replace(wishes, resume=place / "odd.json")).seed == 0
 
 
 def test_from_one_posture_to_another(place: Path) -> None:

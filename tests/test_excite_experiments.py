@@ -13,7 +13,8 @@ import pytest
 from ident.geometry.distance import clearances, collisions
 from ident.geometry.scene_file import read_scene
 from ident.model.model import torque
-from ident.pipelines.excitation import Excitation, Wishes, excite
+from ident.pipelines import ExciteWishes, excite
+from ident.pipelines.excitation import Excitation
 from ident.pipelines.loaded import read_truth
 from ident.robot import read_robot
 
@@ -73,10 +74,11 @@ def test_scenes(name: str, free: list[float], touching: list[float]) -> None:
 def test_panda_between_itself_and_the_table() -> None:
     folder = DATA / "panda"
     found = excite(
-        Wishes(
-            folder / "robot.toml", cad=folder / "cad.csv", scene=folder / "scene.toml",
+        folder / "robot.toml",
+        ExciteWishes(
+            cad=folder / "cad.csv", scene=folder / "scene.toml",
             duration=10.0, harmonics=4, torque_margin=0.2, starts=1, seconds=5.0,
-        )
+        ),
     )  # fmt: skip
     design, robot = found.design, found.robot
     assert design.proven

@@ -14,7 +14,7 @@ from seeds import cases
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
-from ident.cli.payload import _frame, payload
+from ident.cli.payload import payload
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
 from ident.estimate import estimated
 from ident.estimate.drive_gains import drive_gains
@@ -28,6 +28,7 @@ from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.pipelines.loaded import load
+from ident.pipelines.loads import frame_of
 from ident.pipelines.steps import FITTED, motions
 from ident.pipelines.steps import fitted as fit
 from ident.regression import base_parameters, compress
@@ -509,8 +510,8 @@ def test_a_robot_with_two_ends_asks_for_the_option():
         <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
     )
     with pytest.raises(InputError, match=r"^--frame: the robot has 2 ends: left, right. Say which one carries"):
-        _frame(two, None)
-    assert _frame(two, "right")[0] == "right"
+        frame_of(two, None)
+    assert frame_of(two, "right")[0] == "right"
 
 
 def test_the_command_against_an_estimate(bench, tmp_path):

@@ -29,7 +29,7 @@ from ident.geometry.distance import clearances
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipelines.excitation import Wishes, excite
+from ident.pipelines import ExciteWishes, excite
 from ident.regression import compress
 from ident.robot import read_robot
 from ident.threads import one_thread
@@ -163,11 +163,9 @@ def gradient() -> None:
 def others(seed: int) -> None:
     for name, cad in (("panda", True), ("arm5", True), ("ur10e", False)):
         folder = DATASETS / name
-        wishes = Wishes(
-            robot=folder / "robot.toml", cad=folder / "cad.csv" if cad else None, starts=5, seed=seed, seconds=120.0
-        )
+        wishes = ExciteWishes(cad=folder / "cad.csv" if cad else None, starts=5, seed=seed, seconds=120.0)
         began = time.perf_counter()
-        found = excite(wishes)
+        found = excite(folder / "robot.toml", wishes)
         print(
             f"ident excite {name}: condition {found.conditions[0]:.1f} (SI), {found.conditions[1]:.1f} (scaled), "
             f"{sum(g.holds for g in found.design.guarantees)} of {len(found.design.guarantees)} limits proven, "

@@ -27,7 +27,8 @@ from ident.estimate import estimated
 from ident.excitation import Trajectory
 from ident.logs import Motion
 from ident.model import Model
-from ident.pipelines.excitation import Excitation, Wishes, excite
+from ident.pipelines import ExciteWishes, excite
+from ident.pipelines.excitation import Excitation
 from ident.pipelines.loaded import read_truth
 from ident.regression import BaseParameters, compress
 
@@ -51,18 +52,18 @@ def plant() -> ModuleType:
 def design(duration: float = 10.0, harmonics: int = 5, starts: int = 3) -> Excitation:
     """Return what `ident excite datasets/arm5/robot.toml --cad ... --drive-inertia` designs."""
     return excite(
-        Wishes(
-            DATA / "robot.toml",
+        DATA / "robot.toml",
+        ExciteWishes(
             cad=DATA / "cad.csv",
             noise=plant().TORQUE_NOISE,
             drive_inertia=True,
             duration=duration,
             harmonics=harmonics,
-            log_hz=LOG_HZ,
+            log_rate=LOG_HZ,
             starts=starts,
             seconds=600.0,
             seed=0,
-        )
+        ),
     )
 
 

@@ -9,15 +9,15 @@ import contextlib
 import errno
 import functools
 import math
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 import typer
+
+from ident.cli.options import spelt_out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,19 +42,19 @@ EXIT_CODES = (
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
+    command = spelt_out(command)
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
+    def wrapped(**given: Any) -> None:
         from ident.errors import EstimationError, IdentError, UnusableError
 
         try:
-            command(*args, **kwargs)
-        except UnusableError as cause:
-            raise ended(f"error: {cause}", PROBLEMS) from None
-        except EstimationError as cause:
-            raise ended(f"error: {cause}", FAILED) from None
+            command(**given)
         except IdentError as cause:
-            raise ended(f"error: {cause}", BAD_INPUT) from None
+            for note in getattr(cause, "__notes__", ()):
+                tell_aside(f"note: {note}")
+            unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
+            raise ended(f"error: {cause}", PROBLEMS if unusable else FAILED if failed else BAD_INPUT) from None
         except OSError as cause:
             if cause.errno != errno.ENAMETOOLONG:
                 raise
@@ -84,16 +84,6 @@ def tell_aside(text: str) -> None:
 def printable(text: str) -> str:
     """Return text that a terminal shows and does not obey: names come from files that anybody may have written."""
     return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
-
-
-def is_folder(out: str) -> bool:
-    """Return whether --out names a folder: one that is there, or a name that ends with a slash."""
-    return out.endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
-
-
-def file_out(name: str) -> Callable[[str], Path]:
-    """Return what reads an --out for one file: itself, or `name` in the folder that it names."""
-    return lambda out: Path(out) / name if is_folder(str(out)) else Path(out)
 
 
 def command_line() -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ident.cli.console import JOINT_NUMBERS, file_out, guarded, joint_numbers, progress, say, show, tell_aside
+from ident.cli.console import JOINT_NUMBERS, guarded, joint_numbers, progress, say, show, tell_aside
+from ident.cli.options import file_out
 
 if TYPE_CHECKING:
     from ident.arrays import Array

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ident.cli.console import command_line, guarded, joint_numbers, say, show, tell_aside
-from ident.cli.dynamics import RobotPath
+from ident.cli.options import RobotPath, numbers
+from ident.pipelines.wishes import ExciteWishes
 
 if TYPE_CHECKING:
     from ident.excitation.search import Start
     from ident.excitation.worth import Worth
     from ident.pipelines.excitation import Excitation
     from ident.robot import Robot
-
-Share = "share kept free, such as 0.05"
 
 WORTH = ("unit", "CAD", "predicted standard error", "of the CAD value", "shown")
 
@@ -35,118 +33,36 @@ MEANINGS = {
 @guarded
 def excite(
     robot: RobotPath,
-    cad: Annotated[
-        Path | None, typer.Option("--cad", help="CAD table for the torque limits; without: the robot's own numbers")
-    ] = None,
-    scene: Annotated[Path | None, typer.Option("--scene", help="scene.toml: what must not touch")] = None,
-    after: Annotated[
-        Path | None, typer.Option("--after", metavar="EXPERIMENT", help="Add to what this experiment's logs tell")
-    ] = None,
-    duration: Annotated[float, typer.Option("--duration", help="Length of one period \\[s]")] = 10.0,
-    harmonics: Annotated[
-        int | None, typer.Option("--harmonics", help="Harmonics of the Fourier series; without: 5")
-    ] = None,
-    splines: Annotated[
-        int | None, typer.Option("--splines", help="Instead: intervals of a periodic B-spline of fifth degree")
-    ] = None,
-    criterion: Annotated[
-        str, typer.Option("--criterion", help="d, a, e, condition, scaled-condition or worst-error")
-    ] = "d",
-    noise: Annotated[
-        str | None, typer.Option("--noise", help="Torque noise [N m; N]: one number, or one per joint")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--start", help="Posture to start from at rest, such as '0 30 deg'")
-    ] = None,
-    end: Annotated[
-        str | None, typer.Option("--end", help="Posture to end in at rest; without: where it starts")
-    ] = None,
-    position_margin: Annotated[
-        float, typer.Option("--position-margin", help="Kept from both ends of every range \\[rad; m]")
-    ] = 0.0,
-    rate_margin: Annotated[
-        float, typer.Option("--rate-margin", help=f"Of velocity, acceleration and jerk limits: {Share}")
-    ] = 0.0,
-    torque_margin: Annotated[float, typer.Option("--torque-margin", help=f"Of torque and power limits: {Share}")] = 0.0,
-    power: Annotated[float | None, typer.Option("--power", help="Limit of the joints' total power [W]")] = None,
-    rate: Annotated[float, typer.Option("--rate", help="Rate of the sampled files, the controller's [Hz]")] = 100.0,
-    log_rate: Annotated[
-        float | None,
-        typer.Option("--log-rate", help="Torque readings per second [Hz]; without: --rate, or that of --after's logs"),
-    ] = None,
-    periods: Annotated[int, typer.Option("--periods", help="How often the motion is played")] = 1,
-    friction: Annotated[
-        bool, typer.Option("--friction/--no-friction", help="With viscous and Coulomb friction and an offset per joint")
-    ] = True,
-    drive_inertia: Annotated[
-        bool, typer.Option("--drive-inertia/--no-drive-inertia", help="With the inertia of each joint's drive")
-    ] = False,
-    starts: Annotated[int, typer.Option("--starts", help="Random motions to start from")] = 10,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time budget of the search \\[s]")] = 60.0,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of the random motions")] = None,
-    resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="TRAJECTORY", help="Go on from this trajectory.json")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; without: excitation-ROBOT")] = None,
+    wishes: ExciteWishes,
+    noise: Annotated[str | None, "Torque noise [N m; N]: one number, or one per joint"] = None,
+    start: Annotated[str | None, "Posture to start from at rest, such as '0 30 deg'"] = None,
+    end: Annotated[str | None, "Posture to end in at rest; without: where it starts"] = None,
+    out: Annotated[Path | None, "Folder; without: excitation-ROBOT", "--out -o"] = None,
 ) -> None:
     """Design a motion that makes the parameters identifiable and keeps every limit at every instant."""
-    from ident.errors import InputError
-    from ident.pipelines.excitation import Wishes, excite_to
+    from ident.pipelines import excite as designed
+    from ident.pipelines.moves import folder_named
     from ident.robot import read_robot
 
-    if harmonics is not None and splines is not None:
-        raise InputError("is given beside --harmonics", key="--splines", fix="Give one of the two")
     arm = read_robot(robot)
-    wishes = Wishes(
-        robot=robot,
-        cad=cad,
-        scene=scene,
-        after=after,
-        resume=resume,
-        harmonics=5 if harmonics is None else harmonics,
-        splines=splines,
-        duration=duration,
-        criterion=criterion,
-        noise=_noise(noise, arm),
-        start=_posture(start, arm, "--start"),
-        end=_posture(end, arm, "--end"),
-        position_margin=position_margin,
-        rate_margin=rate_margin,
-        torque_margin=torque_margin,
-        power=math.inf if power is None else power,
-        rate_hz=rate,
-        log_hz=log_rate,
-        periods=periods,
-        starts=starts,
-        seed=seed,
-        seconds=seconds,
-        friction=friction,
-        drive_inertia=drive_inertia,
+    wishes = replace(
+        wishes,
+        noise=None if noise is None else _noise(noise, arm),
+        start=None if start is None else tuple(joint_numbers(start, arm, "--start").tolist()),
+        end=None if end is None else tuple(joint_numbers(end, arm, "--end").tolist()),
     )
-    total = starts + (resume is not None)
+    total = wishes.starts + (wishes.resume is not None)
 
     def told(done: Start, best: float | None) -> None:
         here = f"start {done.number + 1} of {total}, {done.seconds:.1f} s: "
         if done.value is None:
             here += "no motion that is proven to keep every limit"
         else:
-            here += f"{MEANINGS[criterion][0]} {_meant(criterion, done.value)}"
-        tell_aside(here if best is None else f"{here}; best {_meant(criterion, best)}")
+            here += f"{MEANINGS[wishes.criterion][0]} {_meant(wishes.criterion, done.value)}"
+        tell_aside(here if best is None else f"{here}; best {_meant(wishes.criterion, best)}")
 
     folder = folder_named(out, f"excitation-{arm.name}")
-    found = excite_to(wishes, folder, told, command_line())
-    _tell(found, folder)
-
-
-def folder_named(out: Path | None, default: str) -> Path:
-    """Return the folder to write; InputError for what looks like a file's name."""
-    from ident.errors import InputError
-    from ident.files import file_word
-
-    if out is not None and out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
-        problem = f"'{out.name}' is a file's name, wanted a folder for trajectory.csv and others"
-        raise InputError(problem, key="--out", fix=f"Such as --out {out.stem}")
-    return out or Path(file_word(default, "motion"))
+    _tell(designed(robot, wishes, folder, told, command_line()), folder)
 
 
 def _meant(criterion: str, value: float) -> str:
@@ -164,7 +80,7 @@ def _tell(found: Excitation, folder: Path) -> None:
         f"{design.trajectory.duration:.4g} s for {found.robot.name}: condition number {si:.4g} (SI), {scaled:.3g} "
         f"(columns scaled); best of {len(done)} motions from {len(design.starts)} starts{ended}"
     )
-    show(worth_table(found.worth, found.slides), ("base parameter", *WORTH))
+    show(worth_table(found.worth, found.robot.slides), ("base parameter", *WORTH))
     for sentence in worth_sentences(found.worth):
         say(sentence)
     if found.before is not None:
@@ -200,22 +116,13 @@ def _gain(before: Worth, after: Worth) -> str:
     return told
 
 
-def _noise(text: str | None, robot: Robot) -> tuple[float, ...] | None:
+def _noise(text: str, robot: Robot) -> tuple[float, ...]:
     """Return one number, or one per joint."""
     from ident.errors import InputError
 
-    if text is None:
-        return None
-    try:
-        values = tuple(float(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        raise InputError(f"'{text}' is no list of numbers", key="--noise", fix="Such as 0.1, or '1 1 0.5'") from None
+    values = numbers(text, "--noise", "Such as 0.1, or '1 1 0.5'")
     if not all(0 < x < math.inf for x in values):
         raise InputError(f"'{text}' are no standard deviations", key="--noise", fix="Give positive numbers")
     if len(values) not in (1, robot.n):
         raise InputError(f"'{text}' is not one number, nor {robot.n}", key="--noise", fix="Give one number per joint")
     return values
-
-
-def _posture(text: str | None, robot: Robot, key: str) -> tuple[float, ...] | None:
-    return None if text is None else tuple(joint_numbers(text, robot, key).tolist())

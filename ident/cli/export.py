@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ident.cli.console import guarded, is_folder, say, show, tell_aside
+from ident.cli.console import guarded, say, show, tell_aside
+from ident.cli.options import is_folder
 
 
 def _list(wanted: bool) -> None:

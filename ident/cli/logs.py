@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli.console import file_out, guarded, progress, say, show, tell_aside
+from ident.cli.console import guarded, progress, say, show, tell_aside
+from ident.cli.options import file_out
 
 if TYPE_CHECKING:
     from ident.logs.info import LogInfo

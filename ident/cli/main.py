@@ -23,7 +23,6 @@ from ident.cli.console import (
     PROBLEMS,
     command_line,
     ended,
-    file_out,
     guarded,
     progress,
     say,
@@ -36,6 +35,7 @@ from ident.cli.excite import excite
 from ident.cli.export import export
 from ident.cli.logs import logs as logs_app
 from ident.cli.moves import postures, sweep
+from ident.cli.options import file_out
 from ident.cli.payload import payload
 from ident.cli.report import report
 

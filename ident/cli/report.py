@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ident.cli.console import command_line, file_out, guarded, progress, say, warn
+from ident.cli.console import command_line, guarded, progress, say, warn
+from ident.cli.options import file_out
 
 
 @guarded

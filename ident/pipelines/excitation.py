@@ -30,7 +30,7 @@ from ident.excitation.write_csv import write_csv
 from ident.excitation.write_ros2 import write_ros2
 from ident.experiment import read_experiment
 from ident.export.code.trajectory import write_trajectory
-from ident.files import whole_folder
+from ident.files import whole_folder, write_whole
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
@@ -39,6 +39,7 @@ from ident.model.term import Term
 from ident.pipelines.loaded import load, urdf_source
 from ident.pipelines.steps import motions
 from ident.pipelines.warned import NOTES, Warned
+from ident.pipelines.wishes import ExciteWishes
 from ident.provenance import provenance, sha256
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
@@ -60,42 +61,7 @@ _NOISE = 0.01  # of the torque limit, where nothing is stated
 _WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which friction turns around in the design
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What the user asks for; None: chosen from the robot.
-
-    cad, scene, resume: files; after: an experiment whose logs count already. duration [s], harmonics: of the motion;
-    splines: intervals of a periodic B-spline of fifth degree, which takes the place of the Fourier series.
-    noise: standard deviation of the measured torques, one number or one per joint [N m; N].
-    start, end: postures (n,) [rad; m]. position_margin [rad; m]; the other margins are shares; power [W].
-    rate_hz: of the sampled files; log_hz: at which torques will be logged with that noise, independently (by default
-    rate_hz, with `after` the rate of its processed logs); periods: how often the motion is played.
-    """
-
-    robot: Path
-    cad: Path | None = None
-    scene: Path | None = None
-    after: Path | None = None
-    resume: Path | None = None
-    harmonics: int = 5
-    splines: int | None = None
-    duration: float = 10.0
-    criterion: str = "d"
-    noise: tuple[float, ...] | None = None
-    start: tuple[float, ...] | None = None
-    end: tuple[float, ...] | None = None
-    position_margin: float = 0.0
-    rate_margin: float = 0.0
-    torque_margin: float = 0.0
-    power: float = math.inf
-    rate_hz: float = 100.0
-    log_hz: float | None = None
-    periods: int = 1
-    starts: int = 10
-    seed: int | None = None
-    seconds: float = 60.0
-    friction: bool = True
-    drive_inertia: bool = False
+_WHATEVER = ExciteWishes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +71,7 @@ class Excitation:
     before: what the logs already taken are worth, None without. notes: sentences that its user has to know.
     """
 
-    wishes: Wishes
+    wishes: ExciteWishes
     robot: Robot
     problem: Problem
     design: Design
@@ -115,11 +81,6 @@ class Excitation:
     seed: int
     notes: tuple[str, ...]
     inputs: dict[str, str]
-
-    @property
-    def slides(self) -> frozenset[str]:
-        """Names of the prismatic joints."""
-        return frozenset(joint.name for joint in self.robot.joints if joint.kind == "prismatic")
 
     @property
     def conditions(self) -> tuple[float, float]:
@@ -139,17 +100,38 @@ class _Known:
     log_hz: float
 
 
-def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | None = None) -> Excitation:
+def excite(
+    robot: str | Path,
+    wishes: ExciteWishes = _WHATEVER,
+    out: Path | None = None,
+    progress: Callable[[Start, float | None], None] | None = None,
+    command: str = "",
+) -> Excitation:
     """Return the best motion found within the robot's limits.
 
+    out: folder for trajectory, samples, predicted errors and pictures, all of it or nothing; None: nothing is written.
+    progress: called after each start with what it found and the best value so far. command: kept as provenance.
     Raises RobotError, CadError, ConfigError, LogError from the files; ExcitationError or ModelError when what is asked
-    for makes no sense; ExcitationError when no motion was found, saying which limit is in the way.
+    for makes no sense; ExcitationError when no motion was found, saying which limit is in the way; InputError, before
+    any search, when `out` cannot be written or holds other files.
     """
+    if out is None:
+        return _designed(Path(robot), wishes, progress)
+    with whole_folder(out, FILES) as folder:
+        found = _designed(Path(robot), wishes, progress)
+        try:
+            _write(found, folder, command)
+        except OSError as cause:
+            raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
+    return found
+
+
+def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float | None], None] | None) -> Excitation:
     _sensible(wishes)
     notes: list[str] = []
-    robot = read_robot(wishes.robot)
-    inputs = {wishes.robot.name: sha256(wishes.robot)}
-    urdf = urdf_source(wishes.robot)
+    robot = read_robot(file)
+    inputs = {file.name: sha256(file)}
+    urdf = urdf_source(file)
     if urdf is not None:
         inputs[urdf.name] = sha256(urdf)
     known = _known(wishes, robot, notes, inputs)
@@ -179,7 +161,7 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
         position_margin=wishes.position_margin,
         rate_margin=wishes.rate_margin,
         torque_margin=wishes.torque_margin,
-        power=wishes.power,
+        power=math.inf if wishes.power is None else wishes.power,
         prior=known.prior,
         rate_hz=known.log_hz,
         periods=wishes.periods,
@@ -187,7 +169,7 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
     try:
         design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
     except np.linalg.LinAlgError:
-        many = f"{wishes.harmonics} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
+        many = f"{wishes.order} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
         raise ExcitationError(
             f"motions of {many} within these limits do not show all "
             f"{len(problem.information.base.names)} base parameters",
@@ -198,42 +180,26 @@ def excite(wishes: Wishes, progress: Callable[[Start, float | None], None] | Non
     return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
 
 
-def excite_to(
-    wishes: Wishes, out: Path, progress: Callable[[Start, float | None], None] | None = None, command: str = ""
-) -> Excitation:
-    """Design a motion and write trajectory, samples, predicted errors and pictures to `out`, all of it or nothing.
-
-    Raises what `excite` raises; InputError, before any search, when `out` cannot be written or holds other files.
-    """
-    with whole_folder(out, FILES) as folder:
-        found = excite(wishes, progress)
-        try:
-            _write(found, folder, command)
-        except OSError as cause:
-            raise InputError(f"cannot be written: {cause.strerror}", file=out, fix="Choose another --out") from None
-    return found
-
-
 def _write(found: Excitation, folder: Path, command: str) -> None:
     from ident.report.excitation_figures import limits_figure, poses_figure, torque_figure, worth_figure
-    from ident.report.fonts import legible
+    from ident.report.fonts import save_figure
 
     trajectory, robot = found.design.trajectory, found.robot
-    rows = trajectory.playback(found.wishes.rate_hz, found.wishes.periods)
+    rows = trajectory.playback(found.wishes.rate, found.wishes.periods)
     save_trajectory(
         folder / "trajectory.json", trajectory, robot, certificate=certificate(found), design=facts(found, command)
     )
     write_csv(folder / "trajectory.csv", robot, *rows)
     write_ros2(folder / "trajectory.yaml", robot, *rows)
     write_trajectory(folder / "trajectory.h", robot, trajectory)
-    (folder / "predicted.csv").write_text(_predicted(found.worth), encoding="utf-8")
+    write_whole(folder / "predicted.csv", _predicted(found.worth))
     for constraint in found.problem.constraints:
         if isinstance(constraint, KinematicLimits):
-            legible(limits_figure(trajectory, constraint)).savefig(folder / "limits.png", dpi=110)
+            save_figure(limits_figure(trajectory, constraint), folder / "limits.png", 110)
         if isinstance(constraint, TorqueLimits):
-            legible(torque_figure(trajectory, constraint)).savefig(folder / "torque.png", dpi=110)
-    legible(poses_figure(robot, trajectory, found.scene)).savefig(folder / "poses.png", dpi=110)
-    legible(worth_figure(found.worth, found.slides)).savefig(folder / "predicted.png", dpi=110)
+            save_figure(torque_figure(trajectory, constraint), folder / "torque.png", 110)
+    save_figure(poses_figure(robot, trajectory, found.scene), folder / "poses.png", 110)
+    save_figure(worth_figure(found.worth, found.robot.slides), folder / "predicted.png", 110)
 
 
 def certificate(found: Excitation) -> dict[str, object]:
@@ -256,11 +222,11 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
         "condition": si,
         "condition_scaled": scaled,
         "noise": found.problem.information.noise.tolist(),
-        "rate_hz": w.rate_hz,
+        "rate_hz": w.rate,
         "log_hz": found.problem.rate_hz,
         "periods": w.periods,
         "margins": {"position": w.position_margin, "rates": w.rate_margin, "torque": w.torque_margin},
-        "power": None if math.isinf(w.power) else w.power,
+        "power": w.power,
         "friction": w.friction,
         "drive_inertia": w.drive_inertia,
         "start": w.start,
@@ -272,22 +238,24 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
     }
 
 
-def _sensible(wishes: Wishes) -> None:
+def _sensible(wishes: ExciteWishes) -> None:
     """Raise ExcitationError for wishes that cannot be meant."""
+    if wishes.harmonics is not None and wishes.splines is not None:
+        raise InputError("is given beside --harmonics", key="--splines", fix="Give one of the two")
     if wishes.criterion not in CRITERIA:
         raise ExcitationError(
             f"no criterion is called '{wishes.criterion}'{nearest(wishes.criterion, CRITERIA)}",
             fix=f"Choose one of {', '.join(CRITERIA)}",
         )
     positive(wishes.duration, "the duration of a period [s]")
-    count(wishes.harmonics, "the number of harmonics", 2)  # one alone is never at rest
+    count(wishes.order, "the number of harmonics", 2)  # one alone is never at rest
     count(wishes.starts, "the number of starts", 1, 100_000)
     count(wishes.periods, "the number of periods", 1, 10**6)
     if wishes.seed is not None:
         count(wishes.seed, "the seed", 0, 2**63)
     if not 0 < wishes.seconds < math.inf:
         raise ExcitationError(f"the time budget is {wishes.seconds:g} s, wanted a positive number")
-    samples = wishes.duration * wishes.periods * positive(wishes.rate_hz, "the sampling rate [Hz]")
+    samples = wishes.duration * wishes.periods * positive(wishes.rate, "the sampling rate [Hz]")
     if samples > _SAMPLES:
         raise ExcitationError(
             f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most",
@@ -295,7 +263,7 @@ def _sensible(wishes: Wishes) -> None:
         )
 
 
-def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
+def _basis(wishes: ExciteWishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
     elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
     if wishes.splines is not None:
         if elsewhere:
@@ -305,11 +273,11 @@ def _basis(wishes: Wishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
             )
         return PeriodicSpline(wishes.duration, wishes.splines)
     base = 2.0 * math.pi / wishes.duration
-    return FourierAndPolynomial(base, wishes.harmonics) if elsewhere else Fourier(base, wishes.harmonics)
+    return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)
 
 
 def _resumed(
-    wishes: Wishes, robot: Robot, basis: Fourier | FourierAndPolynomial | PeriodicSpline
+    wishes: ExciteWishes, robot: Robot, basis: Fourier | FourierAndPolynomial | PeriodicSpline
 ) -> tuple[tuple[Trajectory, ...], int]:
     """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
     if wishes.resume is None:
@@ -339,7 +307,7 @@ def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
     return replace(found, values=np.where((base.K[:, unknown] != 0).any(axis=1), np.nan, found.values))
 
 
-def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
+def _known(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     if wishes.after is not None:
         return _after(wishes, robot, notes, inputs)
     terms: list[Term] = [DriveInertia()] if wishes.drive_inertia else []
@@ -348,7 +316,7 @@ def _known(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str
     model = Model(robot, tuple(terms))
     theta, absent = stated(model, wishes.cad, inputs)
     notes += unlimited(robot, theta, absent)
-    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_hz or wishes.rate_hz)
+    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_rate or wishes.rate)
 
 
 def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> tuple[Array | None, tuple[str, ...]]:
@@ -392,7 +360,7 @@ def friction_terms(robot: Robot) -> list[Term]:
     return [*found, Offset()]
 
 
-def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
+def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     """Return what an experiment says, whose logs count already."""
     from ident.estimate.least_squares import joint_noise
 
@@ -427,14 +395,14 @@ def _after(wishes: Wishes, robot: Robot, notes: list[str], inputs: dict[str, str
         noise = joint_noise(regression)
         stated = ", ".join(f"{s:.3g}" for s in noise)
         notes.append(f"torque noise taken from what the logs of '{experiment.name}' leave unexplained: {stated}")
-    log_hz = wishes.log_hz
+    log_hz = wishes.log_rate
     if log_hz is None:
         log_hz = min(rates)
         notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
     return _Known(loaded.model, theta, absent, regression, noise, log_hz)
 
 
-def _noise(wishes: Wishes, robot: Robot, notes: list[str]) -> Array:
+def _noise(wishes: ExciteWishes, robot: Robot, notes: list[str]) -> Array:
     """Return the torque noise (n,)."""
     if wishes.noise is not None:
         noise = np.array(wishes.noise, dtype=np.float64)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ident.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +28,13 @@ def legible(figure: Figure) -> Figure:
         if any(ord(sign) > 0x2E7F for sign in text.get_text()):
             text.set(fontfamily=["DejaVu Sans", *_installed()], fontweight="normal")  # few of them have a bold face
     return figure
+
+
+def save_figure(figure: Figure, path: Path, dpi: int = 130) -> Path:
+    """Write a figure to a .png, .svg or .pdf file, whole or not at all; InputError where it cannot be written."""
+    content = io.BytesIO()
+    legible(figure).savefig(content, format=path.suffix[1:], dpi=dpi)
+    return write_whole(path, content.getvalue())
 
 
 @cache

@@ -16,6 +16,15 @@ from ident.robot.transmission import Transmission
 from ident.spatial.pose import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
+#: Units of each quantity of a joint: one that turns, one that slides.
+UNITS = {
+    "position": ("rad", "m"),
+    "velocity": ("rad/s", "m/s"),
+    "acceleration": ("rad/s^2", "m/s^2"),
+    "jerk": ("rad/s^3", "m/s^3"),
+    "torque": ("N m", "N"),
+    "inertia": ("kg m^2", "kg"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,9 +77,18 @@ class Joint:
         object.__setattr__(self, "axis", frozen(axis / length, (3,), "axis"))
         object.__setattr__(self, "point", frozen(self.point, (3,), f"point of joint '{self.name}'", RobotError))
 
+    @property
+    def slides(self) -> bool:
+        """Whether the joint is prismatic."""
+        return self.kind == "prismatic"
+
+    def unit(self, quantity: str) -> str:
+        """Return the SI unit of one of the `UNITS` at this joint, such as "rad" or "m" of its "position"."""
+        return UNITS[quantity][self.slides]
+
     def pose(self, q: float) -> Pose:
         """Return the child link's frame seen from the parent link's frame at joint position q [rad or m]."""
-        if self.kind == "prismatic":
+        if self.slides:
             return self.placement @ Pose(np.eye(3), self.axis * q)
         turn = axis_angle(self.axis, q)
         return self.placement @ Pose(turn, self.point - turn @ self.point)
@@ -148,6 +166,15 @@ class Robot:
         return tuple(j.name for j in self.joints)
 
     @property
+    def slides(self) -> frozenset[str]:
+        """Names of the prismatic joints."""
+        return frozenset(joint.name for joint in self.joints if joint.slides)
+
+    def units(self, quantity: str) -> tuple[str, ...]:
+        """Return the SI unit of one of the `UNITS` at every joint."""
+        return tuple(joint.unit(quantity) for joint in self.joints)
+
+    @property
     def parents(self) -> tuple[int, ...]:
         """Index of each link's parent link, -1 for the base."""
         return tuple(j.parent for j in self.joints)
@@ -159,7 +186,7 @@ class Robot:
         for joint in self.joints:
             travel = joint.limits.upper - joint.limits.lower
             length = float(np.linalg.norm(joint.placement.position))
-            length += travel if joint.kind == "prismatic" and math.isfinite(travel) else 0.0
+            length += travel if joint.slides and math.isfinite(travel) else 0.0
             ways.append(length + (ways[joint.parent] if joint.parent >= 0 else 0.0))
         ends = [float(np.linalg.norm(f.pose.position)) + ways[f.link] for f in self.fixed if f.link >= 0]
         return max(ways + ends)

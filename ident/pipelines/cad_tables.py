@@ -1,0 +1,359 @@
+"""A CAD table against an experiment's logs: `ident cad doctor`, `refine` and `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.back_to_cad import (
+    Change,
+    changes,
+    refined_cad,
+    write_bill_of_materials,
+    write_changes,
+    write_intervals,
+    write_refined,
+    write_reports,
+)
+from ident.cad.convention import PLAIN
+from ident.cad.source import is_sheet, read_source
+from ident.cad.table import Cad
+from ident.compare.doctor import Diagnosis, doctor, other_convention, settled
+from ident.compare.doctor.hypotheses import InLinks
+from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
+from ident.estimate import (
+    Tolerances,
+    cad_prior,
+    estimated,
+    intervals,
+    refine_cad,
+    solid_bodies,
+    verdicts,
+)
+from ident.estimate.estimators import Weight
+from ident.estimate.interval import Intervals, NumberVerdict, natural
+from ident.estimate.refined import Refined
+from ident.experiment import build_model, read_experiment
+from ident.files import file_word, whole_folder, write_whole
+from ident.logs import Motion
+from ident.model import Model
+from ident.pipelines.cad_checks import table_ending, words_of
+from ident.pipelines.loaded import Loaded, load, urdf_source
+from ident.pipelines.steps import motions
+from ident.pipelines.warned import Warned
+from ident.pipelines.wishes import CadWishes, RefineWishes
+from ident.regression import Regression, base_parameters, compress, load_regression
+from ident.spatial.pose import Pose
+from ident.tell import Tell, silent
+
+#: Tolerance of a link of which the table says nothing that is sure, about a solid body of its size.
+FREE = 1.0
+#: A number that ended this many tolerances farther from CAD than the logs ask for is warned of.
+FAR = 3.0
+_STATED, _WEIGHTED = CadWishes(), RefineWishes()
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """An experiment's model and factors, its CAD table, what the doctor says of it, and what to know of the logs.
+
+    source: where the table comes from, None for the robot's own description.
+    """
+
+    loaded: Loaded
+    regression: Regression
+    cad: Cad
+    source: Path | None
+    diagnosis: Diagnosis
+    warnings: tuple[Warned, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedTable:
+    """What was examined, the refined table in the links of the given one, and all numbers side by side.
+
+    allowed: what the logs allow for each number, None where that was not asked. far: a warning of numbers that ended
+    farther from CAD than that and CAD's tolerance ask for, "" without.
+    """
+
+    examined: Examined
+    table: Cad
+    refined: Refined
+    allowed: Intervals | None
+    changes: tuple[Change, ...]
+    far: str
+
+
+def cad_doctor(
+    experiment: str | Path, wishes: CadWishes = _STATED, out: Path | None = None, *, tell: Tell = silent
+) -> Examined:
+    """Say which known mistakes of a CAD table the experiment's logs show, and which they could not.
+
+    out: table (.csv, .toml) to write, without the mistakes that are sure. Raises InputError for another ending,
+    CadError, ConfigError, RobotError, LogError for the files, RegressionError for a fit of another model.
+    """
+    table_ending(out)
+    found = _examined(Path(experiment), wishes, tell)
+    if out is not None:
+        write_refined(found.cad, refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected), out)
+    return found
+
+
+def cad_refine(
+    experiment: str | Path,
+    out: Path,
+    wishes: CadWishes = _STATED,
+    how: RefineWishes = _WEIGHTED,
+    *,
+    tell: Tell = silent,
+) -> RefinedTable:
+    """Correct what the doctor is sure of, and write the table (.csv, .toml) that agrees with the logs closest to CAD.
+
+    Raises what `cad_doctor` raises, and EstimationError where no links that can exist explain the logs.
+    """
+    table_ending(out)
+    found = _examined(Path(experiment), wishes, tell)
+    done = _refined(found, how, tell, whole=False)
+    write_refined(found.cad, done.table, out)
+    return done
+
+
+def cad_report(
+    experiment: str | Path,
+    out: Path,
+    wishes: CadWishes = _STATED,
+    how: RefineWishes = _WEIGHTED,
+    *,
+    tell: Tell = silent,
+) -> RefinedTable:
+    """Write a folder: findings, the refined table as it came, numbers side by side, what the logs allow, and figures.
+
+    The folder appears whole or not at all. Raises what `cad_refine` raises, and InputError for a folder in use.
+    """
+    found = _examined(Path(experiment), wishes, tell)
+    done = _refined(found, how, tell, whole=True)
+    _write_report(out, done, wishes)
+    return done
+
+
+def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
+    """Read the experiment and the table, and let the doctor look at them."""
+    if wishes.tolerance is not None and not 0 < wishes.tolerance < 1:
+        raise CadError(f"is {wishes.tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
+    experiment = read_experiment(path)
+    plain = replace(experiment, cad="none", terms=replace(experiment.terms, load_friction=False))
+    loaded = load(plain)  # the table may be one that cannot exist
+    robot = loaded.robot
+    given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
+    if given is not None:
+        frames, products = words_of(wishes.frames, wishes.products)
+        table = read_source(given, robot, frames, products)
+        parameters = table.for_robot(robot)
+    elif robot.inertials is None:
+        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+    else:
+        table = Cad(robot.links, robot.inertials, experiment.robot.name)
+        parameters = table.parameters
+    if experiment.terms.load_friction:
+        model = build_model(experiment, robot, parameters)
+        loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
+    warned: list[Warned] = []
+    moved: list[Motion] = []
+    if wishes.fit is not None:
+        regression = _fitted(wishes.fit, loaded.model)
+    else:
+        moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
+        regression = compress(loaded.model, moved, base=loaded.base)
+    tell("looking for mistakes", 0, 1)
+    diagnosis = doctor(
+        loaded.model,
+        regression,
+        parameters,
+        joint_values=table.joint_values,
+        about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
+        settled=settled(given) if given is not None and given.is_dir() else (),
+        motions=moved,
+        geometries=other_convention(experiment.robot),
+        tolerance=wishes.tolerance,
+    )
+    tell("looking for mistakes", 1, 1)
+    return Examined(loaded, regression, table, given, diagnosis, tuple(warned))
+
+
+def _fitted(fit: Path, model: Model) -> Regression:
+    """Return the factors that lie beside a saved estimate; RegressionError where they are another model's."""
+    folder = fit if fit.is_dir() else fit.parent
+    path = fit if fit.suffix == ".npz" else folder / "factors.npz"
+    regression = load_regression(path)
+    if regression.model != model.fingerprint():
+        raise RegressionError(
+            "belongs to another robot or model than the experiment's",
+            file=path,
+            fix="Run `ident run` again, or leave out --fit",
+        )
+    return regression
+
+
+def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> RefinedTable:
+    """Return the refined table; `whole`: with what the logs allow for each number."""
+    _sensible(how)
+    tell("refining", 0, 1)
+    model, diagnosis = found.loaded.model, found.diagnosis
+    corrected = solid_bodies(model.robot, diagnosis.corrected, list(diagnosis.unknown))
+    prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
+    bounds = found.loaded.experiment.bounds
+    if how.way == "weighted":
+        free = np.array([link in diagnosis.unknown for link in model.robot.links])
+        shares = np.where(free[:, None], FREE, diagnosis.shares)
+        mass, centre, tensor = (Tolerances.shares(prior, share) for share in shares.T)
+        tolerances = Tolerances(
+            how.mass_tolerance or mass.mass,
+            centre.centre if how.centre_tolerance is None else how.centre_tolerance / 1000,
+            how.tensor_tolerance or tensor.tensor,
+        )
+        refined = refine_cad(model, found.regression, prior, metric=tolerances, bounds=bounds)
+    else:
+        weight: Weight = "vanishing" if how.way == "data-first" else "cross-validated"
+        refined = refine_cad(model, found.regression, prior, weight=weight, bounds=bounds)
+    allowed = intervals(model, found.regression, prior, bounds=bounds) if whole or how.way == "data-first" else None
+    assert refined.estimate.inertials is not None
+    table = refined_cad(found.cad, model.robot, refined.estimate.inertials)
+    judged = verdicts(allowed, diagnosis.corrected) if whole and allowed else None
+    far = "" if allowed is None or how.way != "data-first" else _far(found, refined, allowed)
+    tell("refining", 1, 1)
+    return RefinedTable(found, table, refined, allowed, _changes(found, table, refined, judged), far)
+
+
+def _sensible(how: RefineWishes) -> None:
+    """Raise InputError for wishes that cannot be meant."""
+    if how.way not in ("weighted", "data-first", "cross-validated"):
+        raise InputError(f"unknown word '{how.way}'", key="--way", fix="Write weighted, data-first or cross-validated")
+    for key, value, most, fix in (
+        ("--mass-tolerance", how.mass_tolerance, 1.0, "Write a share, such as 0.02"),
+        ("--centre-tolerance", how.centre_tolerance, inf, "Write millimetres, such as 1"),
+        ("--tensor-tolerance", how.tensor_tolerance, 1.0, "Write a share, such as 0.02"),
+    ):
+        if value is not None and how.way != "weighted":
+            raise InputError(f"is not used by --way {how.way}", key=key, fix="Leave it out, or write --way weighted")
+        if value is not None and not 0 < value < most:
+            raise InputError(f"is {value:g}", key=key, fix=fix)
+
+
+def _far(found: Examined, refined: Refined, allowed: Intervals) -> str:
+    """Return a warning of numbers that ended farther from CAD than their intervals and CAD's tolerance ask for."""
+    assert refined.estimate.inertials is not None
+    links = found.loaded.robot.links
+    trusted = np.repeat([link not in found.diagnosis.unknown for link in links], 10)
+    cad, size = (x.ravel() for x in natural(found.diagnosis.corrected))
+    ended = natural(refined.estimate.inertials)[0].ravel()
+    lower, upper = np.array([(a.lower, a.upper) for a in allowed.numbers]).T
+    asked = np.maximum(np.maximum(lower - cad, cad - upper), 0.0)  # by the logs
+    over = (np.abs(ended - cad) - asked) / (np.repeat(found.diagnosis.shares, (1, 3, 6), axis=1).ravel() * size)
+    far = trusted & (over > FAR)
+    if not far.any():
+        return ""
+    worst = int(np.argmax(np.where(far, over, -1.0)))
+    return (
+        f"{far.sum()} of {trusted.sum()} numbers ended farther from CAD than the logs ask for, "
+        f"{allowed.numbers[worst].name} by {over[worst]:.0f} tolerances: data-first follows the noise in what the "
+        "logs hardly show, --way weighted does not"
+    )
+
+
+def _changes(
+    found: Examined, table: Cad, refined: Refined, judged: Mapping[str, NumberVerdict] | None
+) -> tuple[Change, ...]:
+    """Return all numbers side by side, with what is known of why each changed."""
+    convention = found.cad.table.convention if found.cad.table else PLAIN
+    moved = " (about the link's origin)" if convention.tensor_at == "center_of_mass" else ""
+    why: dict[str, list[str]] = {}
+    for fault in found.diagnosis.faults:
+        for n in fault.numbers if fault.asserted else ():
+            why.setdefault(n.name, []).append(fault.what)
+    for number in refined.numbers:
+        said = why.setdefault(number.name, [])
+        link, _, entry = number.name.rpartition(".")
+        if link in found.diagnosis.unknown:
+            said.append("freed from the table")
+        if judged and number.name in judged:
+            said.append(judged[number.name])
+        said.append(f"{100 * number.data_share:.0f} % from the logs{moved if entry.startswith('I') else ''}")
+    return changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
+
+
+def _write_report(out: Path, done: RefinedTable, wishes: CadWishes) -> None:
+    from ident.report.cad_figures import link_figure
+    from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
+    from ident.report.fonts import save_figure
+
+    found, allowed = done.examined, done.allowed
+    assert allowed is not None
+    assert done.refined.estimate.inertials is not None
+    with whole_folder(out) as work:
+        identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
+        given = found.cad.for_robot(robot)
+        as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
+        write_refined(found.cad, done.table, work / "refined.csv")
+        write_changes(done.changes, work / "side_by_side.csv")
+        ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
+        judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}
+        write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
+        write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
+        findings = diagnosis_sentences(found.diagnosis, found.cad) + freed_sentences(found.diagnosis)
+        write_whole(work / "findings.txt", "\n".join([*findings, *interval_sentences(allowed)]) + "\n")
+        if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
+            (work / "reports").mkdir()
+            frames, products = words_of(wishes.frames, wishes.products)
+            write_reports(found.source, done.table, work / "reports", _output_frames(found, frames or {}), products)
+        clouds = _outlines(found)
+        words = [file_word(link, "link") for link in robot.links]
+        for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
+            bodies = {"CAD": given[i], "refined": done.refined.estimate.inertials[i]}
+            if identified is not None:
+                bodies["identified"] = identified[i]
+            name = word if words.count(word) == 1 else f"{word}_{i + 1}"
+            save_figure(link_figure(link, bodies, clouds.get(link)), work / f"{name}.png")
+
+
+def _output_frames(found: Examined, given: Mapping[str, Pose]) -> dict[str, Pose]:
+    """Return the reports' output frames seen from their links, as given and as the doctor has found them.
+
+    A report that was printed in another frame than its link's is written again in the frame that its head names.
+    """
+    robot, poses = found.loaded.robot, dict(given)
+    for fault in found.diagnosis.faults:
+        if fault.asserted and isinstance(fault.move, InLinks) and (seen := fault.move.mistake.frame):
+            for i in fault.move.links:
+                link = robot.links[i]
+                poses[link] = seen(robot, i).inverse() @ poses.get(link, Pose.identity())
+    return poses
+
+
+def _identified(found: Examined) -> Array | None:
+    """Return the links (n, 10) that the logs tell without CAD, the rest drawn to neutral rods; None without success."""
+    model, bounds = found.loaded.model, found.loaded.experiment.bounds
+    try:
+        return estimated(model, found.regression, weight="vanishing", bounds=bounds).inertials
+    except EstimationError:
+        return None
+
+
+def _outlines(found: Examined) -> dict[str, Array]:
+    """Return points of the links' collision shapes where the robot's URDF has them and they can be read."""
+    from ident.geometry.collision_geometry import collision_clouds
+    from ident.robot.urdf import parse_document
+    from ident.robot.xml import read_bytes
+
+    urdf = urdf_source(found.loaded.experiment.robot)
+    if urdf is None:
+        return {}
+    try:
+        clouds = collision_clouds(parse_document(read_bytes(urdf), file=urdf.name), found.loaded.robot, urdf.parent)
+    except RobotError:  # meshes are often left out of a description
+        return {}
+    return {link: cloud.surface() for link, cloud in clouds.items()}

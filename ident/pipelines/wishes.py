@@ -1,0 +1,127 @@
+"""What may be asked of the pipelines that take many words. Each field says what it is, which is also its help on the
+command line, where an underscore is a hyphen; a second text gives another name or a word for the value there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+Products = Annotated[
+    str | None, "Sign of the printed products, where it is known: 'tensor' (-integral of x y dm) or 'positive'"
+]
+Frames = Annotated[
+    Path | None,
+    "Where the CAD output frames stand in their link frames, .toml: under \\[LINK] position = [0, 0, 0.1] (m)"
+    " and rpy = [0, 0, 1.57] (rad, fixed axes); what is left out is 0",
+]
+
+
+@dataclass(frozen=True)
+class CadWishes:
+    """Which CAD numbers are held against which logs."""
+
+    cad: Annotated[
+        Path | None, "Report, folder of reports, or table; without: the experiment's, or the robot's own"
+    ] = None
+    products: Products = None
+    frames: Frames = None
+    tolerance: Annotated[
+        float | None, "How far right CAD numbers may be off, a share; learnt from the logs if left out"
+    ] = None
+    fit: Annotated[
+        Path | None, "What `ident run` wrote (folder or estimate.json), instead of reading the logs again"
+    ] = None
+
+
+@dataclass(frozen=True)
+class RefineWishes:
+    """How a CAD table is refined; where a tolerance is left out, it is as the doctor has learnt it."""
+
+    way: Annotated[str, "weighted (by the tolerance), data-first, or cross-validated (over recordings)"] = "weighted"
+    mass_tolerance: Annotated[float | None, "How far masses may be off, a share, such as 0.02"] = None
+    centre_tolerance: Annotated[float | None, "How far centres of mass may be off along each axis \\[mm]"] = None
+    tensor_tolerance: Annotated[float | None, "How far tensors about the centre may be off, a share"] = None
+
+
+@dataclass(frozen=True)
+class PayloadWishes:
+    """How a load is identified, and for which controller."""
+
+    frame: Annotated[str | None, "Frame that the load is told in: a link, or one fixed to it (flange)"] = None
+    flange: Annotated[str | None, "Frame that is the flange, which calls need; else the robot file's"] = None
+    against: Annotated[Path | None, "Robot as identified, instead of a fit", "ESTIMATE"] = None
+    known_mass: Annotated[float | None, "Mass of the load: finds the drive gains", "KG"] = None
+    gain_error: Annotated[float, "Standard error of the drive gains", "PERCENT"] = 0.0
+    own: Annotated[list[str] | None, "Joint term, such as offset, with other values under load", "TERM"] = None
+    validate: Annotated[list[str] | None, "Recording with the load, held out", "RECORDING"] = None
+    form: Annotated[str | None, "Controller to write the call for: ur, franka ...", "--format FORMAT"] = None
+
+
+@dataclass(frozen=True)
+class MoveWishes:
+    """What motions at rest or at constant speed keep to."""
+
+    acceleration: Annotated[
+        float | None,
+        "Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]; without both: top speed in 0.5 s",
+    ] = None
+    margin: Annotated[float, "Kept from both ends of every range \\[rad; m]"] = 0.0
+    cad: Annotated[Path | None, "CAD table for the torque limits; without: the robot's own numbers"] = None
+    torque_margin: Annotated[float, "Of torque limits: share kept free, such as 0.05"] = 0.0
+    scene: Annotated[Path | None, "scene.toml: what must not touch on the whole way"] = None
+    rate: Annotated[float, "Rate of the file \\[Hz]"] = 100.0
+
+
+@dataclass(frozen=True)
+class PostureWishes:
+    """Of a tour of postures at rest."""
+
+    number: Annotated[int, "How many postures", "--number -n"] = 30
+    hold: Annotated[float, "Time at each posture \\[s]"] = 1.0
+    velocity: Annotated[float | None, "Velocity, where below the joint's limit \\[rad/s; m/s]"] = None
+    seed: Annotated[int, "Of the candidates"] = 0
+
+
+_KEPT = "share kept free, such as 0.05"
+
+
+@dataclass(frozen=True)
+class ExciteWishes:
+    """Which motion shall make parameters identifiable; None: chosen from the robot.
+
+    noise: standard deviation of the measured torques, one number or one per joint [N m; N].
+    start, end: postures (n,) [rad; m], at rest; without `end` the motion ends where it starts.
+    """
+
+    cad: Annotated[Path | None, "CAD table for the torque limits; without: the robot's own numbers"] = None
+    scene: Annotated[Path | None, "scene.toml: what must not touch"] = None
+    after: Annotated[Path | None, "Add to what this experiment's logs tell", "EXPERIMENT"] = None
+    duration: Annotated[float, "Length of one period \\[s]"] = 10.0
+    harmonics: Annotated[int | None, "Harmonics of the Fourier series; without: 5"] = None
+    splines: Annotated[int | None, "Instead: intervals of a periodic B-spline of fifth degree"] = None
+    criterion: Annotated[str, "d, a, e, condition, scaled-condition or worst-error"] = "d"
+    noise: tuple[float, ...] | None = None
+    start: tuple[float, ...] | None = None
+    end: tuple[float, ...] | None = None
+    position_margin: Annotated[float, "Kept from both ends of every range \\[rad; m]"] = 0.0
+    rate_margin: Annotated[float, f"Of velocity, acceleration and jerk limits: {_KEPT}"] = 0.0
+    torque_margin: Annotated[float, f"Of torque and power limits: {_KEPT}"] = 0.0
+    power: Annotated[float | None, "Limit of the joints' total power \\[W]"] = None
+    rate: Annotated[float, "Rate of the sampled files, the controller's \\[Hz]"] = 100.0
+    log_rate: Annotated[
+        float | None, "Torque readings per second \\[Hz]; without: --rate, or that of --after's logs"
+    ] = None
+    periods: Annotated[int, "How often the motion is played"] = 1
+    friction: Annotated[bool, "With viscous and Coulomb friction and an offset per joint"] = True
+    drive_inertia: Annotated[bool, "With the inertia of each joint's drive"] = False
+    starts: Annotated[int, "Random motions to start from"] = 10
+    seconds: Annotated[float, "Time budget of the search \\[s]"] = 60.0
+    seed: Annotated[int | None, "Of the random motions"] = None
+    resume: Annotated[Path | None, "Go on from this trajectory.json", "TRAJECTORY"] = None
+
+    @property
+    def order(self) -> int:
+        """Number of harmonics of the Fourier series."""
+        return 5 if self.harmonics is None else self.harmonics

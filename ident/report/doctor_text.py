@@ -1,0 +1,111 @@
+"""What the doctor of CAD tables found, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ident.cad.convention import PLAIN
+
+if TYPE_CHECKING:
+    from ident.cad.table import Cad
+    from ident.compare.doctor import Diagnosis, Fault
+    from ident.estimate.interval import Intervals
+
+_SHOWN = 10  # numbers of one fault
+
+
+def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
+    """Return what the doctor says of a table; mistakes begin with PROBLEM, numbers are in the table's own units."""
+    before, after = diagnosis.deviation
+    share = f"{100 * diagnosis.tolerance:.2g} %"
+    found = [
+        f"{cad.source}: {diagnosis.combinations} combinations that the logs determine and CAD states",
+        f"differences in standard deviations (of the fit and a tolerance of {share}{_learnt(diagnosis)}): "
+        f"{before:.3g} as given, {after:.3g} without what was found",
+    ]
+    if not diagnosis.faults:
+        found.append("no mistake of the list is shown")
+        if _beyond(diagnosis):
+            said = f"yet the differences are larger than numbers that are right within {share} would have them"
+            if diagnosis.learnt is None:
+                found.append(f"{said}; without --tolerance it is learnt from the logs, which shows more")
+            else:
+                found.append(f"{said}: the table as a whole is off by more, no single number stands out")
+    for fault in diagnosis.faults:
+        found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault.where}: {fault.what}")
+        found += [f"    {fault.sure}", f"    {fault.evidence}"]
+        changed = _changed(fault)
+        shown = changed[:_SHOWN]
+        found += [f"    {_in_units_of(cad, *numbers)}" for numbers in shown]
+        if len(changed) > len(shown):
+            found.append(f"    and {len(changed) - len(shown)} more numbers")
+    for u in diagnosis.undecidable:
+        found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
+    return found + [f"note: {note}" for note in diagnosis.notes]
+
+
+def freed_sentences(diagnosis: Diagnosis) -> list[str]:
+    """Return which links are freed from the table, and why."""
+    instead = "what the logs leave open of it is a solid body's of its size"
+    return [f"PROBLEM: {link} is freed from the table: {why}; {instead}" for link, why in diagnosis.unknown.items()]
+
+
+def interval_sentences(allowed: Intervals) -> list[str]:
+    """Return what the table of intervals holds."""
+    said = [
+        f"intervals.csv: the truth lies in all intervals at once with {100 * allowed.level:.3g} % confidence; an "
+        "end that is left out is open; tensors are about the links' origins"
+    ]
+    if allowed.excess > 1:
+        said.append(
+            "no links that can exist explain the logs within their noise, so that the intervals may be too narrow"
+        )
+    return said
+
+
+def _learnt(diagnosis: Diagnosis) -> str:
+    """Return where the tolerance comes from, in words; nothing for one that was given."""
+    from ident.compare.doctor import TOLERANCES
+
+    if diagnosis.learnt is None:
+        return ""
+    low, high = diagnosis.learnt
+    ends = f"{100 * low:.2g} to {100 * high:.2g} %"
+    if low == TOLERANCES[-1]:
+        ends = "that or more"
+    elif high == TOLERANCES[0]:
+        ends = "that or less"
+    return f", learnt from the logs: {ends}"
+
+
+def _beyond(diagnosis: Diagnosis) -> bool:
+    """Return whether CAD's differences are larger than in one right table of a thousand."""
+    from scipy.stats import chi2
+
+    d = diagnosis.combinations
+    return bool(d and d * diagnosis.deviation[0] ** 2 > chi2.ppf(0.999, d))
+
+
+def _changed(fault: Fault) -> list[tuple[str, float, float]]:
+    """Return name, given and corrected value of what a fault changes; what conversion leaves of a zero is a zero."""
+    sizes: dict[str, float] = {}
+    for n in fault.numbers:
+        of = n.name[:-1] if n.name[-2] == "c" else n.name[:-2]  # link2.c or link2.I, of all their numbers
+        sizes[of] = max(sizes.get(of, 0.0), abs(n.given), abs(n.corrected))
+
+    def clean(name: str, x: float) -> float:
+        of = name[:-1] if name[-2] == "c" else name[:-2]
+        return 0.0 if abs(x) < 1e-9 * sizes[of] else x
+
+    rows = [(n.name, clean(n.name, n.given), clean(n.name, n.corrected)) for n in fault.numbers]
+    return [(name, a, b) for name, a, b in rows if a != b]
+
+
+def _in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
+    """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
+    convention, part = cad.table.convention if cad.table else PLAIN, name.rpartition(".")[2]
+    k = ("m", "c", "I").index(part[0])
+    unit, factor = (convention.mass, convention.length, convention.inertia)[k], float(convention.factors[k])
+    if k == 2 and part[1] != part[2] and convention.products == "positive":
+        factor = -factor
+    return f"{name}: {given / factor:z.6g} -> {corrected / factor:z.6g} {unit}"

@@ -43,6 +43,11 @@ def csv_name(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
+def names_folder(out: str | Path) -> bool:
+    """Return whether a path to write is a folder's: one that is there, or a text that ends with a slash."""
+    return str(out).endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
+
+
 def write_whole(path: str | Path, content: bytes | str) -> Path:
     """Write `content` to `path` so that no half-written file is ever left; missing folders are made.
 

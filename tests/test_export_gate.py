@@ -12,7 +12,7 @@ from export_readers import estimate_of
 from identified import case
 from typer.testing import CliRunner
 
-from ident.cli.export import export
+from ident.cli.report import export
 from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 from ident.errors import EstimationError, InfeasibleError, InputError, ModelError
 from ident.estimate.storage import load_estimate, save_estimate

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,15 +21,11 @@ from ident.cli.options import spelt_out
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ident.arrays import Array
+    from ident.pipelines.loaded import Loaded
     from ident.pipelines.warned import Warned
     from ident.report.text import Table
-    from ident.robot import Robot
     from ident.tell import Tell
 
-#: What options that take a posture or a speed of every joint want.
-JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
-_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 #: What scripts may go by; `--help` ends with it.
 EXIT_CODES = (
@@ -179,35 +174,19 @@ def warn(warned: Sequence[Warned]) -> None:
         console.print(printable(shortened(f"{told}: {same[0]}{more}")), style=style, markup=False, soft_wrap=True)
 
 
-def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
-    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
-    import numpy as np
+def show_notes(loaded: Loaded) -> None:
+    """Print what an experiment's files say otherwise than it is read, or what is taken without being asked for."""
+    for note in loaded.notes:
+        say(f"note: {note}.")
 
-    from ident.errors import InputError
 
-    if text is None:
-        return np.zeros(robot.n)
-    words = text.replace(",", " ").split()
-    numbers: list[float] = []
-    units: list[str] = []
-    for word in words:
-        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
-        number = word.removesuffix(unit)
-        try:
-            numbers += [float(number)] if number else []
-        except ValueError:
-            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
-        if number:
-            units.append(unit)
-        else:  # a unit by itself is that of all numbers before it that have none
-            units = [given or unit for given in units]
-    if len(numbers) != robot.n or not np.isfinite(numbers).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
-        )
-    for joint, unit in zip(robot.joints, units, strict=True):
-        if unit and (unit in ("deg", "rad")) != (joint.kind == "revolute"):
-            moves = "turns" if joint.kind == "revolute" else "slides"
-            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
-            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
-    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])
+def show_steps(steps: Sequence[tuple[float, int]], total: int, others: str = "others") -> None:
+    """Print how often each time step [s] of a recording occurs, the most frequent six; `others`: all the rest."""
+    from ident.report.text import number, table
+
+    rows = [(number(step * 1e3), count) for step, count in steps[:6]]
+    rest = sum(count for _, count in steps[6:])
+    rows += [(others, rest)] if rest else []
+    if rows:
+        shares = [(step, str(count), f"{100 * count / total:.3g} %") for step, count in rows]
+        show(table("", ("time step [ms]", "rows", "share"), shares))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ident.cli.console import command_line, guarded, joint_numbers, say, show, tell_aside
-from ident.cli.options import RobotPath, numbers
+from ident.cli.console import command_line, guarded, say, show, tell_aside
+from ident.cli.options import RobotPath, joint_numbers, numbers
 from ident.pipelines.wishes import ExciteWishes
 
 if TYPE_CHECKING:

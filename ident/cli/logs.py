@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli.console import guarded, progress, say, show, tell_aside
-from ident.cli.options import file_out
+from ident.cli.console import guarded, progress, say, show, show_steps, tell_aside
+from ident.cli.options import out_option
 
 if TYPE_CHECKING:
     from ident.logs.info import LogInfo
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 logs = typer.Typer(no_args_is_help=True, help="Look into recordings: ROS bags, MCAP, RTDE and libfranka CSV.")
 
 RecordingPath = Annotated[Path, typer.Argument(metavar="FILE", help="Bag (.bag, .db3, .mcap, folder), or CSV")]
-TopicName = Annotated[str, typer.Option("--topic", help="Topic of sensor_msgs/JointState; without: the only one")]
-JointNames = Annotated[str, typer.Option("--joints", help="Joints in the order wanted, as 'a,b,c'")]
-RobotPath = Annotated[Path | None, typer.Option("--robot", help="Robot (.urdf, .toml) whose joints are wanted")]
+TopicName = Annotated[str, "Topic of sensor_msgs/JointState; without: the only one"]
+JointNames = Annotated[str, "Joints in the order wanted, as 'a,b,c'"]
+RobotPath = Annotated[Path | None, "Robot (.urdf, .toml) whose joints are wanted"]
 
 
 @logs.command()
@@ -37,12 +37,7 @@ def info(file: RecordingPath, topic: TopicName = "", joints: JointNames = "", ro
 @guarded
 def convert(
     file: RecordingPath,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", parser=file_out("log.parquet"), metavar="PATH", help="Table to write, .parquet or .csv"
-        ),
-    ],
+    out: Annotated[Path, out_option("log.parquet", "Table to write, .parquet or .csv")],
     topic: TopicName = "",
     joints: JointNames = "",
     robot: RobotPath = None,
@@ -78,7 +73,7 @@ def _robot(path: Path | None) -> Robot | None:
 
 def _show(found: LogInfo) -> None:
     """Print a recording at a glance."""
-    from ident.report.text import MISSING, number, table
+    from ident.report.text import MISSING, table
 
     r = found.recorded
     what = "messages" if r.topic else "rows"
@@ -90,14 +85,7 @@ def _show(found: LogInfo) -> None:
     say(f"joints: {', '.join(r.named)}")
     units = {c.label: c.unit or "SI" for c in r.channels}
     say(f"signals: {', '.join(f'{label} [{units[label]}]' for label in found.usable) or 'none'}")
-    shown = found.histogram[:6]
-    total = sum(count for _, count in found.histogram)
-    rows = [(number(step * 1e3), str(count), f"{100 * count / total:.3g} %") for step, count in shown]
-    if len(found.histogram) > 6:
-        rest = sum(count for _, count in found.histogram[6:])
-        rows.append(("others", str(rest), f"{100 * rest / total:.3g} %"))
-    if rows:
-        show(table("", ("time step [ms]", "rows", "share"), rows))
+    show_steps(found.histogram, sum(count for _, count in found.histogram))
     for sentence in found.sentences():
         odd = any(word in sentence for word in ("lost", "gap", "repeats", "jumps", "NaN", "no effort", "no current"))
         say(f"  {sentence}", "bold red" if odd else "")

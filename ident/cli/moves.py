@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ident.cli.console import guarded, joint_numbers, say, tell_aside
-from ident.cli.options import RobotPath, numbers
+from ident.cli.console import guarded, say, tell_aside
+from ident.cli.options import RobotPath, joint_numbers, numbers
 from ident.pipelines.wishes import MoveWishes, PostureWishes
 
 if TYPE_CHECKING:

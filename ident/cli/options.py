@@ -7,14 +7,20 @@ names and the word for its value. A parameter that is a dataclass stands for one
 from __future__ import annotations
 
 import functools
-import os
+import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+
+from ident.files import names_folder
+
+if TYPE_CHECKING:
+    from ident.arrays import Array
+    from ident.robot import Robot
 
 ExperimentPath = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="Folder of an experiment, or its .toml file")
@@ -25,19 +31,19 @@ EstimatePath = Annotated[
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 
 
+#: What options that take a posture or a speed of every joint want.
+JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
+_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
+
+
 def out_option(name: str, about: str = "File to write") -> Any:
     """Return the option --out of a file, called `name` where a folder is given."""
     return typer.Option("--out", "-o", parser=file_out(name), metavar="PATH", help=about)
 
 
-def is_folder(out: str) -> bool:
-    """Return whether --out names a folder: one that is there, or a name that ends with a slash."""
-    return out.endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
-
-
 def file_out(name: str) -> Callable[[str], Path]:
     """Return what reads an --out for one file: itself, or `name` in the folder that it names."""
-    return lambda out: Path(out) / name if is_folder(str(out)) else Path(out)
+    return lambda out: Path(out) / name if names_folder(out) else Path(out)
 
 
 def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,3 +92,37 @@ def numbers(text: str, key: str, fix: str) -> tuple[float, ...]:
         return tuple(float(word) for word in text.replace(",", " ").split())
     except ValueError:
         raise InputError(f"'{text}' is no list of numbers", key=key, fix=fix) from None
+
+
+def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
+    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
+    import numpy as np
+
+    from ident.errors import InputError
+
+    if text is None:
+        return np.zeros(robot.n)
+    words = text.replace(",", " ").split()
+    numbers: list[float] = []
+    units: list[str] = []
+    for word in words:
+        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
+        number = word.removesuffix(unit)
+        try:
+            numbers += [float(number)] if number else []
+        except ValueError:
+            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
+        if number:
+            units.append(unit)
+        else:  # a unit by itself is that of all numbers before it that have none
+            units = [given or unit for given in units]
+    if len(numbers) != robot.n or not np.isfinite(numbers).all():
+        raise InputError(
+            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
+        )
+    for joint, unit in zip(robot.joints, units, strict=True):
+        if unit and (unit in ("deg", "rad")) == joint.slides:
+            moves = "slides" if joint.slides else "turns"
+            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
+            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
+    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])

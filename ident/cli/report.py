@@ -1,14 +1,14 @@
-"""The command `ident report`."""
+"""The commands `ident report` and `ident export`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ident.cli.console import command_line, guarded, progress, say, warn
-from ident.cli.options import file_out
+from ident.cli.console import command_line, guarded, progress, say, show, tell_aside, warn
+from ident.cli.options import EstimatePath, out_option
 
 
 @guarded
@@ -20,32 +20,38 @@ def report(
             help="estimate.json, or its folder, and its experiment; or two estimates or more, compared with the first",
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", parser=file_out("report.html"), metavar="PATH", help="File to write, .html or .pdf"
-        ),
-    ] = Path("report.html"),
-    robot: Annotated[
-        Path | None, typer.Option("--robot", help="Robot of the estimates that are compared: gives friction its units")
-    ] = None,
-    figures: Annotated[Path | None, typer.Option("--figures", help="Folder for every figure as PNG and SVG")] = None,
+    out: Annotated[Path, out_option("report.html", "File to write, .html or .pdf")] = Path("report.html"),
+    robot: Annotated[Path | None, "Robot of the estimates that are compared: gives friction its units"] = None,
+    figures: Annotated[Path | None, "Folder for every figure as PNG and SVG"] = None,
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
     from ident.errors import InputError
+    from ident.experiment import read_experiment
+    from ident.pipelines import report as written_report
+    from ident.pipelines import report_changes
+    from ident.report.change_report import judgement, sentences
     from ident.report.report import known_format
 
     known_format(out)
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
-        _compare(files, out, robot, figures)
-        return
-    if len(files) != 2 or not _is_estimate(files[0]):
+        found = report_changes(files, out, robot=robot, figures=figures, command=command_line())
+        first = found.estimates[0][0]
+        judged = judgement(first, found.changes)
+        say(f"{judged.headline}: {judged.reason}", "bold")
+        for told in sentences(first, found.changes, found.slides):
+            say(told)
+    elif len(files) == 2 and _is_estimate(files[0]):
+        experiment = read_experiment(files[1])
+        with progress() as tell:
+            warned = written_report(files[0], experiment, out, figures=figures, tell=tell, command=command_line())
+        warn(warned)
+    else:
+        many = f"{len(files)} path{'s' if len(files) != 1 else ''}"
         raise InputError(
-            f"wanted an estimate and its experiment, or two estimates or more, got {len(files)} path"
-            f"{'s' if len(files) != 1 else ''}",
+            f"wanted an estimate and its experiment, or two estimates or more, got {many}",
             fix="Such as: ident report estimate.json experiments/NAME",
         )
-    _single(files[0], files[1], out, figures)
+    say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
 
 
 def _is_estimate(file: Path) -> bool:
@@ -55,54 +61,52 @@ def _is_estimate(file: Path) -> bool:
     )
 
 
-def _single(estimate: Path, experiment: Path, out: Path, figures: Path | None) -> None:
-    from ident.estimate.storage import load_estimate
-    from ident.experiment import read_experiment
-    from ident.pipelines import steps as pipeline
-    from ident.pipelines.loaded import load
+def _list(wanted: bool) -> None:
+    if wanted:
+        from ident.export.formats import listing
+        from ident.report.text import table
 
-    found, warned = load_estimate(estimate), list[Any]()
-    with progress() as tell:
-        loaded = load(read_experiment(experiment))
-        pipeline.require_same_model(loaded, found)
-        pipeline.reported(
-            loaded,
-            found,
-            out,
-            comparison=pipeline.compared(loaded, found),
-            validation=pipeline.validated(loaded, found, None, warned, tell),
-            truth=pipeline.truth_of(loaded, found),
-            command=command_line(),
-            pictures=figures,
-        )
-    warn(warned)
-    say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
+        show(table("", ("format", "ending", "what it is"), listing()))
+        raise typer.Exit
 
 
-def _compare(files: list[Path], out: Path, robot: Path | None, figures: Path | None) -> None:
-    from ident.compare.change import changes
-    from ident.estimate.storage import load_estimate
-    from ident.report.change_report import judgement, sentences, write_comparison
-    from ident.robot import read_robot
+@guarded
+def export(
+    form: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="What to write, one or several such as urdf,c; --list explains each")
+    ],
+    estimate: EstimatePath,
+    out: Annotated[
+        str | None, "File, or folder of ROBOT + ending; of several formats a folder", "--out -o PATH"
+    ] = None,
+    robot: Annotated[Path | None, "Robot that was identified (.urdf, .toml); a URDF is edited for urdf"] = None,
+    edit: Annotated[Path | None, "URDF, MJCF or SDF whose numbers are exchanged, the rest kept"] = None,
+    unvalidated: Annotated[
+        bool, "Export although no validation passed, and say so in the file", "--unvalidated"
+    ] = False,
+    fixed_massless: Annotated[
+        bool, "urdf: links outweighed by what is fixed to them take all of its mass", "--fixed-massless"
+    ] = False,
+    date: Annotated[str | None, "Date in the file's head, instead of today's"] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", callback=_list, is_eager=True, help="Explain every format and stop")
+    ] = False,
+) -> None:
+    """Write the identified parameters for a controller, simulator or toolbox."""
+    from ident.pipelines import export as exported
 
-    named = list(zip(_names(files), [load_estimate(f) for f in files], strict=True))
-    slides = None
-    if robot is not None:
-        slides = frozenset(j.name for j in read_robot(robot).joints if j.kind == "prismatic")
-    write_comparison(out, named, command=command_line(), pictures=figures, prismatic=slides)
-    found = changes(named)
-    judged = judgement(named[0][0], found)
-    say(f"{judged.headline}: {judged.reason}", "bold")
-    for told in sentences(named[0][0], found, slides):
-        say(told)
-    say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
-
-
-def _names(files: list[Path]) -> list[str]:
-    """Return short names that tell the files apart: their stems, with folders where stems are equal."""
-    resolved = [f.resolve() for f in files]
-    for depth in range(1, max(len(f.parts) for f in resolved) + 1):
-        names = ["/".join([*f.parts[-depth:-1], f.stem]) for f in resolved]
-        if len(set(names)) == len(names):
-            return names
-    return [str(f) for f in files]  # one file twice: `changes` says so
+    names = [name.strip().lower() for name in form.split(",")]
+    done = exported(
+        [name for name in names if name or len(names) == 1],
+        estimate,
+        out,
+        robot=robot,
+        edit=edit,
+        unvalidated=unvalidated,
+        fixed_massless=fixed_massless,
+        date=date,
+    )
+    for file in done:
+        for note in file.notes:
+            tell_aside(f"note: {note}" if len(done) == 1 else f"note: {file.path.name}: {note}")
+        say(f"wrote {file.path}")

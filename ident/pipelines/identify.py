@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.errors import IdentError, UnusableError
+from ident.cad import read_cad, require_consistent
+from ident.errors import CadError, ConfigError, IdentError, InputError, UnusableError
 from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.files import whole_folder
@@ -14,6 +15,7 @@ from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import compared, fitted, reported, truth_of, validated
 from ident.pipelines.warned import Warned
 from ident.regression import Regression, save_regression
+from ident.robot import read_robot
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
-
-
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 
@@ -52,6 +52,26 @@ class Result:
     warnings: tuple[Warned, ...]
     failed: tuple[Failed, ...]
     folder: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An estimate, the experiment and the factors that it comes from, and what to look at."""
+
+    loaded: Loaded
+    estimate: Estimate
+    regression: Regression
+    warnings: tuple[Warned, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """An estimate with the verdict of its validation, which is kept in `file` (None: it says nothing new)."""
+
+    estimate: Estimate
+    validation: Validation
+    file: Path | None
+    warnings: tuple[Warned, ...]
 
 
 def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
@@ -94,6 +114,62 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
         tell("writing results", 1, 1)
     where = out or results_folder(experiment)
     return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
+
+
+def fit(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Fitted:
+    """Fit an experiment, and write the estimate to the file `out`, where one is named.
+
+    Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.
+    """
+    from ident.estimate.storage import save_estimate
+
+    loaded, warned = load(experiment), list[Warned]()
+    estimate, regression = fitted(loaded, warned, tell, command)
+    if out is not None:
+        save_estimate(estimate, out)
+    return Fitted(loaded, estimate, regression, tuple(warned))
+
+
+def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | None = None) -> Comparison:
+    """Compare an estimate (estimate.json or its folder) with CAD, on the combinations that torque can show.
+
+    robot: its robot file, whose own inertials are compared with unless `cad` names a table. Raises InputError without
+    a robot, RobotError, CadError, and ModelError for an estimate of another robot.
+    """
+    from ident.compare import compare_with
+    from ident.estimate.storage import load_estimate
+
+    found = load_estimate(estimate)
+    if robot is None:
+        raise InputError("no robot is given", key="--robot", fix="Add --robot with the robot file of the estimate")
+    arm = read_robot(robot)
+    if cad is not None:
+        table = read_cad(cad)
+        require_consistent(table)
+        return compare_with(found, table.for_robot(arm), table.joint_values, Path(cad).name)
+    if arm.inertials is None:
+        raise CadError("gives no inertials to compare with", file=robot, fix="Add --cad with a CAD table")
+    return compare_with(found, arm.inertials, {}, Path(robot).name)
+
+
+def validate(estimate: str | Path, experiment: Experiment, tell: Tell = silent) -> Validated:
+    """Predict the recordings that an experiment keeps for validation, and keep the verdict in the estimate's file.
+
+    Raises ConfigError where none are kept or the estimate is of another model, and what `load` raises.
+    """
+    from ident.estimate.storage import estimate_file, load_estimate, save_estimate
+    from ident.export import with_validation
+    from ident.export.gate import VERDICT
+
+    found, warned = load_estimate(estimate), list[Warned]()
+    validation = validated(load(experiment), found, None, warned, tell)
+    if validation is None:
+        raise ConfigError("no recording is kept for validation", file=experiment.file, key="recordings.validate")
+    judged, file = with_validation(found, validation), None
+    if VERDICT in judged.provenance:
+        file = estimate_file(estimate)
+        save_estimate(judged, file)
+    return Validated(judged, validation, file, tuple(warned))
 
 
 def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:

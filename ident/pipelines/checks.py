@@ -1,0 +1,198 @@
+"""What a file is, and whether it can be used: `ident check`."""
+
+from __future__ import annotations
+
+import contextlib
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ident.cad import Cad, LinkVerdict, check_cad, read_cad, require_consistent
+from ident.errors import CadError, InputError
+from ident.experiment import read_experiment
+from ident.logs import LogReport, locate, read_manifest
+from ident.logs.manifest import manifest_of, recordings_of
+from ident.model import Model
+from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.steps import checked
+from ident.pipelines.warned import NOTES
+from ident.regression import base_parameters, rank_margin
+from ident.regression.base import DOUBTFUL, ROUNDING
+from ident.robot import Robot, read_robot
+from ident.spatial.inertia import consistency
+
+Kind = Literal["robot", "cad", "log", "dataset", "experiment"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRobot:
+    """A robot: how many combinations of its links' parameters torque can show, and whether each link can exist.
+
+    margin: singular values down to the first, as a share of the largest, count; those up to the second are zero.
+    verdicts: of every link, "no inertial", "massless frame", "can exist" or "cannot exist: why".
+    """
+
+    robot: Robot
+    combinations: int
+    margin: tuple[float, float]
+    verdicts: tuple[str, ...]
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the number of combinations hangs on the last digits of the description."""
+        return self.margin[0] < DOUBTFUL or self.margin[1] > ROUNDING
+
+    @property
+    def problems(self) -> int:
+        """How many links cannot exist."""
+        return sum(verdict.startswith("cannot") for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedTable:
+    """A CAD table: whether each link can exist, what to do where one cannot ("" else), and the robot it fits."""
+
+    cad: Cad
+    verdicts: tuple[LinkVerdict, ...]
+    fix: str
+    robot: Robot | None
+
+    @property
+    def problems(self) -> int:
+        """How many links cannot exist."""
+        return sum(verdict.status == "impossible" for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedLogs:
+    """Recordings, and what is odd about each."""
+
+    reports: tuple[LogReport, ...]
+
+    @property
+    def problems(self) -> int:
+        """How many findings are more than notes."""
+        return sum(f.kind not in NOTES for report in self.reports for f in report.findings)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedExperiment:
+    """An experiment whose files are there and fit each other."""
+
+    loaded: Loaded
+    problems: Literal[0] = 0
+
+
+def check(
+    file: str | Path, *, robot: Path | None = None, recording: str | None = None
+) -> CheckedRobot | CheckedTable | CheckedLogs | CheckedExperiment:
+    """Return what a robot, CAD table, data set, log or experiment says, and how many `problems` it has.
+
+    robot: whose links a table must have, or whose log it is; without, of a log, the robot.toml or robot.urdf beside
+    the data set. recording: only this one of a data set. Raises InputError for what is none of these, and
+    RobotError, CadError, LogError, ConfigError for files that cannot be read.
+    """
+    file = Path(file)
+    kind = kind_of(file)
+    if kind == "robot":
+        return _robot(read_robot(file))
+    if kind == "cad":
+        return _table(read_cad(file), None if robot is None else read_robot(robot))
+    if kind == "experiment":
+        return _experiment(load(read_experiment(file)))
+    if kind == "dataset":
+        return _logs(file, robot, [recording] if recording else None)
+    path = manifest_of(file)
+    if path is None:
+        fix = "Describe its columns in a dataset.toml beside it, and check that"
+        raise InputError("no dataset.toml says which columns are which signals", file=file, fix=fix)
+    return _logs(path, robot, [recording] if recording else recordings_of(path, file))
+
+
+def kind_of(file: Path) -> Kind:
+    """Return what a file is, by its ending and the tables in it; InputError where it is nothing that can be checked."""
+    if file.is_dir():
+        if not (file / "experiment.toml").is_file() and any(file.glob("*.txt")):
+            fix = f"Reports of a CAD program: ident cad check {file.name}"
+            raise InputError("is a folder without an experiment.toml", file=file, fix=fix)
+        return "experiment"
+    ending = file.suffix.lower()
+    if ending in (".urdf", ".xml"):
+        return "robot"
+    if ending in (".npz", ".mat", ".parquet") or (ending in (".txt", ".csv") and manifest_of(file)):
+        return "log"
+    if ending in (".txt", ".csv"):
+        head = b"link"
+        with contextlib.suppress(OSError), file.open("rb") as stream:  # what cannot be read is told by its reader
+            head = stream.read(65536).lower().replace(b"\0", b"")
+        if b"link" not in head:
+            none = "is named by no dataset.toml beside it that can be read, and is no CAD table: no column 'link'"
+            problem = none if head.strip() else "is empty"
+            fix = "Name a log in a dataset.toml beside it; give a CAD table the header that README shows"
+            raise InputError(problem, file=file, fix=fix)
+        return "cad"
+    if ending != ".toml":
+        raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
+    try:
+        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys()
+    except OSError as cause:
+        raise InputError(f"cannot be read: {cause.strerror}", file=file) from None
+    except (ValueError, RecursionError) as cause:
+        raise InputError(f"is not valid TOML: {cause}", file=file) from None
+    kinds: dict[Kind, set[str]] = {
+        "experiment": {"experiment"},
+        "dataset": {"dataset", "recording"},
+        "cad": {"link", "table"},
+        "robot": {"urdf", "joint"},
+    }
+    for kind, own in kinds.items():
+        if keys & own:
+            return kind
+    raise InputError("is no robot, CAD table, data set or experiment", file=file)
+
+
+def _robot(robot: Robot) -> CheckedRobot:
+    model, verdicts = Model(robot), []
+    for i in range(robot.n):
+        verdict = "no inertial"
+        if robot.inertials is not None and np.isfinite(robot.inertials[i]).all():
+            found = consistency(robot.inertials[i])
+            verdict = "can exist" if robot.inertials[i].any() else "massless frame"
+            verdict = verdict if found.consistent else f"cannot exist: {'; '.join(found.failures())}"
+        verdicts.append(verdict)
+    return CheckedRobot(robot, len(base_parameters(model).names), rank_margin(model), tuple(verdicts))
+
+
+def _table(cad: Cad, robot: Robot | None) -> CheckedTable:
+    fix = ""
+    try:
+        require_consistent(cad)
+    except CadError as cause:
+        fix = f"{cause.fix}."
+    if robot is not None:
+        cad.for_robot(robot)
+    return CheckedTable(cad, tuple(check_cad(cad)), fix, robot)
+
+
+def _logs(file: Path, robot: Path | None, names: Sequence[str] | None) -> CheckedLogs:
+    manifest = read_manifest(file)
+    beside = [file.parent / name for name in ("robot.toml", "robot.urdf")]
+    chosen = robot or next((p for p in beside if p.is_file()), None)
+    if chosen is None:
+        raise InputError("a log is checked against its robot", file=file, key="--robot", fix="Add --robot FILE")
+    arm = read_robot(chosen)
+    return CheckedLogs(
+        tuple(checked(manifest, name, arm)[1] for name in names or [r.name for r in manifest.recordings])
+    )
+
+
+def _experiment(loaded: Loaded) -> CheckedExperiment:
+    e = loaded.experiment
+    for name in (*e.fit, *e.validate):
+        for part in loaded.manifest.recording(name).files:
+            locate(loaded.manifest, part)
+    return CheckedExperiment(loaded)

@@ -1,0 +1,157 @@
+"""Every command as a Python function, called as a user calls it: files in, what was found out. `excite` likewise in
+test_cli_excite.py."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import BROKEN, EXPERIMENT, TRUE, record
+
+import ident
+from ident import pipelines
+from ident.cad import read_cad
+from ident.cli.main import app
+from ident.errors import ExcitationError, InputError, UnusableError
+from ident.experiment import read_experiment
+from ident.pipelines import CadWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
+from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot, CheckedTable
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return an experiment of two joints with the results of `run`."""
+    made = tmp_path_factory.mktemp("two")
+    for file in ("robot.toml", "dataset.toml", "cad.csv"):
+        (made / file).write_bytes((BROKEN / "experiment" / file).read_bytes())
+    text = (made / "robot.toml").read_text()
+    (made / "robot.toml").write_text(text.replace('angle = "rad"', 'angle = "rad"\ngravity = [0, -9.81, 0]'))
+    (made / "experiment.toml").write_text(EXPERIMENT)
+    (made / "truth.toml").write_text("[parameters]\n" + "".join(f'"{k}" = {v}\n' for k, v in TRUE.items()))
+    for seed, name in enumerate(("circle", "steps"), 1):
+        record(made, name, seed)
+    done = pipelines.run(read_experiment(made), made / "done")
+    assert not done.failed
+    return made
+
+
+def test_every_command_has_its_function():
+    """Under its own name, those of `ident cad` with cad_ before it; `ident logs` is in ident.logs."""
+    names = {c.name or c.callback.__name__ for c in app.registered_commands}
+    for group in app.registered_groups:
+        if group.name == "cad":
+            names |= {f"cad_{c.name or c.callback.__name__}" for c in group.typer_instance.registered_commands}
+    assert {"run", "sweep", "cad_refine"} < names
+    for name in names:
+        function = getattr(pipelines, name)
+        assert callable(function), name
+        assert len(function.__doc__) > 60, name
+        assert "return" in function.__annotations__, name
+    assert ident.run is pipelines.run
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = pipelines.nothing
+
+
+def test_check_says_what_a_file_is(folder):
+    robot = pipelines.check(folder / "robot.toml")
+    assert isinstance(robot, CheckedRobot)
+    assert (robot.problems, robot.robot.n, robot.doubtful) == (0, 2, False)
+    assert 0 < robot.combinations < 20
+    table = pipelines.check(folder / "cad.csv", robot=folder / "robot.toml")
+    assert isinstance(table, CheckedTable)
+    assert (table.problems, table.fix) == (0, "")
+    for file, count in ((folder / "dataset.toml", 2), (folder / "circle.csv", 1)):
+        logs = pipelines.check(file)
+        assert isinstance(logs, CheckedLogs)
+        assert len(logs.reports) == count
+        assert logs.problems == 0
+    experiment = pipelines.check(folder)
+    assert isinstance(experiment, CheckedExperiment)
+    assert experiment.loaded.experiment.title == "Two joints"
+    with pytest.raises(InputError, match="is nothing that can be checked"):
+        pipelines.check(folder / "a.pdf")
+
+
+def test_fit_compare_validate_report_and_export(folder, tmp_path):
+    experiment = read_experiment(folder)
+    found = pipelines.fit(experiment, tmp_path / "estimate.json")
+    compared = pipelines.compare(tmp_path, folder / "robot.toml", folder / "cad.csv")
+    assert {row.name for row in compared.rows} == set(found.estimate.base.names)
+    with pytest.raises(InputError, match="no robot is given"):
+        pipelines.compare(tmp_path, None)
+    with pytest.raises(UnusableError):
+        pipelines.export(["json"], tmp_path, tmp_path / "early.json")
+    judged = pipelines.validate(tmp_path, experiment)
+    assert judged.file == tmp_path / "estimate.json"
+    assert judged.validation.recordings[0].of("identified").relative_total < 0.1
+    written = pipelines.export(["json", "urdf"], tmp_path, tmp_path / "out", robot=folder / "robot.toml")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(w.path.name for w in written)
+    assert len(written) == 2
+    pipelines.report(tmp_path, experiment, tmp_path / "report.html")
+    assert "Two joints" in (tmp_path / "report.html").read_text() or (tmp_path / "report.html").stat().st_size > 10_000
+    changed = pipelines.report_changes([tmp_path, folder / "done"], tmp_path / "change.html")
+    assert len(changed.estimates) == 2
+    assert (tmp_path / "change.html").exists()
+
+
+def test_cad_tables(folder, tmp_path):
+    cad = pipelines.cad_read(folder / "cad.csv", tmp_path / "same.toml")
+    np.testing.assert_allclose(read_cad(tmp_path / "same.toml").parameters, cad.parameters, rtol=1e-9, atol=1e-12)
+    assert pipelines.cad_check(folder / "cad.csv").problems == 0
+    asked = CadWishes(fit=folder / "done")
+    examined = pipelines.cad_doctor(folder, asked, tmp_path / "doctored.csv")
+    assert examined.diagnosis.combinations > 0
+    assert read_cad(tmp_path / "doctored.csv").links == cad.links
+    refined = pipelines.cad_refine(folder, tmp_path / "refined.csv", asked)
+    assert refined.allowed is None
+    assert len(refined.changes) == 20
+    written = read_cad(tmp_path / "refined.csv").for_robot(examined.loaded.robot)
+    np.testing.assert_allclose(written, refined.refined.estimate.inertials, rtol=1e-3, atol=1e-4)
+    whole = pipelines.cad_report(folder, tmp_path / "report", asked, RefineWishes(mass_tolerance=0.05))
+    assert whole.allowed is not None
+    assert {p.name for p in (tmp_path / "report").iterdir()} >= {"refined.csv", "intervals.csv", "findings.txt"}
+    with pytest.raises(InputError, match="is not used by --way data-first"):
+        pipelines.cad_refine(folder, tmp_path / "no.csv", asked, RefineWishes("data-first", mass_tolerance=0.1))
+
+
+def test_a_payload_that_is_not_there(folder):
+    found = pipelines.payload(folder, ["steps"], PayloadWishes(form="ur", flange="lower"))
+    assert not found.payload.seen
+    assert found.recordings == ("steps",)
+    assert found.gains is None
+    with pytest.raises(UnusableError, match="was not validated"):
+        found.call()
+    with pytest.raises(InputError, match="wanted 0 to 100 %"):
+        pipelines.payload(folder, ["steps"], PayloadWishes(gain_error=120))
+
+
+def test_dynamics_and_code(folder, tmp_path):
+    known = pipelines.dynamics(folder / "robot.toml", cad=folder / "cad.csv")
+    at_rest = known.torques([0.3, -0.2], [0, 0], [0, 0])
+    np.testing.assert_allclose(at_rest.parts["torque"], at_rest.parts["gravity"])
+    np.testing.assert_allclose(at_rest.mass_matrix, at_rest.mass_matrix.T)
+    moved = known.simulate([0.3, -0.2], [0, 0], 0.1, step=0.01)
+    assert moved.t[-1] == pytest.approx(0.1)
+    fitted = pipelines.dynamics(folder / "robot.toml", estimate=folder / "done", friction=False)
+    assert not {name.rpartition(".")[2] for name in fitted.model.names} & {"viscous", "coulomb"}
+    written, notes = pipelines.codegen(folder / "robot.toml", python=tmp_path / "arm.py", symbolic=True)
+    assert written == (tmp_path / "arm.py",)
+    assert notes == ("link parameters are arguments of the code",)
+
+
+def test_motions(folder, tmp_path):
+    text = (folder / "robot.toml").read_text()
+    limits = "limits = { lower = -1.5, upper = 1.5, velocity = 2.0, effort = 60.0 }"
+    (tmp_path / "robot.toml").write_text(text.replace("[[joint]]", f"[[joint]]\n{limits}"))
+    arm = tmp_path / "robot.toml"
+    asked = MoveWishes(acceleration=5.0, cad=folder / "cad.csv")
+    tour = pipelines.postures(arm, asked, PostureWishes(number=4), tmp_path / "tour")
+    assert tour.postures is not None
+    assert tour.postures.shape == (4, 2)
+    assert {p.name for p in (tmp_path / "tour").iterdir()} == {"trajectory.csv", "trajectory.yaml"}
+    assert any("no scene" in note for note in tour.notes)
+    swept = pipelines.sweep(arm, asked, speeds=[0.2, 0.4], joints=["elbow"], out=tmp_path / "sweep")
+    assert dict(swept.speeds) == {"elbow": [0.2, 0.4]}
+    with pytest.raises(ExcitationError) as caught:
+        pipelines.sweep(arm, MoveWishes(margin=2.0), speeds=[0.2], out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    assert caught.value.problem

@@ -117,9 +117,7 @@ def test_predicted_errors_are_a_table_with_gaps_where_cad_has_them(designed: Pat
 
 
 def test_drive_inertia_is_one_more_parameter_that_cad_does_not_know(place: Path) -> None:
-    wishes = ExciteWishes(
-        place / "two.toml", cad=place / "cad.csv", duration=4.0, harmonics=2, starts=1, drive_inertia=True
-    )
+    wishes = ExciteWishes(cad=place / "cad.csv", duration=4.0, harmonics=2, starts=1, drive_inertia=True)
     found = excite(place / "two.toml", wishes).worth
     k = found.base.names.index("elbow.drive_inertia")
     assert len(found.base.names) == 13
@@ -129,9 +127,7 @@ def test_drive_inertia_is_one_more_parameter_that_cad_does_not_know(place: Path)
 
 
 def test_a_seed_means_the_same_motion(place: Path) -> None:
-    wishes = ExciteWishes(
-        place / "two.toml", cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2, starts=1
-    )
+    wishes = ExciteWishes(cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2, starts=1)
     one, same = (excite(place / "two.toml", wishes).design.trajectory.coefficients for _ in range(2))
     other = excite(place / "two.toml", replace(wishes, seed=7)).design.trajectory.coefficients
     assert np.array_equal(one, same)

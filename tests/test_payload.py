@@ -489,7 +489,7 @@ def test_the_command_with_a_known_mass_that_is_hardly_seen(bench, tmp_path, monk
         found = drive_gains(*args, **options)
         return replace(found, errors=found.scale * [0.6, np.nan, 0.8])
 
-    monkeypatch.setattr("ident.estimate.drive_gains.drive_gains", blurred)
+    monkeypatch.setattr("ident.pipelines.loads.drive_gains", blurred)
     args = (bench[0], "--loaded", "carries", "--known-mass", MASS, "--flange", "tool")
     code, text = ident(*args)
     assert code == 0, text

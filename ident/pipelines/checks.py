@@ -54,12 +54,12 @@ class CheckedRobot:
 
 @dataclass(frozen=True, eq=False)
 class CheckedTable:
-    """A CAD table: whether each link can exist, what to do where one cannot ("" else), and the robot it fits."""
+    """A CAD table: whether each link can exist, what to do where one cannot ("" else), and the robot file it fits."""
 
     cad: Cad
     verdicts: tuple[LinkVerdict, ...]
     fix: str
-    robot: Robot | None
+    robot: Path | None
 
     @property
     def problems(self) -> int:
@@ -101,7 +101,7 @@ def check(
     if kind == "robot":
         return _robot(read_robot(file))
     if kind == "cad":
-        return _table(read_cad(file), None if robot is None else read_robot(robot))
+        return _table(read_cad(file), robot)
     if kind == "experiment":
         return _experiment(load(read_experiment(file)))
     if kind == "dataset":
@@ -167,14 +167,14 @@ def _robot(robot: Robot) -> CheckedRobot:
     return CheckedRobot(robot, len(base_parameters(model).names), rank_margin(model), tuple(verdicts))
 
 
-def _table(cad: Cad, robot: Robot | None) -> CheckedTable:
+def _table(cad: Cad, robot: Path | None) -> CheckedTable:
     fix = ""
     try:
         require_consistent(cad)
     except CadError as cause:
         fix = f"{cause.fix}."
     if robot is not None:
-        cad.for_robot(robot)
+        cad.for_robot(read_robot(robot))
     return CheckedTable(cad, tuple(check_cad(cad)), fix, robot)
 
 

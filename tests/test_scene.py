@@ -13,12 +13,12 @@ from seeds import cases
 from test_distance import arm, scene_of_arm
 
 from ident.errors import InputError, RobotError
-from ident.geometry.distance import clearances, collisions, never_apart
+from ident.geometry.distance import clearances, collisions
 from ident.geometry.fit_capsules import fit_capsules, link_capsules, smallest_capsule
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.geometry.shapes import Box, Capsule, Plane, Point
-from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh, read_urdf
+from ident.robot import DHJoint, MDHJoint, from_dh, from_mdh, read_urdf
 from ident.spatial.pose import Pose, rpy
 
 # ---- pairs ---------------------------------------------------------------------------------------------------------
@@ -443,18 +443,3 @@ def test_broken_scene_files_end_in_a_sentence(tmp_path: Path, data: st.DataObjec
 def test_a_missing_scene_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(RobotError, match=r"nowhere.toml: the file cannot be read"):
         read_scene(tmp_path / "nowhere.toml", arm())
-
-
-def test_pairs_that_never_come_apart_are_named() -> None:
-    rows = [MDHJoint(a=0.3 * (k > 0)) for k in range(4)] + [MDHJoint(a=0.04), MDHJoint(a=0.04)]
-    robot: Robot = from_mdh("chain", rows)
-    scene = Scene(link_capsules(robot, 0.05), planes=(Plane("ceiling", [0, 0, -1], -0.1),))
-    q = np.random.default_rng(0).uniform(-2.5, 2.5, (500, 6))
-    found = never_apart(scene, robot, q)
-    assert found == (("link3", "link5"), ("link3", "link6"), ("link4", "link6"))  # short links lie between them
-    assert never_apart(Scene(scene.capsules, scene.planes, ignored=found), robot, q) == ()
-    assert len(scene.names(robot)) == 10 + 6  # all pairs but five neighbours, and the ceiling
-    low = Scene(scene.capsules, (Plane("floor", [0, 0, 1], 0.01),))
-    assert [pair for pair in never_apart(low, robot, q) if "floor" in pair] == [
-        (f"link{k}", "floor") for k in range(1, 7)
-    ]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
-from ident.cad.convention import PLAIN, Convention
+from ident.cad.convention import Convention
 from ident.cad.sheets.layout import LINE_END, NUMBER
 from ident.cad.sheets.read_folder import find_sheets
 from ident.cad.sheets.read_sheet import decoded, read_sheet
@@ -69,7 +69,7 @@ def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
 
 def _table(cad: Cad, rows: Mapping[str, Array]) -> Table:
     """Return the refined rows as printed numbers."""
-    convention = cad.table.convention if cad.table else PLAIN
+    convention = cad.convention
     return Table(convention, tuple(_row(cad, i, rows[link], convention) for i, link in enumerate(cad.links)))
 
 
@@ -120,20 +120,17 @@ def _can_exist(row: Row, convention: Convention) -> bool:
 
 def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tuple[Change, ...]:
     """Return every number side by side, in the table's units, point and sign. why: by a name such as "link2.Ixy"."""
-    convention = cad.table.convention if cad.table else PLAIN
-    units = (convention.mass, *[convention.length] * 3, *[convention.inertia] * 6)
-    found = []
+    convention, found = cad.convention, []
     for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):
         both = zip(printed(before, convention), printed(after, convention), strict=True)
-        for part, unit, (a, b) in zip(COLUMNS, units, both, strict=True):
+        for part, unit, (a, b) in zip(COLUMNS, convention.units, both, strict=True):
             found.append(Change(link, part, unit, float(a), float(b), (why or {}).get(f"{link}.{part}", "")))
     return tuple(found)
 
 
 def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
     """Write the refined table in the convention of the given one, .csv or .toml, whole or not at all."""
-    convention = cad.table.convention if cad.table else PLAIN
-    (write_cad_toml if Path(path).suffix == ".toml" else write_cad)(refined, convention, path)
+    (write_cad_toml if Path(path).suffix == ".toml" else write_cad)(refined, cad.convention, path)
 
 
 def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
@@ -156,14 +153,14 @@ def write_intervals(
     point. corrected (n, 10): the links without the mistakes found. allowed: lower and upper end [SI], by names such as
     "link2.Ixy"; said: the verdicts on the number as given and as corrected.
     """
-    convention = replace(cad.table.convention if cad.table else PLAIN, tensor_at="link_origin")
-    units = (convention.mass, *[convention.length] * 3, *[convention.inertia] * 6)
+    convention = replace(cad.convention, tensor_at="link_origin")
     flip = convention.products == "positive"
     rows = []
     tables = cad.for_robot(robot), frozen(corrected, (robot.n, 10), "corrected parameters", CadError)
     for link, given, right in zip(robot.links, *tables, strict=True):
-        both = zip(_printed_or_nan(given, convention), printed(right, convention), strict=True)
-        for k, (part, unit, (a, b)) in enumerate(zip(COLUMNS, units, both, strict=True)):
+        stated = printed(given, convention) if given[0] else np.full(10, np.nan)
+        both = zip(stated, printed(right, convention), strict=True)
+        for k, (part, unit, (a, b)) in enumerate(zip(COLUMNS, convention.units, both, strict=True)):
             name = f"{link}.{part}"
             factor = float(convention.factors[0 if k == 0 else 1 if k < 4 else 2])
             ends = sorted(x / factor * (-1 if flip and k in (5, 6, 8) else 1) for x in allowed[name])
@@ -174,13 +171,9 @@ def write_intervals(
     _write_csv(head, rows, path)
 
 
-def _printed_or_nan(parameters: Array, convention: Convention) -> Array:
-    return printed(parameters, convention) if parameters[0] else np.full(10, np.nan)
-
-
 def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
     """Write one line per body with mass and centre as given and refined, and the total mass, as CSV."""
-    convention = cad.table.convention if cad.table else PLAIN
+    convention = cad.convention
     m, c = convention.mass, convention.length
     rows, total = [], np.zeros(2)
     for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):

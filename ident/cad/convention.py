@@ -42,6 +42,11 @@ class Convention:
         check(asdict(self))
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """The units of the ten numbers m, c and the tensor."""
+        return (self.mass, *[self.length] * 3, *[self.inertia] * 6)
+
+    @property
     def factors(self) -> tuple[Fraction, Fraction, Fraction]:
         """SI values of the mass [kg], length [m] and inertia [kg m^2] unit, exact."""
         return (

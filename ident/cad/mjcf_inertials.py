@@ -71,6 +71,8 @@ def _compiler(element: Element, path: Path) -> None:
 
 
 def _inertial(element: Element, path: Path) -> Array:
+    from scipy.spatial.transform import Rotation
+
     for key, attribute in element.attributes.items():
         if key not in _KNOWN:
             fix = "Write the orientation as quat"
@@ -84,22 +86,11 @@ def _inertial(element: Element, path: Path) -> Array:
             raise CadError("fullinertia and quat exclude each other", file=path, line=element.line)
         xx, yy, zz, xy, xz, yz = _numbers(element, "fullinertia", 6, path)
         return from_com(mass, pos, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    turn = _rotation(_numbers(element, "quat", 4, path), path, element) if "quat" in element.attributes else np.eye(3)
-    return from_com(mass, pos, turn @ np.diag(_numbers(element, "diaginertia", 3, path)) @ turn.T)
-
-
-def _rotation(quat: list[float], path: Path, element: Element) -> Array:
-    norm = math.hypot(*quat)
-    if norm < 1e-9:
+    quat = _numbers(element, "quat", 4, path) if "quat" in element.attributes else [1.0, 0.0, 0.0, 0.0]
+    if math.hypot(*quat) < 1e-9:
         raise CadError("quat is zero", file=path, line=element.line)
-    w, x, y, z = (q / norm for q in quat)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    turn = Rotation.from_quat([*quat[1:], quat[0]]).as_matrix()
+    return from_com(mass, pos, turn @ np.diag(_numbers(element, "diaginertia", 3, path)) @ turn.T)
 
 
 def _numbers(element: Element, key: str, count: int, path: Path) -> list[float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.arrays import Array, frozen
-from ident.cad.convention import Convention
+from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
 from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
@@ -181,6 +181,11 @@ class Cad:
                 raise CadError(
                     f"link '{link}' is given twice", file=self.source or None, line=self.line(i), fix="Keep one of them"
                 )
+
+    @property
+    def convention(self) -> Convention:
+        """The table's own, or how one is written that has none."""
+        return self.table.convention if self.table else PLAIN
 
     def line(self, i: int) -> int | None:
         """Return the line of link number `i` in the file, None where it is not known."""

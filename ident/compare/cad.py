@@ -119,7 +119,7 @@ def compare_with(
                 float(errors[k]) if determined else None,
                 float(halves[k]) if determined else None,
                 difference if known else None,
-                _ratio(difference, float(errors[k])) if known and determined else None,
+                ratio(difference, float(errors[k])) if known else None,
                 float(np.abs(K[k, used]) @ scale[used]) if known else None,
                 "not comparable",
             )
@@ -208,6 +208,15 @@ def contradicted(
     return found, float(t.isf(level / max(left, 1) / 2.0, dof)) if tested else None
 
 
+def ratio(difference: float, error: float) -> float | None:
+    """Return a difference in standard errors; None where the error is not known."""
+    if not np.isfinite(error):
+        return None
+    if error > 0:
+        return difference / error
+    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
 def _judged(row: Compared, off: bool) -> Compared:
     if row.cad is None:
         return row
@@ -216,12 +225,6 @@ def _judged(row: Compared, off: bool) -> Compared:
     if row.half_width is None or row.scale is None or row.half_width > row.scale:
         return replace(row, verdict="not determined")
     return replace(row, verdict="agrees")
-
-
-def _ratio(difference: float, error: float) -> float:
-    if error > 0:
-        return difference / error
-    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
 
 
 def _stated(estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float]) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cad import LEVEL, contradicted
+from ident.compare.cad import LEVEL, contradicted, ratio
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import Estimate
 
@@ -85,12 +85,14 @@ def _same(a: str, first: Estimate, b: str, second: Estimate) -> None:
 
 
 def _change(name: str, first: Estimate, second: Estimate) -> Change:
+    from scipy.stats import t
+
     difference = second.phi - first.phi
     errors = np.hypot(first.covariance.standard_errors, second.covariance.standard_errors)
     dof = min(first.covariance.dof, second.covariance.dof)
-    off = [_ratio(float(d), float(e)) for d, e in zip(difference, errors, strict=True)]
+    off = [ratio(float(d), float(e)) for d, e in zip(difference, errors, strict=True)]
     bad, boundary = contradicted(off, dof)
-    within = _within(dof)
+    within = float(t.ppf(0.975, dof))
     rows = []
     for k, parameter in enumerate(first.base.names):
         z = off[k]
@@ -100,20 +102,6 @@ def _change(name: str, first: Estimate, second: Estimate) -> Change:
             Changed(parameter, float(first.phi[k]), float(second.phi[k]), float(difference[k]), error, z, verdict)
         )
     return Change(name, tuple(rows), boundary)
-
-
-def _ratio(difference: float, error: float) -> float | None:
-    if not np.isfinite(error):
-        return None
-    if error > 0:
-        return difference / error
-    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
-
-
-def _within(dof: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, dof))
 
 
 def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Array, Array] | None:

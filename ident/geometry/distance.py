@@ -84,19 +84,6 @@ def collisions(scene: Scene, robot: Robot, q: ArrayLike) -> list[str]:
     ]
 
 
-def never_apart(scene: Scene, robot: Robot, q: ArrayLike) -> tuple[tuple[str, str], ...]:
-    """Return the names of the pairs that are nearer than their margin in all of the postures q (N, n), N > 0.
-
-    Given postures all over the joints' ranges, these shapes overlap by design, such as thick links on both sides of a
-    short one: pairs to look at, and perhaps to list as `ignored`. Errors as for `clearances`.
-    """
-    found = clearances(scene, robot, q)
-    if len(found) == 0:
-        raise ModelError("q holds no posture", key="q")
-    pairs = zip(scene.pairs(robot), found.max(axis=0).tolist(), strict=True)
-    return tuple((pair.first.name, pair.second.name) for pair, greatest in pairs if greatest < pair.margin)
-
-
 def _phrase(robot: Robot, pair: Pair, clearance: float) -> str:
     first, second = _title(robot, pair.first), _title(robot, pair.second)
     amount, side = f"{1e3 * abs(clearance):.3g} mm", "apart"

@@ -24,20 +24,6 @@ from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot.robot import Robot
 
 
-def clearance_speed_bound(scene: Scene, robot: Robot, q_range: ArrayLike, speeds: ArrayLike) -> Array:
-    """Return an upper bound (m,) [m/s] of |dc/dt| of each of the scene's clearances c, over all postures.
-
-    speeds (n,): greatest |qd| of each joint [rad/s or m/s]. So between two samples dt apart, each clearance is at least
-    the lesser of the two minus bound * dt / 2 (conservative advancement). Other arguments and errors as for
-    `clearance_gradient_bound`; also ModelError for negative speeds.
-    """
-    speeds = checked(speeds, (robot.n,), "speeds", ModelError)
-    for joint, speed in zip(robot.joints, speeds.tolist(), strict=True):
-        if speed < 0:
-            raise ModelError(f"the speed of joint '{joint.name}' is {speed:g}, wanted 0 or more", key="speeds")
-    return np.asarray(clearance_gradient_bound(scene, robot, q_range) @ speeds)
-
-
 def clearance_gradient_bound(scene: Scene, robot: Robot, q_range: ArrayLike) -> Array:
     """Return an upper bound (m, n) [m/rad or m/m] of |dc_m/dq_j| of each of the scene's clearances, over all postures.
 

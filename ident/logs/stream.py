@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from ident.logs.motion import Motion
 from ident.logs.process import Processing, memory, motion, prepare, repeats
 from ident.logs.request import EVERYTHING
 from ident.robot import Robot
+
+_ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row
 
 
 def read_whole(manifest: Manifest, recording: str, robot: Robot, numbers: int | None) -> Log | None:
@@ -140,26 +143,14 @@ def _mean_rate(manifest: Manifest, recording: str, robot: Robot, rows: int) -> f
 
 
 def _joined(parts: list[Log]) -> Log:
-    def stack(what: str) -> np.ndarray:
-        return np.concatenate([getattr(p, what) for p in parts])
-
-    qd = None if parts[0].qd is None else stack("qd")
-    numbers = None if parts[0].numbers is None else stack("numbers")
-    notes = tuple(dict.fromkeys(note for p in parts for note in p.notes))
-    t, q, tau = stack("t"), stack("q"), stack("tau")
-    return replace(parts[0], t=t, q=q, tau=tau, qd=qd, numbers=numbers, notes=notes, margin=(0, 0))
+    first = parts[0]
+    stacked: dict[str, Any] = {
+        f: np.concatenate([getattr(p, f) for p in parts]) for f in _ROWS if getattr(first, f) is not None
+    }
+    return replace(first, **stacked, notes=tuple(dict.fromkeys(n for p in parts for n in p.notes)), margin=(0, 0))
 
 
 def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
-    span = slice(start, stop)
-    return replace(
-        log,
-        t=log.t[span],
-        q=log.q[span],
-        tau=log.tau[span],
-        qd=None if log.qd is None else log.qd[span],
-        first_row=log.first_row + start,
-        first_line=None if log.first_line is None else log.first_line + start,
-        margin=margin,
-        numbers=None if log.numbers is None else log.numbers[span],
-    )
+    cut: dict[str, Any] = {f: getattr(log, f)[start:stop] for f in _ROWS if getattr(log, f) is not None}
+    line = None if log.first_line is None else log.first_line + start
+    return replace(log, **cut, first_row=log.first_row + start, first_line=line, margin=margin)

@@ -27,7 +27,7 @@ CREO = Layout(
     documented="tensor",
     documented_by="PTC's definition of the inertia tensor",
     rules=(
-        ("title", r"MASS PROPERTIES OF THE (?:PART|ASSEMBLY) (?P<name>.+)"),
+        ("name", r"MASS PROPERTIES OF THE (?:PART|ASSEMBLY) (?P<name>.+)"),
         ("volume", rf"VOLUME{_SCALAR}"),
         ("area", rf"SURFACE AREA{_SCALAR}"),
         ("density", rf"(?:AVERAGE )?DENSITY{_SCALAR}"),

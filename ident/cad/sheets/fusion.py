@@ -24,7 +24,7 @@ FUSION = Layout(
     documented="tensor",
     documented_by="public Fusion 360 reports, whose parallel-axis slope is -1",
     rules=(
-        ("title", r"#? ?(?:Part )?Name ?:? (?P<name>.+)"),
+        ("name", r"#? ?(?:Part )?Name ?:? (?P<name>.+)"),
         ("mass", rf"Mass{_SCALAR}"),
         ("volume", rf"Volume{_SCALAR}"),
         ("density", rf"Density{_SCALAR}"),
@@ -41,6 +41,6 @@ FUSION = Layout(
         ("skip", r"(?:Part Number|Description|Component Instances|Item Number) .*"),
         ("skip", r"General|Manage|Physical|Item Number|Description|Bounding Box|Component Instances \(\d+\)"),
         ("skip", r"(?:Appearance|Lifecycle|Revision|State|Change Order|Min Point|Max Point|BoundingBox)\b.*"),
-        ("title", r"(?P<name>\S.* v\d+)"),
+        ("name", r"(?P<name>\S.* v\d+)"),
     ),
 )

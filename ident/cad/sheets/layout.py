@@ -28,7 +28,7 @@ _LONGEST = 1000  # characters; patterns are tried on no longer line
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+\.|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d{3})+\b")
 
 What = Literal[
-    "title", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
+    "name", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
     "principal", "moment", "tensor", "point", "row", "box", "material",
 ]  # fmt: skip
 
@@ -133,6 +133,20 @@ class _State:
             )
         self.at[key] = line
 
+    def begin_block(self, key: str, line: int, unit: str) -> None:
+        self.begin(key, line)
+        self.units[key], self.entries[key], self.open = unit, {}, key
+
+    def put(self, block: str, key: str, number: Number) -> None:
+        if key in self.entries[block]:
+            first = self.entries[block][key].line
+            problem = f"{key} of the {_SAID[block]} is given twice, first in line {first}"
+            self.fail(problem, number.line, "Keep one of them")
+        self.entries[block][key] = number
+
+    def outside(self, text: str, what: str, line: int) -> NoReturn:
+        self.fail(f"'{_short(text)}' stands outside {what}", line)
+
     def number(self, text: str, unit: str, kind: Kind | None, line: int, over: bool = False) -> Number:
         for sign in ".,":
             if sign in text:
@@ -159,7 +173,7 @@ class _State:
 
 
 _SAID = {
-    "title": "title", "configuration": "configuration", "frame": "coordinate system", "density": "density",
+    "name": "title", "configuration": "configuration", "frame": "coordinate system", "density": "density",
     "mass": "mass", "volume": "volume", "area": "surface area", "center": "centre of mass",
     "principal": "block of principal moments", "at_center": "tensor at the centre of mass",
     "at_origin": "tensor at the output coordinate system", "box": "bounding box", "material": "material",
@@ -196,61 +210,54 @@ def _box(state: _State, found: re.Match[str], line: int) -> None:
     if "box" not in state.at:
         state.begin("box", line)
         state.entries["box"] = {}
-    _once(state, "box", found["k"], line)
-    state.entries["box"][found["k"]] = state.number(found["number"], found["unit"], "length", line)
+    state.put("box", found["k"], state.number(found["number"], found["unit"], "length", line))
 
 
 def _center(state: _State, found: re.Match[str], line: int) -> None:
-    state.begin("center", line)
+    """Read the coordinates, or the heading above them."""
     groups = found.groupdict()
+    state.begin_block("center", line, groups.get("unit") or "")
     if groups.get("over"):
         state.over.add("center")
-    if groups.get("a") is None:  # a heading, the coordinates follow
-        state.open, state.units["center"], state.entries["center"] = "center", groups.get("unit") or "", {}
-        return
-    units = [groups.get(f"unit_{c}") or found["unit"] for c in "abc"]
-    over = "center" in state.over
-    state.entries["center"] = {
-        k: state.number(found[c], u, "length", line, over) for k, c, u in zip("xyz", "abc", units, strict=True)
-    }
+    if groups.get("a") is not None:
+        state.open = ""
+        for k, c in zip("xyz", "abc", strict=True):
+            unit = groups.get(f"unit_{c}") or found["unit"]
+            state.put("center", k, state.number(found[c], unit, "length", line, "center" in state.over))
 
 
 def _coordinate(state: _State, found: re.Match[str], line: int) -> None:
     if state.open != "center":
-        state.fail(f"'{found[0]}' stands outside the block of the centre of mass", line)
-    k, unit = found["k"].lower(), found.groupdict().get("unit") or state.units["center"]
-    _once(state, "center", k, line)
-    state.entries["center"][k] = state.number(found["number"], unit, "length", line, "center" in state.over)
+        state.outside(found[0], "the block of the centre of mass", line)
+    unit = found.groupdict().get("unit") or state.units["center"]
+    number = state.number(found["number"], unit, "length", line, "center" in state.over)
+    state.put("center", found["k"].lower(), number)
 
 
 def _principal(state: _State, found: re.Match[str], line: int) -> None:
-    state.begin("principal", line)
-    state.open, state.units["principal"], state.entries["principal"] = "principal", found["unit"], {}
+    state.begin_block("principal", line, found["unit"])
 
 
 def _moment(state: _State, found: re.Match[str], line: int) -> None:
     """Read one principal moment with its axis, or three moments in a row."""
     if state.open != "principal":
-        state.fail(f"'{_short(found[0])}' stands outside a block of principal moments", line)
+        state.outside(found[0], "a block of principal moments", line)
     groups, unit = found.groupdict(), state.units["principal"]
     if groups.get("p") is None:
         for k, c in zip("xyz", "abc", strict=True):
-            _once(state, "principal", f"P{k}", line)
-            state.entries["principal"][f"P{k}"] = state.number(found[c], unit, "inertia", line)
+            state.put("principal", f"P{k}", state.number(found[c], unit, "inertia", line))
         return
     k = found["k"].lower()
-    _once(state, "principal", f"P{k}", line)
+    state.put("principal", f"P{k}", state.number(found["p"], unit, "inertia", line))
     for j, c in zip("xyz", "abc", strict=True):
-        state.entries["principal"][f"{k}{j}"] = state.number(found[c], "", None, line)
-    state.entries["principal"][f"P{k}"] = state.number(found["p"], unit, "inertia", line)
+        state.put("principal", f"{k}{j}", state.number(found[c], "", None, line))
 
 
 def _tensor(state: _State, found: re.Match[str], line: int) -> None:
     """Open a block of a tensor; its point follows from the heading, a line below it, or the letters."""
     key = _point_of(found)
     if key:
-        state.begin(key, line)
-        state.units[key], state.entries[key], state.open = found["unit"], {}, key
+        state.begin_block(key, line, found["unit"])
     else:
         _closed(state, line)
         state.units["tensor"], state.at["tensor"], state.open = found["unit"], line, "tensor"
@@ -265,17 +272,14 @@ def _point(state: _State, found: re.Match[str], line: int) -> None:
             state.fail("principal moments are about the centre of mass, not the output coordinate system", line)
         return
     if state.open != "tensor":
-        state.fail(f"'{_short(found[0])}' stands outside a block of moments of inertia", line)
+        state.outside(found[0], "a block of moments of inertia", line)
     _named(state, key or "at_center", line)
     _notation(state, found, line)
 
 
 def _named(state: _State, key: str, line: int) -> None:
     begun = state.at.pop("tensor")
-    if key in state.at:
-        state.begin(key, begun)
-    state.begin(key, begun)
-    state.units[key], state.entries[key], state.open = state.units.pop("tensor"), {}, key
+    state.begin_block(key, begun, state.units.pop("tensor"))
 
 
 def _row(state: _State, found: re.Match[str], line: int) -> None:
@@ -287,12 +291,11 @@ def _row(state: _State, found: re.Match[str], line: int) -> None:
     if state.open == "tensor":
         _named(state, key, line)
     if state.open not in ("at_center", "at_origin"):
-        state.fail(f"'{_short(found[0])}' stands outside a block of moments of inertia", line)
+        state.outside(found[0], "a block of moments of inertia", line)
     for name, text in zip(names, numbers, strict=True):
         if state.layout.letters and state.open != {"L": "at_center", "I": "at_origin"}[name[0]]:
             state.fail(f"{name} does not belong into the {_SAID[state.open]}", line)
-        _once(state, state.open, name[1:], line)
-        state.entries[state.open][name[1:]] = state.number(text, state.units[state.open], "inertia", line)
+        state.put(state.open, name[1:], state.number(text, state.units[state.open], "inertia", line))
 
 
 def _point_of(found: re.Match[str]) -> str:
@@ -310,19 +313,13 @@ def _notation(state: _State, found: re.Match[str], line: int) -> None:
             state.found.setdefault("stated_line", line)
 
 
-def _once(state: _State, block: str, key: str, line: int) -> None:
-    if key in state.entries[block]:
-        first = state.entries[block][key].line
-        state.fail(f"{key} of the {_SAID[block]} is given twice, first in line {first}", line, "Keep one of them")
-
-
 def _closed(state: _State, line: int) -> None:
     if "tensor" in state.at:
         state.fail("moments of inertia without numbers", state.at["tensor"])
 
 
 _TAKE: Mapping[What, Any] = {
-    "title": _text("title"), "configuration": _text("configuration"), "frame": _text("frame"), "skip": _skip,
+    "name": _text("name"), "configuration": _text("configuration"), "frame": _text("frame"), "skip": _skip,
     "density": _scalar("density"), "mass": _scalar("mass"), "volume": _scalar("volume"), "area": _scalar("area"),
     "center": _center, "coordinate": _coordinate, "principal": _principal, "moment": _moment, "tensor": _tensor,
     "point": _point, "row": _row, "box": _box, "material": _text("material"),
@@ -365,30 +362,19 @@ def _finished(state: _State, last: int) -> Sheet:
     _same_units(state)
     tensors = {key: _six(state, key) for key in ("at_center", "at_origin") if key in state.entries}
     block, box = state.entries.get("principal", {}), state.entries.get("box", {})
-    f = state.found
     return Sheet(
         program=state.layout.program,
         language=state.layout.language,
-        mass=mass,
         center=tuple(state.entries["center"][k] for k in "xyz"),  # type: ignore[arg-type]
-        name=f.get("title", ""),
-        configuration=f.get("configuration"),
-        frame=f.get("frame"),
-        density=f.get("density"),
-        volume=f.get("volume"),
-        area=f.get("area"),
         box=(box["Length"], box["Width"], box["Height"]) if len(box) == 3 else None,
-        material=f.get("material", ""),
-        at_center=tensors.get("at_center"),
-        at_origin=tensors.get("at_origin"),
         moments=tuple(block[f"P{k}"] for k in "xyz") if block else None,  # type: ignore[arg-type]
         axes=tuple(tuple(block[k + j] for j in "xyz") for k in "xyz") if "xx" in block else None,  # type: ignore[arg-type]
-        stated=f.get("stated"),
-        stated_line=f.get("stated_line"),
         documented=state.layout.documented,
         documented_by=state.layout.documented_by,
         notes=tuple(state.notes),
         source=state.file,
+        **tensors,
+        **state.found,
     )
 
 

@@ -28,7 +28,7 @@ ENGLISH = Layout(
         r"^Principal axes of inertia and principal moments of inertia",
     ),
     rules=(
-        ("title", r"Mass [Pp]roperties of (?P<name>.+)"),
+        ("name", r"Mass [Pp]roperties of (?P<name>.+)"),
         ("configuration", r"Configuration ?: ?(?P<name>.+)"),
         ("frame", r"(?:Coordinate [Ss]ystem|Report coordinate values relative to) ?: ?(?P<name>.+)"),
         ("density", rf"Density(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"),
@@ -58,7 +58,7 @@ CHINESE = Layout(
     letters=True,
     marks=(r"的 ?质量 ?(?:属性|特性)", r"^由(?:重心|质心)决定", r"^由输出[座坐]标系决定", r"^惯性主轴"),
     rules=(
-        ("title", r"(?P<name>.*?) ?的 ?质量 ?(?:属性|特性) ?"),
+        ("name", r"(?P<name>.*?) ?的 ?质量 ?(?:属性|特性) ?"),
         ("configuration", r"配置 ?: ?(?P<name>.+)"),
         ("frame", r"(?:[坐座]标系|报告与以下项相对的坐标值) ?: ?(?P<name>.+)"),
         ("density", rf"密度{_OVER} ?= ?{_N} ?(?P<unit>.+)"),

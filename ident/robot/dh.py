@@ -43,30 +43,22 @@ class DHJoint:
     link: str | None = None
 
     def __post_init__(self) -> None:
-        _check(self)
+        for key in ("a", "alpha", "d", "theta", "offset"):
+            if not math.isfinite(getattr(self, key)):
+                raise RobotError(f"{key} is {getattr(self, key)}, wanted a finite number", key=key)
+        if self.sign not in (1, -1):
+            raise RobotError(f"sign is {self.sign}, wanted 1 or -1", key="sign")
+        if self.kind not in ("revolute", "prismatic"):
+            raise RobotError(f"kind is '{self.kind}', wanted 'revolute' or 'prismatic'", key="kind")
 
 
 @dataclass(frozen=True)
-class MDHJoint:
+class MDHJoint(DHJoint):
     """One row of a modified DH table: A = Rx(alpha) Tx(a) Rz(theta) Tz(d), the link's frame on its own joint's axis.
 
     a and alpha are those that Craig writes a_(i-1), alpha_(i-1). Fields, units and errors as for DHJoint.
     Source: Craig, Introduction to Robotics, section 3.4.
     """
-
-    a: float = 0.0
-    alpha: float = 0.0
-    d: float = 0.0
-    theta: float = 0.0
-    offset: float = 0.0
-    sign: int = 1
-    kind: Literal["revolute", "prismatic"] = "revolute"
-    limits: Limits = field(default_factory=Limits)
-    name: str | None = None
-    link: str | None = None
-
-    def __post_init__(self) -> None:
-        _check(self)
 
 
 Row = TypeVar("Row", DHJoint, MDHJoint)
@@ -108,7 +100,7 @@ def _serial(
     """Chain the rows; geometry(row, theta, d) gives A(0) and the joint's axis and a point of it in the link's frame."""
     joints = []
     for i, row in enumerate(rows):
-        if not isinstance(row, wanted):
+        if type(row) is not wanted:
             raise RobotError(f"row {i + 1} of the table is a {type(row).__name__}, wanted a {wanted.__name__}")
         turns = row.kind == "revolute"
         theta, d = row.theta + (row.offset if turns else 0.0), row.d + (0.0 if turns else row.offset)
@@ -123,13 +115,3 @@ def _serial(
 def _screw(axis: Array, angle: float, along: float) -> Pose:
     """Return the turn about and the shift along one axis."""
     return Pose(axis_angle(axis, angle), along * axis)
-
-
-def _check(row: DHJoint | MDHJoint) -> None:
-    for key in ("a", "alpha", "d", "theta", "offset"):
-        if not math.isfinite(getattr(row, key)):
-            raise RobotError(f"{key} is {getattr(row, key)}, wanted a finite number", key=key)
-    if row.sign not in (1, -1):
-        raise RobotError(f"sign is {row.sign}, wanted 1 or -1", key="sign")
-    if row.kind not in ("revolute", "prismatic"):
-        raise RobotError(f"kind is '{row.kind}', wanted 'revolute' or 'prismatic'", key="kind")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from ident.model import (
         Coulomb,
-        CoupledDrive,
+        Coupled,
         Dahl,
         DriveInertia,
         LoadFriction,
@@ -91,7 +91,7 @@ _HOMES = {
     ),
     "model": (
         "Coulomb",
-        "CoupledDrive",
+        "Coupled",
         "Dahl",
         "DriveInertia",
         "Model",
@@ -137,7 +137,7 @@ __all__ = [
     "Cad",
     "Comparison",
     "Coulomb",
-    "CoupledDrive",
+    "Coupled",
     "Dahl",
     "DriveInertia",
     "Estimate",

@@ -19,7 +19,7 @@ from ident.experiment.experiment import Shape
 from ident.logs import Processing, read_manifest
 from ident.model import (
     Coulomb,
-    CoupledDrive,
+    Coupled,
     Dahl,
     DriveInertia,
     NonlinearViscous,
@@ -254,9 +254,9 @@ def test_coupled_drives_take_the_shape_of_coulomb_friction():
     robot = read_robot(text)
     e = read_experiment(ROOT / "experiments/tx40")
     model = build_model(e, robot)
-    (drive,) = [t for t in model.terms if isinstance(t, CoupledDrive)]
+    *_, drive = [t for t in model.terms if isinstance(t, Coupled)]
     (coulomb,) = [t for t in model.terms if isinstance(t, SmoothCoulomb)]
-    assert drive.width == coulomb.width > 0
+    assert drive.law.tanh == coulomb.tanh > 0
     assert drive.shares[4] != 0
     assert drive.shares[5] == 1
 

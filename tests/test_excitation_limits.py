@@ -30,13 +30,13 @@ from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
 from ident.model import (
     Coulomb,
-    CoupledDrive,
     DriveInertia,
     Model,
     Offset,
     SmoothCoulomb,
     Spring,
     Viscous,
+    coupled_drive,
     torque,
 )
 from ident.robot import Robot
@@ -185,7 +185,7 @@ def torque_model(rng: np.random.Generator, n: int, coupled: bool = True) -> Mode
     robot = limited(random_tree(rng, n, points=True), Limits(effort=100.0))
     shares = tuple(float(x) for x in np.resize([1.0, -0.5], n))
     terms = (Viscous(), Coulomb(), Offset(), Spring(rest=0.2), DriveInertia())
-    return Model(robot, (*terms, CoupledDrive("motor", shares)) if coupled else terms)
+    return Model(robot, (*terms, *coupled_drive("motor", shares)) if coupled else terms)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(BASES))

@@ -356,7 +356,7 @@ def test_the_matlab_file_carries_its_test_vector(tmp_path):
 def test_coupled_motors(tmp_path):
     base = arm3().robot
     robot = replace(base, transmission=Transmission(("m1", "m2", "m3"), [[50, 0, 0], [0, 60, 0], [0, 30, 40]]))
-    drives = coupled_drives(robot, width=COULOMB_WIDTH)
+    drives = coupled_drives(robot, SmoothCoulomb(COULOMB_WIDTH))
     one, two = robot.joint_names[:2]
     terms = (DriveInertia(joints=(one, two)), *drives, SmoothCoulomb(COULOMB_WIDTH, joints=(one,)), Offset())
     x = Example(robot, terms)

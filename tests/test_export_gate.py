@@ -19,7 +19,7 @@ from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import FORMATS, export_to, listing
 from ident.export.gate import NUMBERS, VERDICT, fingerprint, with_validation
 from ident.export.identified import identified
-from ident.model import CoupledDrive, Model, Viscous
+from ident.model import Model, Viscous, coupled_drive
 from ident.robot import Joint, Limits, Robot, Transmission
 from ident.robot.urdf_write import write_urdf
 from ident.spatial.pose import Pose
@@ -184,7 +184,7 @@ def test_names_stay_data(tmp_path):
 def test_coupled_motors_are_not_taken_for_joints(tmp_path):
     joints = tuple(Joint(n, "revolute", i - 1, Pose.identity(), np.array([0.0, 0, 1])) for i, n in enumerate("ab"))
     robot = Robot("r", joints, ("la", "lb"), transmission=Transmission(("a", "m"), np.array([[1.0, 0], [1, 1]])))
-    model = Model(robot, (Viscous(("a",)), CoupledDrive("m", (1.0, 1.0))))
+    model = Model(robot, (Viscous(("a",)), *coupled_drive("m", (1.0, 1.0))))
     body = [1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1]
     e = estimate_of(robot, model, np.array([*body, *body, 0.5, 0.1, 0.2, 0.3]))
     item = identified(e, robot=robot)

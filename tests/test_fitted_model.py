@@ -14,7 +14,7 @@ from ident.estimate import fitted_model
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.model import (
     Coulomb,
-    CoupledDrive,
+    Coupled,
     Dahl,
     DriveInertia,
     LoadFriction,
@@ -56,8 +56,8 @@ def models():
     bodies = random_bodies(np.random.default_rng(3), 4)
     rubbing = (Coulomb(0.1, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)))
     yield Model(arm, (*rubbing, *(LoadFriction.of(bodies, law) for law in rubbing), Offset()))
-    yield Model(wrist, (DriveInertia((a, b, c)), Viscous((a, b, c)), *coupled_drives(wrist, width=0.03)))
-    yield Model(wrist, (Coulomb(0.2), *(replace(x, dead_zone=0.1) for x in coupled_drives(wrist)), Offset()))
+    yield Model(wrist, (DriveInertia((a, b, c)), Viscous((a, b, c)), *coupled_drives(wrist, SmoothCoulomb(0.03))))
+    yield Model(wrist, (Coulomb(0.2), *coupled_drives(wrist, Coulomb(0.1)), Offset()))
 
 
 @pytest.mark.parametrize("model", list(models()))
@@ -98,4 +98,4 @@ def test_a_coupled_motor_needs_a_name_of_its_own():
         _ = Model(wrist, coupled_drives(wrist)).names
     model = Model(wrist, (DriveInertia(), Viscous()))  # names of joints mean the joints
     found = fitted_model(estimated(model), wrist)
-    assert not any(isinstance(term, CoupledDrive) for term in found.terms)
+    assert not any(isinstance(term, Coupled) for term in found.terms)

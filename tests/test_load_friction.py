@@ -16,6 +16,7 @@ from ident.estimate import Prior, estimated
 from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.model.term import columns, names, pull_back
 from ident.pipelines.loaded import load
 from ident.regression import compress
 from ident.report.report import friction_law
@@ -37,11 +38,11 @@ def test_the_column_is_the_load_by_pinocchio_times_the_law(seed):
         (SmoothCoulomb(0.3, own), np.tanh(qd / 0.3)),
     ):
         term = LoadFriction.of(bodies, law)
-        assert term.names(robot) == tuple(f"{joint}.load_friction" for joint in own)
-        np.testing.assert_allclose(term.columns(robot, q, qd, qdd), load_ * shape[:, at].T, rtol=1e-10, atol=1e-10)
+        assert names(term, robot) == tuple(f"{joint}.load_friction" for joint in own)
+        np.testing.assert_allclose(columns(term, robot, q, qd, qdd), load_ * shape[:, at].T, rtol=1e-10, atol=1e-10)
     dahl = Dahl(1e-3, own)
-    column = LoadFriction.of(bodies, dahl).columns(robot, q, qd, qdd)
-    np.testing.assert_allclose(column, load_ * dahl.columns(robot, q, qd, qdd), rtol=1e-10, atol=1e-10)
+    column = columns(LoadFriction.of(bodies, dahl), robot, q, qd, qdd)
+    np.testing.assert_allclose(column, load_ * columns(dahl, robot, q, qd, qdd), rtol=1e-10, atol=1e-10)
 
 
 def problem(factor: float):
@@ -88,7 +89,7 @@ def test_who_takes_it_and_who_says_no(tmp_path):
     with pytest.raises(ModelError, match="a simulation does not know friction that grows with load"):
         plant(model, theta)
     with pytest.raises(ModelError, match="motions are designed without load friction"):
-        model.terms[-1].pull_back(c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))
+        pull_back(model.terms[-1], c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))
     with pytest.raises(ModelError, match="bodies of the load"):
         LoadFriction.of([[np.nan] * 10], Coulomb())
     v = np.linspace(-1, 1, 9)

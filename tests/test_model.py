@@ -16,7 +16,7 @@ from ident.errors import IdentError, ModelError, RobotError
 from ident.logs import Motion
 from ident.model import (
     Coulomb,
-    CoupledDrive,
+    Coupled,
     Dahl,
     DriveInertia,
     Model,
@@ -25,10 +25,12 @@ from ident.model import (
     SmoothCoulomb,
     Spring,
     Viscous,
+    coupled_drive,
     coupled_drives,
     regressor,
     torque,
 )
+from ident.model.term import columns
 from ident.regression import compress
 from ident.robot import Robot, Transmission
 from ident.spatial.inertia import INERTIAL
@@ -58,7 +60,7 @@ def all_terms(n: int) -> tuple:
         NonlinearViscous(0.3, names[:-1]),
         Offset(names[-1:]),
         Spring(names[1:], 0.3),
-        CoupledDrive("motor", shares, width=0.2),
+        *coupled_drive("motor", shares, SmoothCoulomb(0.2)),
     )
 
 
@@ -115,7 +117,7 @@ def test_each_column_is_its_formula_in_its_own_joint_only(term, name: str, formu
 
 def test_smooth_coulomb_reaches_76_percent_at_its_width() -> None:
     none = np.zeros((1, 1))
-    share = SmoothCoulomb(0.3).columns(robot_of(1), none, np.array([[0.3]]), none)[0, 0]
+    share = columns(SmoothCoulomb(0.3), robot_of(1), none, np.array([[0.3]]), none)[0, 0]
     assert share == pytest.approx(0.7616, abs=1e-4)
 
 
@@ -124,7 +126,7 @@ def test_dahl_friction_solves_its_equation() -> None:
 
     t = np.linspace(0.0, 6.0, 3001)
     q, speed = 0.02 * np.sin(2.0 * t), 0.04 * np.cos(2.0 * t)
-    found = Dahl(0.005).columns(robot_of(1), q[:, None], speed[:, None], 0.0 * q[:, None])[0]
+    found = columns(Dahl(0.005), robot_of(1), q[:, None], speed[:, None], 0.0 * q[:, None])[0]
 
     def rate(time: float, z: np.ndarray) -> np.ndarray:
         v = 0.04 * np.cos(2.0 * time)
@@ -137,7 +139,7 @@ def test_dahl_friction_solves_its_equation() -> None:
 
 def test_dahl_friction_holds_its_force_at_standstill_and_whole_motions_are_one_history() -> None:
     moving = np.concatenate([np.linspace(0.0, 1.0, 50), np.full(9000, 1.0), np.linspace(1.0, 0.9, 50)])
-    z = Dahl(0.01).columns(robot_of(1), moving[:, None], 0.0 * moving[:, None], 0.0 * moving[:, None])[0]
+    z = columns(Dahl(0.01), robot_of(1), moving[:, None], 0.0 * moving[:, None], 0.0 * moving[:, None])[0]
     np.testing.assert_allclose(z[:9050], 1.0)
     assert z[-1] == pytest.approx(-1.0, abs=1e-3)
     # compressed in pieces of 8192 rows, the standstill remembers the movement before it
@@ -176,9 +178,10 @@ def coupled_robot(seed: int = 0) -> Robot:
 
 
 def test_coupled_drives_are_found_in_the_transmission() -> None:
-    (drive,) = coupled_drives(coupled_robot(), dead_zone=0.1)
-    assert drive == CoupledDrive("m4", (0.0, 0.0, 1.0, 1.0), 0.1, 0.0)
-    assert drive.names(coupled_robot()) == ("m4.drive_inertia", "m4.viscous", "m4.coulomb")
+    drives = coupled_drives(coupled_robot(), Coulomb(0.1))
+    assert drives == tuple(Coupled("m4", (0.0, 0.0, 1.0, 1.0), x) for x in (DriveInertia(), Viscous(), Coulomb(0.1)))
+    names = Model(coupled_robot(), drives).names[40:]
+    assert names == ("m4.drive_inertia", "m4.viscous", "m4.coulomb")
     assert coupled_drives(robot_of(4)) == ()
 
 
@@ -186,7 +189,7 @@ def test_coupled_columns_are_their_formula() -> None:
     robot = coupled_robot()
     _, qd, qdd = x = states(4)
     v, a = qd[:, 2] + 0.5 * qd[:, 3], qdd[:, 2] + 0.5 * qdd[:, 3]
-    model = Model(robot, (CoupledDrive("m", (0.0, 0.0, 1.0, 0.5), dead_zone=0.2),))
+    model = Model(robot, coupled_drive("m", (0.0, 0.0, 1.0, 0.5), Coulomb(0.2)))
     for name, motor in (
         ("m.drive_inertia", a),
         ("m.viscous", v),
@@ -224,7 +227,7 @@ def test_no_power_is_lost_or_made_between_motors_and_joints(seed: int) -> None:
 
 def test_coulomb_friction_always_takes_power() -> None:
     robot = coupled_robot()
-    terms = (Coulomb(0.05), *coupled_drives(robot, width=0.1))
+    terms = (Coulomb(0.05), *coupled_drives(robot, SmoothCoulomb(0.1)))
     model = Model(robot, terms)
     theta = np.zeros(len(model.names))
     theta[model.n_rigid :] = np.where(
@@ -279,20 +282,12 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
             "the rest position of a spring must be a finite number, got inf.",
         ),
         (lambda r: SmoothCoulomb(0.0), "the width of the tanh must be positive, got 0.0."),
-        (
-            lambda r: CoupledDrive("m6", (0.0, 1.0, 1.0), dead_zone=-0.1),
-            "the dead_zone of motor 'm6' must not be negative, got -0.1.",
-        ),
-        (
-            lambda r: CoupledDrive("m6", (0.0, 1.0, 1.0), width=float("nan")),
-            "the width of motor 'm6' must not be negative, got nan.",
-        ),
-        (lambda r: CoupledDrive("m6", (0.0, float("inf"))), "shares[1] is inf, wanted a finite number."),
+        (lambda r: coupled_drive("m6", (0.0, float("inf"))), "shares[1] is inf, wanted a finite number."),
         (lambda r: Model(r).index("link2.hX"), "the model has no parameter 'link2.hX'; did you mean 'link2.hz'?"),
         (lambda r: torque(Model(r), np.zeros(29), *states(3)), "theta must have shape (30), got (29,)."),
         (lambda r: regressor(Model(r), *states(4)), "q must have shape (any, 3), got (40, 4)."),
         (
-            lambda r: regressor(Model(r, (CoupledDrive("m", (1.0, 1.0)),)), *states(3)),
+            lambda r: regressor(Model(r, coupled_drive("m", (1.0, 1.0))), *states(3)),
             "motor 'm' names 2 joints, the robot has 3.",
         ),
         (

@@ -13,15 +13,16 @@ from seeds import cases
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.model import (
     Coulomb,
-    CoupledDrive,
     DriveInertia,
     Model,
     Offset,
     SmoothCoulomb,
     Spring,
     Viscous,
+    coupled_drive,
     regressor,
 )
+from ident.model import term as each
 from ident.model.term import Term
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import packed_columns, pull_back, state_rows
@@ -109,7 +110,7 @@ def terms(robot: Robot) -> tuple[Term, ...]:
         Offset(),
         Spring(some, rest=0.4),
         DriveInertia(some),
-        CoupledDrive("motor", shares(robot.n), width=WIDTH),
+        *coupled_drive("motor", shares(robot.n), SmoothCoulomb(WIDTH)),
     )
 
 
@@ -164,23 +165,23 @@ def test_every_joint_term_alone_against_the_complex_step_and_differences() -> No
     robot = random_tree(rng, 5)
     x = random_states(rng, 5, 30)
     for term in terms(robot):
-        entries = term.entries(robot)
+        entries = each.entries(term, robot)
         weights = rng.normal(size=(len(entries), 30))
-        found = term.pull_back(robot, *x, weights)
+        found = each.pull_back(term, robot, *x, weights)
         whole = np.empty_like(found)
         for order in range(3):
             for j in range(5):
                 ahead, behind = x.copy(), x.copy()
                 ahead[order, :, j] += 1e-5
                 behind[order, :, j] -= 1e-5
-                change = term.columns(robot, *ahead) - term.columns(robot, *behind)
+                change = each.columns(term, robot, *ahead) - each.columns(term, robot, *behind)
                 whole[order, :, j] = (weights * change).sum(axis=0) / 2e-5
         assert np.abs(found - whole).max() < 1e-6
         at = Model(robot, (term,)).term_entries
-        dense = np.zeros((30, 5, len(term.names(robot))))
+        dense = np.zeros((30, 5, len(each.names(term, robot))))
         for e, (j, k) in enumerate(at):
             dense[:, j, k - 50] = weights[e]
-        first = sum(len(t.names(robot)) for t in terms(robot)[: terms(robot).index(term)])
+        first = sum(len(each.names(t, robot)) for t in terms(robot)[: terms(robot).index(term)])
         own = slice(first, first + dense.shape[2])
         wanted = complex_step(lambda *y, own=own: complex_terms(robot, *y)[:, :, own], dense, x)
         assert np.abs(found - wanted).max() < 1e-10 * max(np.abs(wanted).max(), 1.0)
@@ -191,11 +192,9 @@ def test_the_sign_has_no_slope() -> None:
     robot = random_tree(rng, 4)
     x = random_states(rng, 4, 50)
     for term in (Coulomb(0.1), Coulomb(joints=robot.joint_names[:2])):
-        assert not term.pull_back(robot, *x, rng.normal(size=(len(term.entries(robot)), 50))).any()
-    drive = CoupledDrive("motor", shares(4))  # with the sign instead of tanh: inertia and viscous friction remain
-    weights = rng.normal(size=(len(drive.entries(robot)), 50)).reshape(-1, 3, 50)
-    weights[:, :2] = 0.0
-    assert not drive.pull_back(robot, *x, weights.reshape(-1, 50)).any()
+        assert not each.pull_back(term, robot, *x, rng.normal(size=(len(each.entries(term, robot)), 50))).any()
+    *_, motor = coupled_drive("motor", shares(4))  # with the sign instead of tanh
+    assert not each.pull_back(motor, robot, *x, rng.normal(size=(len(each.entries(motor, robot)), 50))).any()
 
 
 def test_regressor_against_differences() -> None:

@@ -22,7 +22,7 @@ from identified import case
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
-from ident.model import Coulomb, CoupledDrive, Model, Spring, torque
+from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
 from ident.report.charts import recording_data
@@ -388,7 +388,7 @@ def test_friction_law():
     assert np.allclose(friction_law(c.model, c.theta, 1, v), expected)
     sprung = Model(c.robot, (*c.model.terms, Spring(rest=1.0)))  # a spring is no friction
     assert np.allclose(friction_law(sprung, np.append(c.theta, [5.0] * 3), 1, v), expected)
-    coupled = Model(c.robot, (CoupledDrive("motor", (0.0, 0.5, 1.0)),))
+    coupled = Model(c.robot, coupled_drive("motor", (0.0, 0.5, 1.0)))
     theta = np.zeros(33)
     theta[30:] = [9.0, 2.0, 3.0]  # inertia does not show at steady speed
     assert np.allclose(friction_law(coupled, theta, 1, v), 0.5 * (2.0 * 0.5 * v + 3.0 * np.sign(v)))

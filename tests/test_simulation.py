@@ -16,7 +16,6 @@ from ident.errors import IdentError, InputError, LogError, ModelError
 from ident.logs import read_log, read_manifest
 from ident.model import (
     Coulomb,
-    CoupledDrive,
     DriveInertia,
     Model,
     NonlinearViscous,
@@ -24,6 +23,7 @@ from ident.model import (
     SmoothCoulomb,
     Spring,
     Viscous,
+    coupled_drive,
     torque,
 )
 from ident.robot import Joint, Limits, MDHJoint, Robot, frame_poses, from_mdh
@@ -85,7 +85,7 @@ def two_links(terms: tuple = (), values: tuple = (), *, tip: float = 1.0, fricti
 
 def all_terms(n: int, coupled: bool) -> tuple:
     names = tuple(f"joint{i + 1}" for i in range(n))
-    motors = (CoupledDrive("motor", (0.0,) * (n - 2) + (1.0, 0.5), width=0.2),) if coupled else ()
+    motors = coupled_drive("motor", (0.0,) * (n - 2) + (1.0, 0.5), SmoothCoulomb(0.2)) if coupled else ()
     return (
         DriveInertia(names[1:]),
         Viscous(names[::-1]),

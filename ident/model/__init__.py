@@ -1,7 +1,7 @@
 """Models: rigid bodies plus joint terms, one file each."""
 
 from ident.model.coulomb import Coulomb, SmoothCoulomb
-from ident.model.coupled_drive import CoupledDrive, coupled_drives, coupled_motors
+from ident.model.coupled_drive import Coupled, coupled_drive, coupled_drives, coupled_motors
 from ident.model.dahl import Dahl
 from ident.model.drive_inertia import DriveInertia
 from ident.model.load_friction import LoadFriction
@@ -9,11 +9,13 @@ from ident.model.model import Model, regressor, torque
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
 from ident.model.spring import Spring
+from ident.model.terms import TERMS, register
 from ident.model.viscous import Viscous
 
 __all__ = [
+    "TERMS",
     "Coulomb",
-    "CoupledDrive",
+    "Coupled",
     "Dahl",
     "DriveInertia",
     "LoadFriction",
@@ -23,8 +25,10 @@ __all__ = [
     "SmoothCoulomb",
     "Spring",
     "Viscous",
+    "coupled_drive",
     "coupled_drives",
     "coupled_motors",
+    "register",
     "regressor",
     "torque",
 ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ident.arrays import Array
-from ident.model.term import chosen, joint_names, one_per_joint, own_joint
-from ident.robot.robot import Robot
+from ident.model.term import Kind
 
 
 @dataclass(frozen=True)
@@ -17,25 +17,23 @@ class DriveInertia:
     """
 
     joints: tuple[str, ...] | None = None
-    nonnegative: bool = True
+    nonnegative: ClassVar[bool] = True
+    kind: ClassVar[Kind] = Kind(
+        "drive_inertia",
+        "drive inertia",
+        "torque = value * qdd: rotor inertia seen at the joint",
+        ("kg m^2", "kg"),
+        standard=True,
+    )
 
-    @property
-    def shape(self) -> dict[str, float]:
-        """None."""
-        return {}
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return qdd."""
+        return qdd
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.drive_inertia` for each joint."""
-        return joint_names(self.joints, robot, "drive_inertia")
+    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
+        """Return the derivatives of the column by q, qd, qdd."""
+        return 0.0, 0.0, 1.0
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return one_per_joint(self.joints, robot)
-
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return qdd of each joint, (n_joints, N)."""
-        return qdd.T[chosen(self.joints, robot)]
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
-        return own_joint(self.joints, 2, weights, q, robot)
+    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+        """Return qdd."""
+        return qdd

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import ModelError
-from ident.model.coulomb import Coulomb, SmoothCoulomb
-from ident.model.dahl import Dahl
-from ident.model.term import chosen, joint_names
+from ident.model.coulomb import COULOMB, Coulomb
+from ident.model.term import Kind, Term, shape
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 
@@ -21,54 +21,67 @@ from ident.spatial.inertia import INERTIAL
 class LoadFriction:
     """tau_j = mu_j |load_j(q, qd, qdd)| f(qd_j), mu_j without a unit.
 
-    load_j: torque that links with the parameters `bodies` (n, 10), such as CAD's, need at the joint; f: of `law`, which
-    names the joints too. The term is linear in mu because the bodies are given: where they are off by a factor, mu
-    takes it up, and little is lost. Source: Hamon, Gautier, Garrec, "Dynamic identification of robots with a dry
-    friction model depending on load and velocity", IROS 2010.
+    load_j: torque that links with the parameters `bodies` (n, 10), such as CAD's, need at the joint; f: the column of
+    `law`, some Coulomb friction. The term is linear in mu because the bodies are given: where they are off by a factor,
+    mu takes it up, and little is lost. joints: as in `Coulomb`. Source: Hamon, Gautier, Garrec, "Dynamic identification
+    of robots with a dry friction model depending on load and velocity", IROS 2010.
     """
 
-    bodies: tuple[tuple[float, ...], ...]
-    law: Coulomb | SmoothCoulomb | Dahl
-    nonnegative: bool = True
+    bodies: tuple[tuple[float, ...], ...] = ()
+    law: Term = Coulomb()
+    joints: tuple[str, ...] | None = None
+    nonnegative: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("load",)
+    kind: ClassVar[Kind] = Kind(
+        "load_friction",
+        "load friction",
+        "torque = value * |torque of the links in the table that was fitted with| * sign(qd), or the law of "
+        + COULOMB.name,
+        ("1", "1"),
+        friction=True,
+    )
 
     @staticmethod
-    def of(bodies: ArrayLike, law: Coulomb | SmoothCoulomb | Dahl) -> LoadFriction:
-        """Return the term with the load of bodies (n, 10); raises ModelError when one is not finite."""
+    def of(bodies: ArrayLike, law: Term) -> LoadFriction:
+        """Return the term with the load of bodies (n, 10) at the law's joints; ModelError when one is not finite."""
         given = frozen(bodies, (None, 10), "bodies of the load", ModelError)
-        return LoadFriction(tuple(tuple(float(x) for x in row) for row in given), law)
+        return LoadFriction(tuple(tuple(float(x) for x in row) for row in given), law, law.joints)
+
+    def at_work(self, others: Sequence[Term], robot: Robot, bodies: ArrayLike) -> list[LoadFriction]:
+        """Return this term with bodies: each joint with the law of its Coulomb friction, the sign where it has none."""
+        found, left = list[LoadFriction](), list(self.joints or robot.joint_names)
+        for law in (*(x for x in others if x.kind == COULOMB), Coulomb()):
+            own = tuple(j for j in left if law.joints is None or j in law.joints)
+            if own:
+                found.append(LoadFriction.of(bodies, replace(law, joints=own)))  # type: ignore[type-var]
+                left = [j for j in left if j not in own]
+        return found
+
+    def column(self, q: Array, qd: Array, qdd: Array, load: Array) -> Array:
+        """Return |load| f(qd)."""
+        return np.abs(load) * self.law.column(q, qd, qdd)
 
     @property
-    def shape(self) -> dict[str, float]:
+    def shape(self) -> Mapping[str, float]:
         """The law's own shape, and the bodies as {"1 m": ..., "1 hx": ..., ...}, links counted from 1."""
         numbers = {
             f"{i} {part}": x for i, body in enumerate(self.bodies, 1) for part, x in zip(INERTIAL, body, strict=True)
         }
-        return {**self.law.shape, **numbers}
+        return {**shape(self.law), **numbers}
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.load_friction` for each joint."""
-        return joint_names(self.law.joints, robot, "load_friction")
+    @staticmethod
+    def restored(
+        given: Mapping[str, float], joints: tuple[str, ...], other: Callable[..., Term | None]
+    ) -> LoadFriction | None:
+        """Return the term whose `shape` is given, None when it is none; other(kind, shape, joints) returns its law.
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return self.law.entries(robot)
-
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return |load_j| f(qd_j) of each joint, (n_joints, N)."""
-        load = inverse_dynamics(robot, np.array(self.bodies), q, qd, qdd)
-        return np.abs(load.T[chosen(self.law.joints, robot)]) * self.law.columns(robot, q, qd, qdd)
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Raise ModelError: motions are designed without this term."""
-        raise ModelError("motions are designed without load friction", fix="Leave load_friction out of the design")
-
-
-def load_friction_of(shape: dict[str, float], law: Coulomb | SmoothCoulomb | Dahl) -> LoadFriction:
-    """Return the term whose `shape` this is; raises ModelError where a number of a body is missing."""
-    rows: list[list[float]] = []
-    while f"{len(rows) + 1} m" in shape:
-        try:
-            rows.append([shape[f"{len(rows) + 1} {part}"] for part in INERTIAL])
-        except KeyError as cause:
-            raise ModelError(f"the load of load friction lacks the number {cause}", fix="Fit again") from None
-    return LoadFriction.of(np.array(rows).reshape(-1, 10), law)
+        Raises ModelError where a number of a body is missing.
+        """
+        rows: list[list[float]] = []
+        while f"{len(rows) + 1} m" in given:
+            try:
+                rows.append([given[f"{len(rows) + 1} {part}"] for part in INERTIAL])
+            except KeyError as cause:
+                raise ModelError(f"the load of load friction lacks the number {cause}", fix="Fit again") from None
+        law = other(COULOMB.name, {key: x for key, x in given.items() if " " not in key}, joints)
+        return law and LoadFriction.of(np.array(rows).reshape(-1, 10), law)

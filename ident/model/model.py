@@ -14,12 +14,10 @@ from ident.dynamics.batch import batch
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.errors import ModelError, nearest
+from ident.model import term as each
 from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-
-#: Endings of the parameters whose meaning depends on more than their name: see `Model.shapes`.
-SHAPED = (".coulomb", ".nonlinear_viscous", ".load_friction", ".stiffness")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class Model:
     def names(self) -> tuple[str, ...]:
         """Names of the standard parameters theta, such as `link2.hx`, `joint3.viscous`."""
         rigid = tuple(f"{link}.{part}" for link in self.robot.links for part in INERTIAL)
-        return rigid + tuple(name for term in self.terms for name in term.names(self.robot))
+        return rigid + tuple(name for term in self.terms for name in each.names(term, self.robot))
 
     @property
     def n_rigid(self) -> int:
@@ -52,7 +50,7 @@ class Model:
     @cached_property
     def nonnegative(self) -> NDArray[np.bool_]:
         """Which joint-term parameters (after the rigid ones) must not be negative."""
-        return np.array([t.nonnegative for t in self.terms for _ in t.names(self.robot)], dtype=bool)
+        return np.array([t.nonnegative for t in self.terms for _ in each.names(t, self.robot)], dtype=bool)
 
     @cached_property
     def term_entries(self) -> tuple[tuple[int, int], ...]:
@@ -60,27 +58,27 @@ class Model:
         found: list[tuple[int, int]] = []
         start = self.n_rigid
         for term in self.terms:
-            found += [(j, start + k) for j, k in term.entries(self.robot)]
-            start += len(term.names(self.robot))
+            found += [(j, start + k) for j, k in each.entries(term, self.robot)]
+            start += len(each.names(term, self.robot))
         return tuple(found)
 
     @cached_property
     def shapes(self) -> dict[str, dict[str, float]]:
         """What parameters mean beyond their names: {"joint1.coulomb": {"tanh": 0.01}, ...}; nothing for most kinds."""
-        found = {name: term.shape for term in self.terms for name in term.names(self.robot)}
-        return {name: shape for name, shape in found.items() if name.endswith(SHAPED)}
+        found = {name: each.shape(term) for term in self.terms for name in each.names(term, self.robot)}
+        return {name: shape for name, shape in found.items() if shape}
 
     def term_columns(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""
-        parts = [term.columns(self.robot, q, qd, qdd) for term in self.terms]
+        parts = [each.columns(term, self.robot, q, qd, qdd) for term in self.terms]
         return np.concatenate(parts) if parts else np.empty((0, len(qd)))
 
     def term_pull_back(self, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
         """Return the derivative (3, N, n) of sum(weights * term_columns) with respect to q, qd, qdd."""
         found, start = np.zeros((3, *q.shape)), 0
         for term in self.terms:
-            stop = start + len(term.entries(self.robot))
-            found += term.pull_back(self.robot, q, qd, qdd, weights[start:stop])
+            stop = start + len(each.entries(term, self.robot))
+            found += each.pull_back(term, self.robot, q, qd, qdd, weights[start:stop])
             start = stop
         return found
 

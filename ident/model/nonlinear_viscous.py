@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import chosen, joint_names, one_per_joint, own_joint
-from ident.robot.robot import Robot
+from ident.model.term import Kind, setting
 
 
 @dataclass(frozen=True)
@@ -22,37 +22,40 @@ class NonlinearViscous:
     European Journal of Control 4, 1998; for harmonic drives Wolf and Iskandar, ICRA 2018.
     """
 
-    power: float
+    power: float = setting("a power of the speed, above 0 and at most 3", gt=0, le=3)
     joints: tuple[str, ...] | None = None
-    nonnegative: bool = True
+    nonnegative: ClassVar[bool] = True
+    kind: ClassVar[Kind] = Kind(
+        "nonlinear_viscous",
+        "nonlinear viscous friction",
+        "torque = value * sign(qd) |qd|^power, with the power that was fitted",
+        ("N m (s/rad)^power", "N (s/m)^power"),
+        friction=True,
+    )
 
     def __post_init__(self) -> None:
-        if not (0 < self.power <= 3 and self.power != 1):
+        if self.power == 1:
+            raise ModelError("the power 1 is plain viscous friction", fix="Use viscous for it")
+        if not 0 < self.power <= 3:
             raise ModelError(
                 f"the power of nonlinear viscous friction must be above 0, at most 3 and not 1, got {self.power}",
                 fix="Use Viscous for 1 and Coulomb for 0",
             )
 
-    @property
-    def shape(self) -> dict[str, float]:
-        """The power of the speed."""
-        return {"power": self.power}
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return sign(qd) |qd|^power."""
+        return np.copysign(np.abs(qd) ** self.power, qd)
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.nonlinear_viscous` for each joint."""
-        return joint_names(self.joints, robot, "nonlinear_viscous")
-
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return one_per_joint(self.joints, robot)
-
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return sign(qd) |qd|^power of each joint, (n_joints, N)."""
-        v = qd.T[chosen(self.joints, robot)]
-        return np.copysign(np.abs(v) ** self.power, v)
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n); 0 at standstill."""
-        speed = np.abs(qd.T[chosen(self.joints, robot)])
+    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, Array, float]:
+        """Return the derivatives of the column by q, qd, qdd; 0 at standstill."""
+        speed = np.abs(qd)
         slope = np.where(speed > 0, self.power * np.where(speed > 0, speed, 1.0) ** (self.power - 1.0), 0.0)
-        return own_joint(self.joints, 1, weights * slope, q, robot)
+        return 0.0, slope, 0.0
+
+    def continuous(self, q: Array, qd: Array, width: float) -> Array:
+        """Return qd (qd^2 + width^2)^((power - 1) / 2), which is the column but for speeds below the width."""
+        return qd * (qd * qd + width * width) ** (0.5 * (self.power - 1.0))
+
+    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+        """Return sign(qd) |qd|^power."""
+        return qd.power(self.power)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.model.term import chosen, joint_names, one_per_joint, own_joint
-from ident.robot.robot import Robot
+from ident.model.term import Kind
 
 
 @dataclass(frozen=True)
@@ -19,25 +19,21 @@ class Offset:
     """
 
     joints: tuple[str, ...] | None = None
-    nonnegative: bool = False
+    nonnegative: ClassVar[bool] = False
+    kind: ClassVar[Kind] = Kind("offset", "offset", "constant torque", ("N m", "N"), standard=True)
 
-    @property
-    def shape(self) -> dict[str, float]:
-        """None."""
-        return {}
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return ones."""
+        return np.ones_like(qd)
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.offset` for each joint."""
-        return joint_names(self.joints, robot, "offset")
+    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
+        """Return the derivatives of the column by q, qd, qdd."""
+        return 0.0, 0.0, 0.0
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return one_per_joint(self.joints, robot)
+    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+        """Return 1."""
+        return 1.0
 
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return ones of each joint, (n_joints, N)."""
-        return np.ones((len(chosen(self.joints, robot)), len(qd)))
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
-        return own_joint(self.joints, 0, np.zeros_like(weights), q, robot)
+    def energy(self, q: Array) -> Array:
+        """Return the potential energy per parameter, which is q [rad; m]."""
+        return q

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import chosen, joint_names, one_per_joint, own_joint
-from ident.robot.robot import Robot
+from ident.model.term import Kind, setting
 
 
 @dataclass(frozen=True)
@@ -21,30 +21,28 @@ class Spring:
     """
 
     joints: tuple[str, ...] | None = None
-    rest: float = 0.0
-    nonnegative: bool = field(default=False, repr=False)  # no column depends on it
+    rest: float = setting("a position", 0.0)
+    nonnegative: bool = field(default=False, repr=False, metadata={"description": "true or false"})  # no column has it
+    kind: ClassVar[Kind] = Kind(
+        "stiffness", "spring", "torque = value * (q - rest position)", ("N m/rad", "N/m"), key="spring"
+    )
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.rest):
             raise ModelError(f"the rest position of a spring must be a finite number, got {self.rest}")
 
-    @property
-    def shape(self) -> dict[str, float]:
-        """Where the spring is slack."""
-        return {"rest": self.rest}
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return q - rest."""
+        return q - self.rest
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.stiffness` for each joint."""
-        return joint_names(self.joints, robot, "stiffness")
+    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
+        """Return the derivatives of the column by q, qd, qdd."""
+        return 1.0, 0.0, 0.0
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return one_per_joint(self.joints, robot)
+    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+        """Return q - rest."""
+        return q - self.rest
 
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return q - rest of each joint, (n_joints, N)."""
-        return q.T[chosen(self.joints, robot)] - self.rest
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
-        return own_joint(self.joints, 0, weights, q, robot)
+    def energy(self, q: Array) -> Array:
+        """Return the potential energy per parameter, (q - rest)^2 / 2 [rad^2; m^2]."""
+        return 0.5 * (q - self.rest) ** 2

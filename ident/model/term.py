@@ -1,41 +1,151 @@
-"""What every joint term of a model offers. Terms are small frozen values; nothing has to be inherited."""
+"""What a joint term is: a small frozen dataclass with its numbers, what it means, and one function, `column`.
+
+Nothing is inherited. Besides the four members of `Term` it may have, where the defaults below do not do:
+`slopes(q, qd, qdd)`: the derivatives of its column by each of the three (without: by differences);
+`continuous(q, qd, width)`: the column that a simulation integrates, jumps rounded over `width` (without: its column);
+`symbol(q, qd, qdd, per_width)`: the column as one expression of symbols, of which code is made (without: no code);
+`energy(q)`: the potential energy of its column [J], where it keeps any;
+`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`ident.model.asked`).
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
+from ident.model.asked import asked
 from ident.robot.robot import Robot
 
-#: What the names of joint-term parameters end in, after the joint or motor.
-KINDS = ("drive_inertia", "viscous", "nonlinear_viscous", "coulomb", "load_friction", "offset", "stiffness")
+
+@dataclass(frozen=True)
+class Kind:
+    """What the parameters of one ending mean.
+
+    name: the ending, such as `viscous` of `joint3.viscous`; words: what it is called in a sentence; law: its torque as a
+    formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
+    movement; key: in [model] of an experiment, the name where empty; standard: whether a model has it unless it is told
+    otherwise.
+    """
+
+    name: str
+    words: str
+    law: str
+    units: tuple[str, str]
+    friction: bool = False
+    key: str = ""
+    standard: bool = False
+
+    def unit(self, joint_kind: str, either: str = "{}; {}") -> str:
+        """Return the unit for a "revolute" or "prismatic" joint; for a motor or an unknown joint both of them."""
+        by_kind = dict(zip(("revolute", "prismatic"), self.units, strict=True))
+        return by_kind.get(joint_kind) or either.format(*self.units)
 
 
 class Term(Protocol):
-    """A part of the joint torque that is linear in its own parameters."""
+    """A part of the joint torques that is linear in its parameters, one for each joint (or motor) that it acts on."""
+
+    @property
+    def kind(self) -> Kind:
+        """What its parameters are."""
+
+    @property
+    def joints(self) -> tuple[str, ...] | None:
+        """Names of the joints that have it, None for all."""
 
     @property
     def nonnegative(self) -> bool:
         """Whether physics forbids negative values of its parameters."""
 
     @property
-    def shape(self) -> dict[str, float]:
-        """Numbers beside its parameters that its columns depend on, such as {"tanh": width}; {} where none."""
+    def column(self) -> Callable[..., Array]:
+        """The torque per parameter from q, qd, qdd (m, N) of its joints [N m; N], in the same shape."""
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return the names of its parameters."""
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return the (joint, parameter) indices of the columns that are not zero."""
+def setting(words: str, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
+    """Return a dataclass field that is a key of the term's table; words: what it takes; bounds: gt, ge, lt, le."""
+    return dataclasses.field(default=default, metadata={"description": words, **bounds})
 
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return those columns, (n_entries, N), from q, qd, qdd (N, n)."""
 
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n); weights as columns."""
+def along(term: Term, robot: Robot) -> tuple[tuple[str, ...], Array]:
+    """Return on what a term acts: names of its joints or motors, and their speeds' directions (m, n) among the joints'.
+
+    Raises ModelError for joints that the robot does not have.
+    """
+    own = getattr(term, "along", None)
+    if own is not None:
+        names, directions = own(robot)
+        return names, directions
+    at = chosen(term.joints, robot)
+    return tuple(robot.joint_names[j] for j in at), np.eye(robot.n)[at]
+
+
+def names(term: Term, robot: Robot) -> tuple[str, ...]:
+    """Return the names of its parameters, such as `joint3.viscous`."""
+    return tuple(f"{owner}.{term.kind.name}" for owner in along(term, robot)[0])
+
+
+def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:
+    """Return the (joint, parameter) indices of the columns that are not zero."""
+    return tuple((int(j), int(k)) for k, j in np.argwhere(along(term, robot)[1]))
+
+
+def columns(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return those columns, (n_entries, N), from q, qd, qdd (N, n)."""
+    signals, more = [x.T for x in (q, qd, qdd)], {name: x.T for name, x in asked(term, robot, q, qd, qdd).items()}
+    if not hasattr(term, "along"):
+        at = chosen(term.joints, robot)
+        return np.asarray(term.column(*(x[at] for x in signals), **{name: x[at] for name, x in more.items()}))
+    directions = along(term, robot)[1]
+    found = term.column(*(directions @ x for x in signals), **{name: directions @ x for name, x in more.items()})
+    return np.stack([directions[k, j] * found[k] for j, k in entries(term, robot)])
+
+
+def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
+    """Return the derivative (3, N, n) of sum(weights * columns) with respect to q, qd, qdd; weights as columns.
+
+    Raises ModelError for a term that needs more than these three.
+    """
+    if getattr(term, "needs", ()):
+        key = term.kind.key or term.kind.name
+        raise ModelError(f"motions are designed without {term.kind.words}", fix=f"Leave {key} out of the design")
+    directions = along(term, robot)[1]
+    each = np.zeros((len(directions), len(q)))
+    for (j, k), row in zip(entries(term, robot), weights, strict=True):
+        each[k] += directions[k, j] * row
+    found = np.zeros((3, *q.shape))
+    for order, slope in enumerate(_slopes(term, [directions @ x.T for x in (q, qd, qdd)])):
+        if np.any(slope):
+            found[order] = (each * slope).T @ directions
+    return found
+
+
+def _slopes(term: Term, signals: list[Array]) -> list[Array]:
+    own = getattr(term, "slopes", None)
+    if own is not None:
+        return list(own(*signals))
+    found = []
+    for order, x in enumerate(signals):
+        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        ahead, behind = ([*signals[:order], x + way * step, *signals[order + 1 :]] for way in (1.0, -1.0))
+        found.append((term.column(*ahead) - term.column(*behind)) / (2.0 * step))
+    return found
+
+
+def numbers(term: Any, kind: str = "float") -> list[str]:
+    """Return the names of a term's (or its class's) fields that are numbers, or of another annotation."""
+    return [f.name for f in dataclasses.fields(term) if getattr(f.type, "__name__", f.type) == kind]
+
+
+def shape(term: Term) -> dict[str, float]:
+    """Return the numbers beside its parameters that its column depends on, such as {"tanh": 0.01}; {} where none."""
+    own = getattr(term, "shape", None)
+    return {name: float(getattr(term, name)) for name in numbers(term)} if own is None else dict(own)
 
 
 def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:
@@ -46,23 +156,3 @@ def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:
         if name not in robot.joint_names:
             raise ModelError(f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}")
     return [robot.joint_names.index(name) for name in joints]
-
-
-def one_per_joint(joints: tuple[str, ...] | None, robot: Robot) -> tuple[tuple[int, int], ...]:
-    """Return the entries of a term with one parameter in each chosen joint's own equation."""
-    return tuple((j, k) for k, j in enumerate(chosen(joints, robot)))
-
-
-def joint_names(joints: tuple[str, ...] | None, robot: Robot, suffix: str) -> tuple[str, ...]:
-    """Return `joint.suffix` for each chosen joint."""
-    return tuple(f"{robot.joint_names[j]}.{suffix}" for j in chosen(joints, robot))
-
-
-def own_joint(joints: tuple[str, ...] | None, order: int, slopes: Array, state: Array, robot: Robot) -> Array:
-    """Return a pull-back (3, N, n) of columns that each depend on one signal of their own joint.
-
-    order: 0 for q, 1 for qd, 2 for qdd; slopes (n_joints, N); state (N, n) gives the shape.
-    """
-    found = np.zeros((3, *state.shape))
-    found[order][:, chosen(joints, robot)] = slopes.T
-    return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ident.arrays import Array
-from ident.model.term import chosen, joint_names, one_per_joint, own_joint
-from ident.robot.robot import Robot
+from ident.model.term import Kind
 
 
 @dataclass(frozen=True)
@@ -17,25 +17,19 @@ class Viscous:
     """
 
     joints: tuple[str, ...] | None = None
-    nonnegative: bool = True
+    nonnegative: ClassVar[bool] = True
+    kind: ClassVar[Kind] = Kind(
+        "viscous", "viscous friction", "torque = value * qd", ("N m s/rad", "N s/m"), friction=True, standard=True
+    )
 
-    @property
-    def shape(self) -> dict[str, float]:
-        """None."""
-        return {}
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return qd."""
+        return qd
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
-        """Return `JOINT.viscous` for each joint."""
-        return joint_names(self.joints, robot, "viscous")
+    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
+        """Return the derivatives of the column by q, qd, qdd."""
+        return 0.0, 1.0, 0.0
 
-    def entries(self, robot: Robot) -> tuple[tuple[int, int], ...]:
-        """Return one entry per joint, in its own equation."""
-        return one_per_joint(self.joints, robot)
-
-    def columns(self, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return qd of each joint, (n_joints, N)."""
-        return qd.T[chosen(self.joints, robot)]
-
-    def pull_back(self, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
-        """Return the derivative of sum(weights * columns) with respect to q, qd, qdd: (3, N, n)."""
-        return own_joint(self.joints, 1, weights, q, robot)
+    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+        """Return qd."""
+        return qd

@@ -1,0 +1,62 @@
+"""The joint terms that there are: the one list that experiments, files, simulations, exports and reports walk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ident.errors import ModelError
+from ident.model.coulomb import Coulomb, SmoothCoulomb
+from ident.model.dahl import Dahl
+from ident.model.drive_inertia import DriveInertia
+from ident.model.load_friction import LoadFriction
+from ident.model.nonlinear_viscous import NonlinearViscous
+from ident.model.offset import Offset
+from ident.model.spring import Spring
+from ident.model.term import Kind, Term, numbers
+from ident.model.viscous import Viscous
+
+#: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
+TERMS: list[Any] = [
+    DriveInertia,
+    Viscous,
+    NonlinearViscous,
+    Coulomb,
+    SmoothCoulomb,
+    Dahl,
+    LoadFriction,
+    Offset,
+    Spring,
+]
+
+T = TypeVar("T", bound=type)
+
+
+def register(term: T) -> T:
+    """Add a class of terms to `TERMS`, as a decorator: a frozen dataclass as `ident.model.term` describes it.
+
+    Raises ModelError when another class has the same kind and the same fields.
+    """
+    alike = [x for x in TERMS if x.kind.name == term.kind.name and numbers(x) == numbers(term)]  # type: ignore[attr-defined]
+    if alike:
+        raise ModelError(f"{alike[0].__name__} has the kind and the fields of {term.__name__} already")
+    TERMS.append(term)
+    return term
+
+
+def kinds() -> dict[str, Kind]:
+    """Return the kinds of parameters by name, in the order of `TERMS`."""
+    return {term.kind.name: term.kind for term in TERMS}
+
+
+def restored(kind: str, shape: Mapping[str, float], joints: tuple[str, ...]) -> Term | None:
+    """Return the term of this kind and `shape` at some joints; None when none has such fields."""
+    for term in TERMS:
+        if term.kind.name == kind:
+            if hasattr(term, "restored"):
+                found: Term | None = term.restored(shape, joints, restored)
+            else:
+                found = term(**shape, joints=joints) if set(numbers(term)) == set(shape) else None
+            if found is not None:
+                return found
+    return None

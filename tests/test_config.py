@@ -15,7 +15,6 @@ from ident.cad import read_sheets
 from ident.cli.main import app
 from ident.errors import ConfigError, IdentError, ModelError
 from ident.experiment import build_model, read_experiment
-from ident.experiment.experiment import Shape
 from ident.logs import Processing, read_manifest
 from ident.model import (
     Coulomb,
@@ -144,7 +143,7 @@ fit = [0.05, 0.01]
 def test_what_stands_where_nothing_is_said():
     e = read_experiment(FOLDER / "good.toml")
     assert e.processing == e.validation_processing == Processing(position_hz=10, torque_hz=10)
-    assert e.terms.coulomb == (Shape(tanh=0.01),)
+    assert e.terms == (DriveInertia(), Viscous(), SmoothCoulomb(0.01), Offset())
     assert e.weight is None
     loaded = load(e)
     assert loaded.model.terms == (DriveInertia(), Viscous(), SmoothCoulomb(0.01), Offset())

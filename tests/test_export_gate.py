@@ -19,7 +19,7 @@ from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import FORMATS, export_to, listing
 from ident.export.gate import NUMBERS, VERDICT, fingerprint, with_validation
 from ident.export.identified import identified
-from ident.model import Model, Viscous, coupled_drive
+from ident.model import Coulomb, DriveInertia, Model, Viscous, coupled_drive
 from ident.robot import Joint, Limits, Robot, Transmission
 from ident.robot.urdf_write import write_urdf
 from ident.spatial.pose import Pose
@@ -188,8 +188,10 @@ def test_coupled_motors_are_not_taken_for_joints(tmp_path):
     body = [1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1]
     e = estimate_of(robot, model, np.array([*body, *body, 0.5, 0.1, 0.2, 0.3]))
     item = identified(e, robot=robot)
-    assert item.per_joint("viscous") == {"a": 0.5}
-    assert "m.drive_inertia, m.viscous, m.coulomb" in item.left_out("drive_inertia", "viscous", "coulomb")[0]
+    assert item.per_joint(Viscous.kind) == {"a": 0.5}
+    assert (
+        "m.drive_inertia, m.viscous, m.coulomb" in item.left_out(*(x.kind for x in (DriveInertia, Viscous, Coulomb)))[0]
+    )
 
 
 def test_unknown_targets_name_the_nearest(tmp_path):

@@ -86,7 +86,7 @@ def test_it_is_never_negative():
 
 def test_who_takes_it_and_who_says_no(tmp_path):
     c, model, without, theta, *_ = problem(1.0)
-    with pytest.raises(ModelError, match="a simulation does not know friction that grows with load"):
+    with pytest.raises(ModelError, match="a simulation does not know load friction, which needs the load"):
         plant(model, theta)
     with pytest.raises(ModelError, match="motions are designed without load friction"):
         pull_back(model.terms[-1], c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))

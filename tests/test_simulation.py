@@ -122,10 +122,14 @@ def test_without_friction_keeps_drive_inertia_springs_and_offsets() -> None:
     bare = without_friction(p)
     assert bare.friction_law == "no friction"
     assert not bare.friction(np.ones((1, 7))).any()
-    for name in ("parameters", "armature", "offset", "stiffness", "rest"):
+    for name in ("parameters", "armature"):
         np.testing.assert_array_equal(getattr(bare, name), getattr(p, name))
+    q = np.linspace(-1.0, 1.0, 7)
+    np.testing.assert_array_equal(bare.static(q), p.static(q))
+    offset, stiffness = theta[model.index("joint7.offset")], theta[model.index("joint1.stiffness")]
+    np.testing.assert_allclose(bare.static(q)[[0, 6]], [stiffness * (q[0] - 0.4), offset], rtol=1e-12)
     assert p.armature[5, 6] == theta[model.index("motor.drive_inertia")] * 0.5
-    assert p.elements == (*model.robot.joint_names, "motor")
+    assert {x for part in p.frictions for x in part.owners} == {*model.robot.joint_names, "motor"}
 
 
 def test_a_sign_becomes_a_tanh_and_the_law_is_said() -> None:
@@ -331,7 +335,7 @@ def test_fixed_steps_too_long_for_friction_are_refused_with_what_would_do() -> N
     )
     for s in (
         simulate_fixed(p, [0.0], [1.0], 1.0, 0.00125),
-        simulate_fixed(replace(p, width=np.array([0.0073])), [0.0], [1.0], 1.0, 0.01),
+        simulate_fixed(replace(p, acting=tuple(replace(x, width=0.0073) for x in p.acting)), [0.0], [1.0], 1.0, 0.01),
     ):
         late = s.qd[s.t > 0.7, 0]
         assert np.abs(late[-1]) < 1e-4

@@ -16,7 +16,7 @@ TOML: the same keys in a table [convention]; one [[link]] per link with `name` a
 always in SI::
 
     [joint.joint1]
-    drive_inertia = 0.004            # also viscous, coulomb, offset, stiffness
+    drive_inertia = 0.004            # also the others of `ident.model.terms.plain`
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.cad.units import normal
 from ident.errors import CadError, nearest
 from ident.files import csv_name
-
-#: Keys of a [joint.NAME] table [SI].
-JOINT_KEYS = ("drive_inertia", "viscous", "coulomb", "offset", "stiffness")
+from ident.model.offset import Offset
+from ident.model.terms import plain
 
 
 def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
@@ -117,20 +116,21 @@ def _toml_rows(links: Any, text: str, file: str) -> tuple[Row, ...]:
 
 def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
     values = {}
+    known = plain()
     for joint, entry in joints.items():
         if not isinstance(entry, dict):
             raise CadError("wanted a table", file=file, key=f"joint.{joint}", fix=f"Write a line [joint.{joint}]")
         for key, value in entry.items():
             where = f"joint.{joint}.{key}"
-            if key not in JOINT_KEYS:
+            if key not in known:
                 raise CadError(
-                    f"unknown key{nearest(key, JOINT_KEYS)}",
+                    f"unknown key{nearest(key, known)}",
                     file=file,
                     key=where,
-                    fix=f"The keys of a joint are {', '.join(JOINT_KEYS)}",
+                    fix=f"The keys of a joint are {', '.join(known)}",
                 )
             number = float(_number(_literal(value), file, None, where).value)
-            if number < 0 and key != "offset":
+            if number < 0 and key != Offset.kind.name:
                 raise CadError(f"must not be negative, got {number:g}", file=file, key=where)
             values[f"{joint}.{key}"] = number
     return values

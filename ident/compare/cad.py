@@ -13,7 +13,7 @@ from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.estimate.estimate import Estimate
 from ident.model.model import Model
-from ident.model.term import KINDS
+from ident.model.terms import kinds
 from ident.spatial.inertia import INERTIAL, pseudo_inertia
 
 Verdict = Literal["agrees", "contradicted", "not determined", "not comparable"]
@@ -251,6 +251,6 @@ def _theta(standard: tuple[str, ...], n: int, inertials: ArrayLike, joint_values
     for name, value in joint_values.items():
         if name in standard:
             theta[standard.index(name)] = value
-        elif name.rpartition(".")[2] not in KINDS:
+        elif name.rpartition(".")[2] not in kinds():
             raise ModelError(f"the model has no parameter '{name}'{nearest(name, standard)}")
     return theta

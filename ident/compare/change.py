@@ -11,9 +11,10 @@ from ident.arrays import Array
 from ident.compare.cad import LEVEL, contradicted, ratio
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import Estimate
-
-#: Joint parameters that wear, temperature and grease change.
-FRICTION = ("viscous", "nonlinear_viscous", "coulomb", "offset")
+from ident.model import Offset
+from ident.model.coulomb import COULOMB, SIGN
+from ident.model.term import rubs
+from ident.model.terms import kinds, restored
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class Changed:
 
     @property
     def friction(self) -> bool:
-        """Whether it is friction or an offset of a joint."""
-        return self.name.rpartition(".")[2] in FRICTION
+        """Whether it is friction or an offset of a joint, which wear, temperature and grease change."""
+        kind = kinds().get(self.name.rpartition(".")[2])
+        return kind is not None and (kind.friction or kind == Offset.kind)
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,16 @@ def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Arr
 
     Offset included, Coulomb friction as a jump. None when the result holds neither as base parameters of their own.
     """
-    place = {name: k for k, name in enumerate(estimate.base.names)}
-    parts = {"viscous": velocity, "coulomb": np.sign(velocity), "offset": np.ones(len(velocity))}
-    power = estimate.shapes.get(f"{joint}.nonlinear_viscous", {}).get("power")
-    if power is not None:
-        parts["nonlinear_viscous"] = np.copysign(np.abs(velocity) ** power, velocity)
-    if not {f"{joint}.{part}" for part in parts if part != "offset"} & place.keys():
+    used, rubbing = list[tuple[int, Array]](), False
+    still = np.zeros_like(velocity)
+    for k, name in enumerate(estimate.base.names):
+        owner, _, kind = name.rpartition(".")
+        term = SIGN if kind == COULOMB.name else restored(kind, estimate.shapes.get(name, {}), (joint,))
+        if owner == joint and term is not None and (rubs(term) or term.kind == Offset.kind):
+            rubbing |= term.kind.friction
+            used.append((k, term.column(still, velocity, still)))
+    if not rubbing:
         return None
-    used = [(place[f"{joint}.{part}"], column) for part, column in parts.items() if f"{joint}.{part}" in place]
     at = [k for k, _ in used]
     columns = np.array([c for _, c in used])
     covariance = estimate.covariance.matrix[np.ix_(at, at)]

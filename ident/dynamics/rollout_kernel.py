@@ -13,34 +13,49 @@ from ident.jit import cached_njit
 
 
 @njit(error_model="numpy")
+def _passive(operations: Any, first: int, slots: Any) -> None:
+    """Run a straight-line program on eight lanes; its operations' results go to the slots from `first` on."""
+    for k in range(operations.shape[0]):
+        op, a, b, here = operations[k, 0], operations[k, 1], operations[k, 2], (first + k) * LANES
+        if op == 0:
+            store(slots, first + k, load(slots, a) + load(slots, b))
+        elif op == 1:
+            store(slots, first + k, load(slots, a) - load(slots, b))
+        elif op == 2:
+            store(slots, first + k, load(slots, a) * load(slots, b))
+        else:
+            for lane in range(LANES):
+                x, y = slots[a * LANES + lane], slots[b * LANES + lane]
+                if op == 3:
+                    slots[here + lane] = -x
+                elif op == 4:
+                    slots[here + lane] = np.sin(x)
+                elif op == 5:
+                    slots[here + lane] = np.cos(x)
+                elif op == 6:
+                    slots[here + lane] = np.tanh(x)
+                elif op == 7:
+                    slots[here + lane] = np.exp(x)
+                else:
+                    slots[here + lane] = np.copysign(np.abs(x) ** y, x)
+
+
+@njit(error_model="numpy")
 def _acceleration(
-    tree: Any, parameters: Any, drive: Any, joint: Any, friction: Any, directions: Any, x: Any, tau: Any, work: Any
+    tree: Any, parameters: Any, drive: Any, operations: Any, output: Any, first: int, x: Any, tau: Any, work: Any
 ) -> None:
     """Write the acceleration of eight rollouts into packs 0 to n - 1 of work's last array.
 
-    x: q then qd (2 n packs); tau (n packs). joint (3, n): offset, stiffness, rest. friction (5, m): viscous, Coulomb,
-    width, nonlinear, (power - 1) / 2 of the elements, whose speeds are directions (m, n) @ qd.
+    x: q then qd (2 n packs); tau (n packs). operations, output: the program of the joint terms, see `rollout_rows`.
     """
     n = tree.parent.size
-    rotation, position, links, torque, speed, wrench, out = work
+    rotation, position, links, torque, speed, wrench, slots, out = work
+    for i in range(2 * n):
+        store(slots, i, load(x, i))
+    _passive(operations, first, slots)
     for i in range(n):
         store(speed, i, load(x, n + i))
-        store(torque, i, load(tau, i) - joint[0, i] - joint[1, i] * (load(x, i) - joint[2, i]))
-    for k in range(directions.shape[0]):
-        v = pack_of(0.0)
-        for i in range(n):
-            v = v + directions[k, i] * load(speed, i)
-        store(out, 0, v / friction[2, k])
-        for lane in range(LANES):
-            out[lane] = np.tanh(out[lane])
-        drag = friction[0, k] * v + friction[1, k] * load(out, 0)
-        if friction[3, k] != 0.0:
-            store(out, 0, v * v + friction[2, k] * friction[2, k])
-            for lane in range(LANES):
-                out[lane] = out[lane] ** friction[4, k]
-            drag = drag + friction[3, k] * v * load(out, 0)
-        for i in range(n):
-            store(torque, i, load(torque, i) - directions[k, i] * drag)
+        store(torque, i, load(tau, i) - load(slots, output[i]))
     articulated_body(tree, parameters, drive, x, speed, torque, wrench, (rotation, position, links), out)
 
 
@@ -49,9 +64,9 @@ def rollout_rows(
     tree: Any,
     parameters: Any,
     drive: Any,
-    joint: Any,
-    friction: Any,
-    directions: Any,
+    numbers: Any,
+    operations: Any,
+    output: Any,
     start: Any,
     tau: Any,
     step: float,
@@ -61,11 +76,13 @@ def rollout_rows(
 ) -> None:
     """Write every `every`-th state of R rollouts into q_out, qd_out (R, K n), the first of them being the start.
 
-    start (R, 2 n): q, qd. tau ((1 or R), (steps + 1) n): torques at the ends of the steps, linear in between.
+    numbers, operations, output: the joint terms' torque as a straight-line program of q, qd
+    (`ident.symbolic.program.straight_line`). start (R, 2 n): q, qd. tau ((1 or R), (steps + 1) n): torques at the ends
+    of the steps, linear in between.
     """
     n = tree.parent.size
     steps = tau.shape[1] // n - 1
-    half = 0.5 * step
+    half, results = 0.5 * step, 2 * n + numbers.size
     for block in prange((start.shape[0] + LANES - 1) // LANES):
         s = block * LANES
         each = n * LANES
@@ -76,9 +93,12 @@ def rollout_rows(
             np.empty(each),
             np.empty(each),
             np.zeros(6 * each),
+            np.empty((results + operations.shape[0]) * LANES),
             np.empty(each),
         )
-        a = work[6]
+        a = work[7]
+        for k in range(numbers.size):
+            store(work[6], 2 * n + k, pack_of(numbers[k]))
         x, y, total, torque = np.empty(2 * each), np.empty(2 * each), np.empty(2 * each), np.empty(each)
         for i in range(2 * n):
             store(x, i, gather(start, s, i))
@@ -94,7 +114,7 @@ def rollout_rows(
                     first, last = gather(tau, s, k * n + i), gather(tau, s, (k + 1) * n + i)
                     store(torque, i, (1.0 - here) * first + here * last)
                 point = x if stage == 0 else y
-                _acceleration(tree, parameters, drive, joint, friction, directions, point, torque, work)
+                _acceleration(tree, parameters, drive, operations, output, results, point, torque, work)
                 for i in range(n):
                     v, b = load(point, n + i), load(a, i)
                     if stage == 0:

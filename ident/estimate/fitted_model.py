@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
-from ident.model.coulomb import Coulomb, SmoothCoulomb
-from ident.model.coupled_drive import CoupledDrive, coupled_drives, coupled_motors
-from ident.model.dahl import Dahl
-from ident.model.drive_inertia import DriveInertia
-from ident.model.load_friction import load_friction_of
+from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
 from ident.model.model import Model
-from ident.model.nonlinear_viscous import NonlinearViscous
-from ident.model.offset import Offset
-from ident.model.spring import Spring
 from ident.model.term import Term
-from ident.model.viscous import Viscous
+from ident.model.terms import restored
 from ident.robot.robot import Robot
 
 
@@ -27,54 +21,28 @@ def fitted_model(estimate: Estimate, robot: Robot) -> Model:
     where the estimate does not say what a parameter means (such as the width of Coulomb friction's tanh).
     """
     require_same(estimate, robot)
-    first = 10 * robot.n
-    motors = coupled_motors(robot)
-    terms: list[Term] = []
-    named = [(*name.rpartition(".")[::2], estimate.shapes.get(name, {})) for name in estimate.base.standard[first:]]
-    for (kind, shape), group in groupby(named, key=lambda x: (x[1], x[2]) if x[0] not in motors else ("motor", {})):
-        owners = tuple(dict.fromkeys(owner for owner, _, _ in group))
-        if kind == "motor":
-            terms += [_coupled(owner, estimate, robot) for owner in owners]
-        else:
-            terms.append(_term(kind, shape, owners))
-    model = Model(robot, tuple(terms))
+    terms = fitted_terms(estimate, robot, estimate.base.standard[10 * robot.n :])
+    model = Model(robot, terms)
     if model.names != estimate.base.standard:
         raise ModelError(f"the joint terms of '{estimate.robot}' have names that its joints and motors do not explain")
     return model
 
 
-def _coupled(motor: str, estimate: Estimate, robot: Robot) -> CoupledDrive:
-    shape = estimate.shapes.get(f"{motor}.coulomb", {})
-    found = coupled_drives(robot, dead_zone=shape.get("dead_zone", 0.0), width=shape.get("tanh", 0.0))
-    return next(drive for drive in found if drive.motor == motor)
-
-
-def _term(kind: str, shape: dict[str, float], joints: tuple[str, ...]) -> Term:
-    match kind, dict(shape):
-        case "drive_inertia", {}:
-            return DriveInertia(joints=joints)
-        case "viscous", {}:
-            return Viscous(joints=joints)
-        case "offset", {}:
-            return Offset(joints=joints)
-        case "coulomb", {"dead_zone": width}:
-            return Coulomb(width, joints=joints)
-        case "coulomb", {"tanh": width}:
-            return SmoothCoulomb(width, joints=joints)
-        case "coulomb", {"dahl": way}:
-            return Dahl(way, joints=joints)
-        case "load_friction", {"dead_zone": width}:
-            return load_friction_of(dict(shape), Coulomb(width, joints=joints))
-        case "load_friction", {"tanh": width}:
-            return load_friction_of(dict(shape), SmoothCoulomb(width, joints=joints))
-        case "load_friction", {"dahl": way}:
-            return load_friction_of(dict(shape), Dahl(way, joints=joints))
-        case "nonlinear_viscous", {"power": power}:
-            return NonlinearViscous(power, joints=joints)
-        case "stiffness", {"rest": rest}:
-            return Spring(joints, rest)
-    told = ", ".join(f"{k} {v:g}" for k, v in shape.items()) or "no numbers"
-    raise ModelError(f"'{joints[0]}.{kind}' with {told} beside it is no joint term that is known", fix="Fit again")
+def fitted_terms(estimate: Estimate, robot: Robot, parameters: Sequence[str]) -> tuple[Term, ...]:
+    """Return the joint terms with these parameters; raises ModelError as `fitted_model` does."""
+    motors = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}
+    named = [(*name.rpartition(".")[::2], estimate.shapes.get(name, {})) for name in parameters]
+    terms: list[Term] = []
+    for (motor, kind, shape), group in groupby(named, key=lambda x: (x[0] if x[0] in motors else "", x[1], x[2])):
+        owners = tuple(dict.fromkeys(owner for owner, _, _ in group))
+        law = restored(kind, shape, owners)
+        if law is None:
+            told = ", ".join(f"{k} {v:g}" for k, v in shape.items()) or "no numbers"
+            raise ModelError(
+                f"'{owners[0]}.{kind}' with {told} beside it is no joint term that is known", fix="Fit again"
+            )
+        terms.append(Coupled(motor, motors[motor], law) if motor else law)
+    return tuple(terms)
 
 
 def require_same(estimate: Estimate, robot: Robot) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.covariance import residual_sigma
+from ident.model.offset import Offset
 from ident.regression.regression import Regression
 
 _ROUNDS = 5
@@ -62,7 +63,7 @@ def _varying(regression: Regression) -> Array:
     found = regression.squared_torques.copy()
     for j, r in enumerate(regression.joint_factors):
         for k, b in enumerate(regression.parameters[j]):
-            if regression.base.names[b].endswith(".offset") and r[:, k].any():
+            if regression.base.names[b].endswith(f".{Offset.kind.name}") and r[:, k].any():
                 found[j] = np.sum((r[:, -1] - r[:, k] * (r[:, k] @ r[:, -1]) / (r[:, k] @ r[:, k])) ** 2)
     return found
 

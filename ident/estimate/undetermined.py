@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.estimate.covariance import determined
 from ident.estimate.prior import Prior
 from ident.model.model import Model
+from ident.model.offset import Offset
 from ident.regression.regression import Regression
 from ident.regression.segment import r_factor
 
@@ -50,7 +51,7 @@ def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
 
     while True:
         open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if alone[k]]
-        first = [k for k in open_ if k not in pinned and not base.names[k].endswith(".offset")]
+        first = [k for k in open_ if k not in pinned and not base.names[k].endswith(f".{Offset.kind.name}")]
         if not first:
             rows = [row(k, _PULL) for k in open_ if k not in pinned]
             return (r_factor(np.concatenate([factor, *rows])) if rows else factor), pinned

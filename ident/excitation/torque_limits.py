@@ -14,6 +14,7 @@ from ident.excitation.between import greatest_bound
 from ident.excitation.guarantee import Guarantee
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory
+from ident.model.coulomb import COULOMB
 from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, pull_back
@@ -37,7 +38,7 @@ class TorqueLimits:
     @cached_property
     def smooth(self) -> Array:
         """Theta (p,) without Coulomb friction."""
-        jumps = np.array([name.endswith(".coulomb") for name in self.model.names])
+        jumps = np.array([name.endswith(f".{COULOMB.name}") for name in self.model.names])
         return np.where(jumps, 0.0, self.theta)
 
     @cached_property
@@ -48,7 +49,7 @@ class TorqueLimits:
         travel = fast * [[0.0], [1.0]]
         sizes = np.abs(self.model.term_columns(travel, fast, 0.0 * fast)[:, 1])
         for (j, k), size in zip(self.model.term_entries, sizes, strict=True):
-            if self.model.names[k].endswith(".coulomb"):
+            if self.model.names[k].endswith(f".{COULOMB.name}"):
                 found[j] += abs(self.theta[k]) * size
         return found
 

@@ -10,59 +10,10 @@ from typing import Any, Literal
 from ident.estimate.bounds import Bounds
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
 from ident.logs.process import Processing
-from ident.model import Coulomb, Dahl, SmoothCoulomb
+from ident.model.term import Term
 
 #: The words of [fit].
 WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
-
-Joints = bool | tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Coulomb friction of some joints: the sign with a dead zone, tanh(qd / tanh) [rad/s; m/s], or Dahl's [rad; m]."""
-
-    dead_zone: float | None = None
-    tanh: float | None = None
-    joints: tuple[str, ...] | None = None
-    dahl: float | None = None
-
-    def term(self, joints: tuple[str, ...] | None) -> Coulomb | SmoothCoulomb | Dahl:
-        """Return the joint term."""
-        if self.dahl is not None:
-            return Dahl(self.dahl, joints)
-        return Coulomb(self.dead_zone or 0.0, joints) if self.tanh is None else SmoothCoulomb(self.tanh, joints)
-
-
-@dataclass(frozen=True)
-class Bend:
-    """Nonlinear viscous friction of some joints, growing with this power of the speed."""
-
-    power: float
-    joints: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Slack:
-    """Springs of some joints, slack at the position `rest` [rad; m]; `nonnegative`: as an over-centre spring is not."""
-
-    rest: float = 0.0
-    joints: tuple[str, ...] | None = None
-    nonnegative: bool = False
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Which joint terms the model has: True for all joints, names for some, False for none."""
-
-    drive_inertia: Joints = True
-    viscous: Joints = True
-    coulomb: tuple[Shape, ...] = (Shape(),)
-    offset: Joints = True
-    spring: tuple[Slack, ...] = ()
-    coupled_drives: bool = False
-    nonlinear_viscous: tuple[Bend, ...] = ()
-    load_friction: Joints = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +37,8 @@ class Experiment:
     validate: tuple[str, ...] = ()
     processing: Processing = field(default_factory=Processing)
     validation_processing: Processing = field(default_factory=Processing)
-    terms: Terms = field(default_factory=Terms)
+    terms: tuple[Term, ...] = ()
+    coupled_drives: bool = False
     loss: Loss = "wls"
     feasible: bool = True
     weight: Weight | None = None

@@ -7,6 +7,7 @@ import tomllib
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -20,8 +21,10 @@ from ident.errors import ConfigError, InputError, nearest
 from ident.estimate.bounds import Bounds
 from ident.estimate.density_realisable import Ellipsoid
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
-from ident.experiment.experiment import WORDS, Bend, Experiment, Joints, Shape, Slack, Terms
+from ident.experiment.experiment import WORDS, Experiment
+from ident.experiment.terms import model_table, terms_of
 from ident.logs.process import Processing
+from ident.model.terms import TERMS
 from ident.robot.file import data_path
 
 LEVELS = 2  # folders that a path may climb: from experiments/NAME/ to the folder that also holds datasets/
@@ -43,10 +46,11 @@ def read_experiment(path: str | Path) -> Experiment:
         raise ConfigError("is said by two words now", file=file, key="fit.estimator", fix=fix)
     table = data.get("processing")
     overrides = table.pop("validate", {}) if isinstance(table, dict) else {}
+    schema = _schema(tuple(TERMS))
     try:
-        read = _File.model_validate(_tuples(data))
+        read = schema.model_validate(_tuples(data))
     except pydantic.ValidationError as cause:
-        raise _translated(cause, _File, data, file) from None
+        raise _translated(cause, schema, data, file) from None
     about, recordings, estimation = read.experiment, read.recordings, read.fit
 
     def found(key: str, text: str) -> Path:
@@ -66,7 +70,8 @@ def read_experiment(path: str | Path) -> Experiment:
         validate=recordings.validation,
         processing=_processing(given, {}, "processing", file),
         validation_processing=_processing(given, overrides, "processing.validate", file),
-        terms=_terms(read.model, file),
+        terms=terms_of(read.model, file),
+        coupled_drives=read.model.coupled_drives,
         bounds=_bounds(estimation, file),
         **_words_of_fit(estimation, file),
         expected=read.expected,
@@ -81,12 +86,9 @@ class _Table(BaseModel):
 
 
 _TEXT = "a text that is not empty"
-_NAMES = "a list of names, each once"
-_JOINTS = "true, false, or a list of joint names"
 _PAIR = "two numbers, [least, most]"
 
 _Text = Annotated[str, Key(min_length=1, description=_TEXT)]
-_Names = Annotated[tuple[Annotated[str, Key(min_length=1)], ...], Key(description=_NAMES)]
 _Pair = Annotated[tuple[float, float], Key(description=_PAIR)]
 _Box = Annotated[tuple[_Pair, _Pair, _Pair], Key(description="three pairs [least, most] in m")]
 _Boxes = Annotated[dict[str, _Box], Key(description="a table of links, each with three pairs [least, most] in m")]
@@ -96,14 +98,6 @@ _Alike = Annotated[tuple[str, ...], Key(min_length=2, description="a list of two
 _GROUPS = "a list of lists, each of two or more links that are alike"
 _SEMI_AXES = "three lengths along the link's axes, or three vectors, in m"
 _Figure = Annotated[tuple[float, float], Key(description="two numbers, [value, tolerance]")]
-_Joints = Annotated[Joints, Key(description=_JOINTS)]
-
-
-def _shapes(value: Any) -> Any:
-    """Read true as one plain table, false as none, a table as one."""
-    if isinstance(value, bool):
-        return ({},) if value else ()
-    return (value,) if isinstance(value, dict) else value
 
 
 class _About(_Table):
@@ -120,47 +114,6 @@ class _About(_Table):
 class _Recordings(_Table):
     fit: Annotated[tuple[_Text, ...], Key(min_length=1, description="a list of one or more recordings")]
     validation: Annotated[tuple[_Text, ...], Key(alias="validate", description="a list of recordings")] = ()
-
-
-class _Coulomb(_Table):
-    dead_zone: Annotated[float, Key(ge=0, description="a speed that is 0 or more")] | None = None
-    tanh: Annotated[float, Key(gt=0, description="a speed above 0")] | None = None
-    dahl: Annotated[float, Key(gt=0, description="a travel above 0")] | None = None
-    joints: _Names | None = None
-
-
-class _NonlinearViscous(_Table):
-    power: Annotated[float, Key(gt=0, le=3, description="a power of the speed, above 0 and at most 3")]
-    joints: _Names | None = None
-
-
-class _Spring(_Table):
-    rest: Annotated[float, Key(description="a position")] = 0.0
-    joints: _Names | None = None
-    nonnegative: Annotated[bool, Key(description="true or false")] = False
-
-
-class _Model(_Table):
-    drive_inertia: _Joints = True
-    viscous: _Joints = True
-    nonlinear_viscous: Annotated[
-        tuple[_NonlinearViscous, ...],
-        BeforeValidator(_shapes),
-        Key(description="a table such as { power = 0.3 }, or a list of such tables"),
-    ] = ()
-    coulomb: Annotated[
-        tuple[_Coulomb, ...],
-        BeforeValidator(_shapes),
-        Key(description="true, false, a table such as { tanh = 0.01 }, or a list of such tables"),
-    ] = (_Coulomb(),)
-    load_friction: _Joints = False
-    offset: _Joints = True
-    spring: Annotated[
-        tuple[_Spring, ...],
-        BeforeValidator(_shapes),
-        Key(description="true, false, a table such as { rest = 0.1 }, or a list of such tables"),
-    ] = ()
-    coupled_drives: Annotated[bool, Key(description="true or false")] = False
 
 
 class _Ellipsoid(_Table):
@@ -222,13 +175,23 @@ def _processing_fields() -> dict[str, Any]:
 _Settings: Any = pydantic.create_model("_Settings", __base__=_Table, **_processing_fields())
 
 
-class _File(_Table):
-    experiment: _About
-    recordings: _Recordings
-    processing: _Settings = _Settings()
-    model: _Model = _Model()
-    fit: _Fit = _Fit()
-    expected: Annotated[dict[str, _Figure], Key(description="a table of figures, each with [value, tolerance]")] = {}
+_Expected = Annotated[dict[str, _Figure], Key(description="a table of figures, each with [value, tolerance]")]
+
+
+@cache
+def _schema(terms: tuple[type, ...]) -> Any:
+    """Return what a file may hold when there are these joint terms."""
+    model = model_table(_Table)
+    return pydantic.create_model(
+        "_File",
+        __base__=_Table,
+        experiment=(_About, ...),
+        recordings=(_Recordings, ...),
+        processing=(_Settings, _Settings()),
+        model=(model, model()),
+        fit=(_Fit, _Fit()),
+        expected=(_Expected, {}),
+    )
 
 
 # ---- from the tables to the experiment -----------------------------------------------------------------------------
@@ -405,36 +368,6 @@ def _path(text: str, file: Path, key: str, *, folders: bool = False) -> Path:
     if not (found.is_file() or (folders and found.is_dir())):
         raise ConfigError(f"there is no file '{text}'", file=file, key=key, fix="Correct the path")
     return found
-
-
-def _terms(model: _Model, file: Path) -> Terms:
-    shapes = []
-    for i, c in enumerate(model.coulomb):
-        laws = [name for name in ("dead_zone", "tanh", "dahl") if getattr(c, name) is not None]
-        if len(laws) > 1:
-            raise ConfigError(
-                f"has both {' and '.join(laws)}",
-                file=file,
-                key="model.coulomb" if len(model.coulomb) == 1 else f"model.coulomb[{i + 1}]",
-                fix="Keep one of them",
-            )
-        shapes.append(Shape(c.dead_zone, c.tanh, c.joints, c.dahl))
-    springs = tuple(Slack(s.rest, s.joints, s.nonnegative) for s in model.spring)
-    if any(v.power == 1 for v in model.nonlinear_viscous):
-        raise ConfigError(
-            "the power 1 is plain viscous friction", file=file, key="model.nonlinear_viscous", fix="Use viscous for it"
-        )
-    bends = tuple(Bend(v.power, v.joints) for v in model.nonlinear_viscous)
-    return Terms(
-        model.drive_inertia,
-        model.viscous,
-        tuple(shapes),
-        model.offset,
-        springs,
-        model.coupled_drives,
-        bends,
-        model.load_friction,
-    )
 
 
 def _words_of_fit(fit: _Fit, file: Path) -> dict[str, Any]:

@@ -14,11 +14,18 @@ from ident.estimate.fitted_model import require_same
 from ident.estimate.written import rounded
 from ident.export.digits import told
 from ident.export.gate import admitted, fingerprint
-from ident.export.parameters import TERMS, exportable
+from ident.export.parameters import exportable
+from ident.model import DriveInertia, Viscous
+from ident.model.coulomb import COULOMB
 from ident.model.coupled_drive import coupled_motors
+from ident.model.term import Kind
+from ident.model.terms import kinds, plain
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, transformed
 from ident.spatial.pose import Pose
+
+#: The places that simulators have for joint terms.
+ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
 
 
 @dataclass(frozen=True)
@@ -82,39 +89,39 @@ class Identified:
             )
         return self.robot
 
-    def per_joint(self, kind: str) -> Mapping[str, float]:
-        """Return the joints' own parameters of one kind ('viscous' ...) by joint; coupled motors have none.
+    def per_joint(self, kind: Kind) -> Mapping[str, float]:
+        """Return the joints' own parameters of one kind by joint; coupled motors have none.
 
         Those of which nothing is known, neither by the logs nor by the prior, are left out. Raises ModelError for a
         negative drive inertia or friction, which no simulator takes.
         """
         coupled = set() if self.robot is None else coupled_motors(self.robot)
         found = {
-            joint: self.terms[f"{joint}.{kind}"]
+            joint: self.terms[f"{joint}.{kind.name}"]
             for joint in self.estimate.joints
-            if f"{joint}.{kind}" in self.terms and joint not in coupled and f"{joint}.{kind}" not in self.unknown
+            if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown) and joint not in coupled
         }
         for joint, value in found.items():
-            if value < 0 and kind in ("drive_inertia", "viscous", "coulomb"):
+            if value < 0 and plain()[kind.name].nonnegative:
                 raise ModelError(
-                    f"{joint}.{kind} is {value:g}, wanted at least 0",
+                    f"{joint}.{kind.name} is {value:g}, wanted at least 0",
                     fix="Fit with the constrained estimator, which keeps it there",
                 )
         return found
 
-    def values(self, kind: str) -> Array:
+    def values(self, kind: Kind) -> Array:
         """Return the joints' own parameters of one kind (n,), 0 where the model has none."""
         own = self.per_joint(kind)
         return np.array([own.get(joint, 0.0) for joint in self.estimate.joints])
 
-    def left_out(self, *kinds: str) -> tuple[str, ...]:
-        """Return a note on the joint terms that a target with a place for `kinds` only cannot hold."""
-        placed = {f"{joint}.{kind}" for kind in kinds for joint in self.per_joint(kind)}
+    def left_out(self, *places: Kind) -> tuple[str, ...]:
+        """Return a note on the joint terms that a target with these places only cannot hold."""
+        placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}
         left = [name for name in self.terms if name not in placed and name not in self.unknown]
         if not left:
             return ()
-        told = sorted({name.rpartition(".")[2] for name in left} & TERMS.keys())
-        laws = "; ".join(f"{kind}: {TERMS[kind][0]}" for kind in told)
+        told = sorted({name.rpartition(".")[2] for name in left} & kinds().keys())
+        laws = "; ".join(f"{kind}: {kinds()[kind].law}" for kind in told)
         return (f"Not in this file, the controller has to add it: {', '.join(left)} ({laws}).",)
 
 
@@ -141,16 +148,20 @@ def identified(
         f"Result: estimator {estimate.estimator}, sha256 {fingerprint(estimate)}.",
         validation,
         told(estimate),
-        *_powers(estimate),
+        *_numbers(estimate),
         *undetermined_told(estimate.undetermined, estimate.base.standard, theta),
     )
     return Identified(estimate, theta, head, robot, source, fixed_massless)
 
 
-def _powers(estimate: Estimate) -> list[str]:
-    """Return the powers of nonlinear viscous friction, which its numbers mean nothing without."""
-    powers = [f"{name} {shape['power']:g}" for name, shape in estimate.shapes.items() if "power" in shape]
-    return [f"Powers of the speed: {', '.join(powers)}."] if powers else []
+def _numbers(estimate: Estimate) -> list[str]:
+    """Return the numbers beside parameters that mean nothing without them, such as powers of the speed."""
+    found: dict[str, list[str]] = {}
+    for name, own in estimate.shapes.items():
+        kind = kinds().get(name.rpartition(".")[2])
+        if kind is not None and kind.numbers:
+            found.setdefault(kind.numbers, []).append(f"{name} {' '.join(f'{x:g}' for x in own.values())}")
+    return [f"{numbers}: {', '.join(each)}." for numbers, each in found.items()]
 
 
 def moved(body: Array, pose: Pose) -> Array:

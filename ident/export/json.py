@@ -10,7 +10,8 @@ import numpy as np
 from ident.compare.cad import decided_by
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
-from ident.export.parameters import TERMS
+from ident.model.term import Kind
+from ident.model.terms import kinds
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import INERTIAL
@@ -78,7 +79,7 @@ def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any
 
 def _term(name: str, value: float | None, decided: str, robot: Robot | None) -> dict[str, Any]:
     joint, _, kind = name.rpartition(".")
-    meaning, revolute, prismatic = TERMS.get(kind, (kind, "SI", "SI"))
-    kinds = {} if robot is None else {j.name: j.kind for j in robot.joints}
-    unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(joint, ""), f"{revolute}; {prismatic}")
-    return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": meaning, "decided_by": decided}
+    term = kinds().get(kind, Kind(kind, kind, kind, ("SI", "SI")))
+    moves = {} if robot is None else {j.name: j.kind for j in robot.joints}
+    unit = term.unit(moves.get(joint, ""))
+    return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": term.law, "decided_by": decided}

@@ -8,7 +8,7 @@ the position solver does: depth first, as written here, both are the same. Measu
 
 from __future__ import annotations
 
-from ident.export.identified import Identified, Written
+from ident.export.identified import ARMATURE, DAMPING, Identified, Written
 from ident.export.text import comment, number, numbers, plain, quoted
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
@@ -25,8 +25,8 @@ CONVENTIONS = (
 def write_kdl(item: Identified) -> Written:
     """Return a C++ header with `inline KDL::Tree identified_tree()`; raises ModelError without a robot."""
     robot = item.geometry(TARGET)
-    notes = item.left_out("drive_inertia", "viscous")
-    inertia, damping = item.values("drive_inertia"), item.values("viscous")
+    notes = item.left_out(ARMATURE, DAMPING)
+    inertia, damping = item.values(ARMATURE), item.values(DAMPING)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "//"), "#pragma once", "#include <kdl/tree.hpp>", ""]
     order = _depth_first(robot)
     lines += [f"// the order of q: {plain(', '.join(robot.joints[i].name for i in order))}"]

@@ -14,7 +14,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError
 from ident.export.identified import Identified, Written
-from ident.export.mjcf_edit import edited
+from ident.export.mjcf_edit import PLACES, edited
 from ident.export.text import number, numbers, xml_comment
 from ident.robot.robot import GRAVITY, Robot
 from ident.robot.urdf_write import com_numbers
@@ -27,7 +27,6 @@ CONVENTIONS = (
     "about that centre in the body's axes, entries of the inertia tensor (Ixy = -integral of x y dm).",
     "joint: armature = drive inertia, damping = viscous, frictionloss = Coulomb friction, all at the joint.",
 )
-PLACES = ("drive_inertia", "viscous", "coulomb")
 _LEAST = 1e-15  # mjMINVAL: MuJoCo refuses moving bodies of less
 
 
@@ -39,11 +38,11 @@ def write_mjcf(item: Identified) -> Written:
     InfeasibleError for a link without mass or inertia, which MuJoCo does not load.
     """
     robot = item.geometry(TARGET)
-    notes = item.left_out(*PLACES)
+    notes = item.left_out(*PLACES.values())
     if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
-    values = {kind: item.per_joint(kind) for kind in PLACES}
+    values = {attribute: item.per_joint(kind) for attribute, kind in PLACES.items()}
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.bodies, robot.links, strict=True)]
     if item.source is not None:
         return Written(edited(item.source, robot, item.bodies, values, comment, full_inertia), notes)
@@ -62,12 +61,7 @@ def write_mjcf(item: Identified) -> Written:
     def element(i: int, indent: str) -> list[str]:
         joint = robot.joints[i]
         kind = "hinge" if joint.kind == "revolute" else "slide"
-        terms = {"armature": "drive_inertia", "damping": "viscous", "frictionloss": "coulomb"}
-        own = [
-            f' {name}="{number(values[kind_][joint.name])}"'
-            for name, kind_ in terms.items()
-            if joint.name in values[kind_]
-        ]
+        own = [f' {name}="{number(x[joint.name])}"' for name, x in values.items() if joint.name in x]
         inside = [line for k in range(robot.n) if robot.joints[k].parent == i for line in element(k, indent + "  ")]
         return [
             f"{indent}<body name={quoteattr(robot.links[i])} {placed(joint.placement)}>",

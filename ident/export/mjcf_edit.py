@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import RobotError
-from ident.export.identified import Source
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Source
 from ident.export.matching import FoundBody, FoundJoint, own_bodies
 from ident.export.text import number
 from ident.robot.robot import Robot
@@ -25,7 +25,8 @@ from ident.spatial.pose import Pose, axis_angle
 
 Attributes = Mapping[str, str]
 
-_ATTRIBUTES = {"drive_inertia": "armature", "viscous": "damping", "coulomb": "frictionloss"}
+#: Attributes of a joint, with the joint terms that they are.
+PLACES = {"armature": ARMATURE, "damping": DAMPING, "frictionloss": FRICTION}
 #: Settings with which MuJoCo would not use the numbers as they are written, and the values that are harmless.
 _ALTERING = {
     "inertiafromgeom": ("auto", "false"),
@@ -47,9 +48,9 @@ def edited(
 ) -> bytes:
     """Return the bytes of the MJCF with the robot's numbers, every other byte kept, and `comment` before the root.
 
-    values: joint parameters by kind and joint; a joint without one keeps what the file says. Raises RobotError for a
-    file that is no MJCF, has parts that are not understood (include, replicate, attach), would change the numbers
-    (compiler settings), or describes another robot; what `own_bodies` raises.
+    values: joint parameters by attribute (`PLACES`) and joint; a joint without one keeps what the file says. Raises
+    RobotError for a file that is no MJCF, has parts that are not understood (include, replicate, attach), would change
+    the numbers (compiler settings), or describes another robot; what `own_bodies` raises.
     """
     root = parse_xml(source.data, file=source.name)
     if root.tag != "mujoco":
@@ -59,8 +60,8 @@ def edited(
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits += reader.inertial(link, inertial(body, f"link '{link}'"))
-    for kind, attribute in _ATTRIBUTES.items():
-        for joint, value in values[kind].items():
+    for attribute, by_joint in values.items():
+        for joint, value in by_joint.items():
             edits += reader.attribute(joint, attribute, number(value))
     return _merged(source.data, edits)
 

@@ -13,25 +13,6 @@ from ident.export.digits import deserved
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency
 
-#: Joint terms: what they are, and their unit for a revolute and for a prismatic joint.
-TERMS = {
-    "drive_inertia": ("torque = value * qdd: rotor inertia seen at the joint", "kg m^2", "kg"),
-    "viscous": ("torque = value * qd", "N m s/rad", "N s/m"),
-    "nonlinear_viscous": (
-        "torque = value * sign(qd) |qd|^power, with the power that was fitted",
-        "N m (s/rad)^power",
-        "N (s/m)^power",
-    ),
-    "load_friction": (
-        "torque = value * |torque of the links in the table that was fitted with| * sign(qd), or the law of coulomb",
-        "1",
-        "1",
-    ),
-    "coulomb": ("torque = value * sign(qd), or the smooth law of the model", "N m", "N"),
-    "offset": ("constant torque", "N m", "N"),
-    "stiffness": ("torque = value * (q - rest position)", "N m/rad", "N/m"),
-}
-
 
 @dataclass(frozen=True)
 class Exported:

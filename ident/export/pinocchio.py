@@ -6,7 +6,7 @@ RNEA adds armature * a, and neither damping nor dry friction.
 
 from __future__ import annotations
 
-from ident.export.identified import Identified, Written, on_axis
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written, on_axis
 from ident.export.text import comment, number, numbers
 
 TARGET = "a Pinocchio script"
@@ -55,7 +55,7 @@ def write_pinocchio(item: Identified) -> Written:
     Confirmed by running it: its torques are compared in the tests.
     """
     robot, placements, bodies = on_axis(item, TARGET)
-    notes = item.left_out("drive_inertia", "viscous", "coulomb")
+    notes = item.left_out(ARMATURE, DAMPING, FRICTION)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "", "import numpy", "import pinocchio", ""]
     lines += [f"GRAVITY = [{numbers(robot.gravity, ', ')}]  # m/s^2, in the base frame", "", "JOINTS = ["]
     lines += ["    # name, kind, index of the parent joint (-1: base), rotation and position at zero, axis"]
@@ -69,7 +69,7 @@ def write_pinocchio(item: Identified) -> Written:
     for link, body in zip(robot.links, bodies, strict=True):
         lines.append(f"    {link!r}: [{numbers(body[list(_ORDER)], ', ')}],")
     lines += ["}", ""]
-    for name, kind in (("ARMATURE", "drive_inertia"), ("DAMPING", "viscous"), ("FRICTION", "coulomb")):
+    for name, kind in (("ARMATURE", ARMATURE), ("DAMPING", DAMPING), ("FRICTION", FRICTION)):
         pairs = zip(robot.joint_names, item.values(kind), strict=True)
         lines.append(f"{name} = {{" + ", ".join(f"{joint!r}: {number(v)}" for joint, v in pairs) + "}")
     return Written("\n".join(lines) + "\n" + _FUNCTIONS, notes)

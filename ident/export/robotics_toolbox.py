@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ident.export.dh_table import Row, Table, dh_table
-from ident.export.identified import Identified, Written
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.text import comment, matlab, number, numbers, rows
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf_write import com_numbers
@@ -29,7 +29,7 @@ CONVENTIONS = (
     "ratio G, divide Jm and B by G^2 and Tc by |G|. The toolbox's dynamics ignore `flip`: frames whose joint counts",
     "against its axis are turned by half a turn about x, so that q keeps its sign.",
 )
-PLACES = ("drive_inertia", "viscous", "coulomb")
+PLACES = (ARMATURE, DAMPING, FRICTION)
 HALF_TURN = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
 
 

@@ -6,15 +6,16 @@ or lists of one type. Names of the parameters are this project's own: ROS 2 defi
 
 from __future__ import annotations
 
-from ident.export.identified import Identified, Written
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.text import comment, number, numbers, quoted
+from ident.model import Offset, Spring
 
 CONVENTIONS = (
     "Units: SI, rad; prismatic joints: N, m. inertia: Ixx Ixy Ixz Iyy Iyz Izz about the link frame's ORIGIN, link",
     "axes, tensor signs (Ixy = -integral of x y dm); first_moment = mass * centre of mass in the link frame.",
     "Torque = rigid body + drive_inertia * qdd + viscous * qd + coulomb * sign(qd) + offset + stiffness * (q - rest).",
 )
-_KINDS = ("drive_inertia", "viscous", "coulomb", "offset", "stiffness")
+_KINDS = (ARMATURE, DAMPING, FRICTION, Offset.kind, Spring.kind)
 
 
 def write_ros2(item: Identified) -> Written:
@@ -35,7 +36,7 @@ def write_ros2(item: Identified) -> Written:
             f"          first_moment: [{numbers(body[1:4], ', ')}]",
             f"          inertia: [{numbers(body[4:], ', ')}]",
         ]
-    held = {kind: item.per_joint(kind) for kind in _KINDS}
+    held = {kind.name: item.per_joint(kind) for kind in _KINDS}
     if any(held.values()):
         lines.append("      joints:")
         for joint in e.joints:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError
-from ident.export.identified import Identified, Written, on_axis
+from ident.export.identified import DAMPING, FRICTION, Identified, Written, on_axis
 from ident.export.sdf_edit import edited
 from ident.export.text import number, numbers, xml_comment
 from ident.export.urdf import roll_pitch_yaw
@@ -34,9 +34,9 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    notes = item.left_out("viscous", "coulomb")
+    notes = item.left_out(DAMPING, FRICTION)
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
-    damping, friction = item.per_joint("viscous"), item.per_joint("coulomb")
+    damping, friction = item.per_joint(DAMPING), item.per_joint(FRICTION)
     if item.source is not None:
         robot = item.geometry(TARGET)
         return Written(edited(item.source, robot, item.bodies, damping, friction, comment, inertial), notes)

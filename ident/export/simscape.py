@@ -6,7 +6,7 @@ Source: mathworks.com, sm/ug/specify-custom-inertia: CenterOfMass, MomentsOfIner
 
 from __future__ import annotations
 
-from ident.export.identified import Identified, Written
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.text import comment, matlab, number, numbers
 from ident.robot.urdf_write import com_numbers
 
@@ -20,7 +20,7 @@ CONVENTIONS = (
 
 def write_simscape(item: Identified) -> Written:
     """Return a MATLAB script that makes `link` and `joint` structure arrays, named by their fields `name`."""
-    notes = item.left_out("drive_inertia", "viscous", "coulomb")
+    notes = item.left_out(ARMATURE, DAMPING, FRICTION)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear link joint"]
     for k, (name, body) in enumerate(zip(item.estimate.links, item.bodies, strict=True), 1):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
@@ -31,7 +31,7 @@ def write_simscape(item: Identified) -> Written:
             f"link({k}).MomentsOfInertia = [{numbers([xx, yy, zz])}];",
             f"link({k}).ProductsOfInertia = [{numbers([yz, xz, xy])}];",
         ]
-    drive, viscous, coulomb = (item.values(kind) for kind in ("drive_inertia", "viscous", "coulomb"))
+    drive, viscous, coulomb = (item.values(kind) for kind in (ARMATURE, DAMPING, FRICTION))
     for k, name in enumerate(item.estimate.joints, 1):
         lines += [
             f"joint({k}).name = {matlab(name)};",

@@ -11,9 +11,10 @@ import numpy as np
 from ident.compare.cad import decided_by
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
-from ident.export.parameters import TERMS
 from ident.export.text import comment, number, plain
 from ident.files import csv_cell
+from ident.model.term import Kind
+from ident.model.terms import kinds
 from ident.spatial.inertia import INERTIAL
 
 CONVENTIONS = (
@@ -26,16 +27,15 @@ _UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
 def write_csv(item: Identified) -> Written:
     """Return one row a standard parameter: name, value, unit, and whether data or the prior decided on it."""
     e, decided = item.estimate, decided_by(item.estimate)
-    kinds = {} if item.robot is None else {j.name: j.kind for j in item.robot.joints}
+    moves = {} if item.robot is None else {j.name: j.kind for j in item.robot.joints}
     found = []
     for k, (name, value) in enumerate(zip(e.base.standard, item.theta, strict=True)):
         owner, _, part = name.rpartition(".")
         if k < 10 * len(e.links):
             unit = _UNITS[INERTIAL.index(part)]
         else:
-            _, revolute, prismatic = TERMS.get(part, (part, "SI", "SI"))
-            both = f"{revolute} (prismatic: {prismatic})"
-            unit = {"revolute": revolute, "prismatic": prismatic}.get(kinds.get(owner, ""), both)
+            term = kinds().get(part, Kind(part, part, part, ("SI", "SI")))
+            unit = term.unit(moves.get(owner, ""), "{} (prismatic: {})")
         found.append((csv_cell(plain(name)), "" if name in item.unknown else number(value), unit, decided[name]))
     return Written(_csv((*item.head, *CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
 

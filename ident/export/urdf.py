@@ -10,7 +10,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.estimate.estimate import Estimate
 from ident.estimate.fitted_model import require_same
-from ident.export.identified import Identified, Written
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.mjcf_edit import commented
 from ident.export.text import xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
@@ -38,7 +38,7 @@ def write_identified_urdf(item: Identified) -> Written:
     """
     content, massless = _content(item)
     notes = (*massless, *_notes(item))
-    item.per_joint("drive_inertia")  # refused where negative, as for the other simulators
+    item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*item.head, *CONVENTIONS, *notes)))
     return Written(exchanged(content, [(start, end, comment)]), notes)
 
@@ -140,15 +140,15 @@ def _dynamics(item: Identified) -> dict[str, tuple[float, float] | None]:
     value = {name: x for name, x in item.terms.items() if name not in item.unknown}
     found: dict[str, tuple[float, float] | None] = {}
     for joint in item.estimate.joints:
-        viscous, coulomb = value.get(f"{joint}.viscous"), value.get(f"{joint}.coulomb")
-        none = viscous is None and coulomb is None
-        found[joint] = None if none else (float(viscous or 0.0), float(coulomb or 0.0))
+        damping, friction = (value.get(f"{joint}.{kind.name}") for kind in (DAMPING, FRICTION))
+        none = damping is None and friction is None
+        found[joint] = None if none else (float(damping or 0.0), float(friction or 0.0))
     return found
 
 
 def _notes(item: Identified) -> tuple[str, ...]:
     robot = item.robot
-    written = {f"{joint}.{part}" for joint in item.estimate.joints for part in ("viscous", "coulomb")}
+    written = {f"{joint}.{kind.name}" for joint in item.estimate.joints for kind in (DAMPING, FRICTION)}
     left = [name for name in item.terms if name not in written and name not in item.unknown]
     notes = []
     if left:

@@ -18,6 +18,7 @@ COULOMB = Kind(
     ("N m", "N"),
     friction=True,
     standard=True,
+    example="{ tanh = 0.01 }",
 )
 
 
@@ -49,9 +50,9 @@ class Coulomb:
         """Return tanh(qd / width): a sign cannot be integrated."""
         return np.tanh(qd / width)
 
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return tanh(qd per_width)."""
-        return np.tanh(qd * per_width)
+
+#: The plain sign of the speed, at all joints.
+SIGN = Coulomb()
 
 
 @dataclass(frozen=True)

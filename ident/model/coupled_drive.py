@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.model.coulomb import Coulomb
+from ident.model.coulomb import SIGN
 from ident.model.drive_inertia import DriveInertia
 from ident.model.term import Kind, Term, shape
 from ident.model.viscous import Viscous
@@ -74,7 +74,7 @@ class Coupled:
         return (self.motor,), np.array([self.shares])
 
 
-def coupled_drive(motor: str, shares: tuple[float, ...], law: Term = Coulomb()) -> tuple[Coupled, ...]:
+def coupled_drive(motor: str, shares: tuple[float, ...], law: Term = SIGN) -> tuple[Coupled, ...]:
     """Return inertia, viscous friction and Coulomb friction (of some law) of a motor, each a `Coupled`."""
     return tuple(Coupled(motor, shares, own) for own in (DriveInertia(), Viscous(), law))
 
@@ -84,7 +84,7 @@ def coupled_motors(robot: Robot) -> set[str]:
     return {term.motor for term in coupled_drives(robot)} - set(robot.joint_names)
 
 
-def coupled_drives(robot: Robot, law: Term = Coulomb()) -> tuple[Coupled, ...]:
+def coupled_drives(robot: Robot, law: Term = SIGN) -> tuple[Coupled, ...]:
     """Return a `coupled_drive` for each motor of the robot's transmission that turns with several joints.
 
     The motor's own joint is the one of the same index. Raises ModelError when its ratio there is zero.

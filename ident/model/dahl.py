@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,7 +48,3 @@ class Dahl:
     def continuous(self, q: Array, qd: Array, width: float) -> Array:
         """Return tanh(qd / width): a simulation carries no z."""
         return np.tanh(qd / width)
-
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return tanh(qd per_width): code carries no z."""
-        return np.tanh(qd * per_width)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.model.coulomb import COULOMB, Coulomb
+from ident.model.coulomb import COULOMB, SIGN
 from ident.model.term import Kind, Term, shape
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
@@ -28,7 +28,7 @@ class LoadFriction:
     """
 
     bodies: tuple[tuple[float, ...], ...] = ()
-    law: Term = Coulomb()
+    law: Term = SIGN
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("load",)
@@ -50,7 +50,7 @@ class LoadFriction:
     def at_work(self, others: Sequence[Term], robot: Robot, bodies: ArrayLike) -> list[LoadFriction]:
         """Return this term with bodies: each joint with the law of its Coulomb friction, the sign where it has none."""
         found, left = list[LoadFriction](), list(self.joints or robot.joint_names)
-        for law in (*(x for x in others if x.kind == COULOMB), Coulomb()):
+        for law in (*(x for x in others if x.kind == COULOMB), SIGN):
             own = tuple(j for j in left if law.joints is None or j in law.joints)
             if own:
                 found.append(LoadFriction.of(bodies, replace(law, joints=own)))  # type: ignore[type-var]
@@ -84,4 +84,4 @@ class LoadFriction:
             except KeyError as cause:
                 raise ModelError(f"the load of load friction lacks the number {cause}", fix="Fit again") from None
         law = other(COULOMB.name, {key: x for key, x in given.items() if " " not in key}, joints)
-        return law and LoadFriction.of(np.array(rows).reshape(-1, 10), law)
+        return None if law is None else LoadFriction.of(np.array(rows).reshape(-1, 10), law)

@@ -31,6 +31,8 @@ class NonlinearViscous:
         "torque = value * sign(qd) |qd|^power, with the power that was fitted",
         ("N m (s/rad)^power", "N (s/m)^power"),
         friction=True,
+        example="{ power = 0.3 }",
+        numbers="Powers of the speed",
     )
 
     def __post_init__(self) -> None:

@@ -24,7 +24,12 @@ class Spring:
     rest: float = setting("a position", 0.0)
     nonnegative: bool = field(default=False, repr=False, metadata={"description": "true or false"})  # no column has it
     kind: ClassVar[Kind] = Kind(
-        "stiffness", "spring", "torque = value * (q - rest position)", ("N m/rad", "N/m"), key="spring"
+        "stiffness",
+        "spring",
+        "torque = value * (q - rest position)",
+        ("N m/rad", "N/m"),
+        key="spring",
+        example="{ rest = 0.1 }",
     )
 
     def __post_init__(self) -> None:

@@ -27,10 +27,11 @@ from ident.robot.robot import Robot
 class Kind:
     """What the parameters of one ending mean.
 
-    name: the ending, such as `viscous` of `joint3.viscous`; words: what it is called in a sentence; law: its torque as a
-    formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
-    movement; key: in [model] of an experiment, the name where empty; standard: whether a model has it unless it is told
-    otherwise.
+    name: the ending, such as `stiffness` of `joint3.stiffness`; words: what it is called in a sentence; law: its torque
+    as a formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
+    movement; key: in [model] of an experiment, by default the name; standard: whether a model has it unless it is told
+    otherwise; example: of a table of it there; numbers: what the numbers of its terms are called in files of
+    parameters, where these mean nothing without them.
     """
 
     name: str
@@ -40,6 +41,11 @@ class Kind:
     friction: bool = False
     key: str = ""
     standard: bool = False
+    example: str = ""
+    numbers: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key or self.name)
 
     def unit(self, joint_kind: str, either: str = "{}; {}") -> str:
         """Return the unit for a "revolute" or "prismatic" joint; for a motor or an unknown joint both of them."""
@@ -65,6 +71,11 @@ class Term(Protocol):
     @property
     def column(self) -> Callable[..., Array]:
         """The torque per parameter from q, qd, qdd (m, N) of its joints [N m; N], in the same shape."""
+
+
+def rubs(term: Term) -> bool:
+    """Return whether a term is friction that the joint's own movement says all of, not its load or temperature."""
+    return term.kind.friction and not getattr(term, "needs", ())
 
 
 def setting(words: str, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
@@ -112,8 +123,8 @@ def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights
     Raises ModelError for a term that needs more than these three.
     """
     if getattr(term, "needs", ()):
-        key = term.kind.key or term.kind.name
-        raise ModelError(f"motions are designed without {term.kind.words}", fix=f"Leave {key} out of the design")
+        fix = f"Leave {term.kind.key} out of the design"
+        raise ModelError(f"motions are designed without {term.kind.words}", fix=fix)
     directions = along(term, robot)[1]
     each = np.zeros((len(directions), len(q)))
     for (j, k), row in zip(entries(term, robot), weights, strict=True):
@@ -140,6 +151,11 @@ def _slopes(term: Term, signals: list[Array]) -> list[Array]:
 def numbers(term: Any, kind: str = "float") -> list[str]:
     """Return the names of a term's (or its class's) fields that are numbers, or of another annotation."""
     return [f.name for f in dataclasses.fields(term) if getattr(f.type, "__name__", f.type) == kind]
+
+
+def required(f: dataclasses.Field[Any]) -> bool:
+    """Return whether a field has to be given."""
+    return f.default is dataclasses.MISSING
 
 
 def shape(term: Term) -> dict[str, float]:

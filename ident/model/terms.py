@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
 from ident.model.spring import Spring
-from ident.model.term import Kind, Term, numbers
+from ident.model.term import Kind, Term, numbers, required
 from ident.model.viscous import Viscous
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
@@ -47,6 +48,15 @@ def register(term: T) -> T:
 def kinds() -> dict[str, Kind]:
     """Return the kinds of parameters by name, in the order of `TERMS`."""
     return {term.kind.name: term.kind for term in TERMS}
+
+
+def plain() -> dict[str, Any]:
+    """Return by kind the terms that a parameter alone says all of: no number and no signal beside it."""
+    found: dict[str, Any] = {}
+    for term in TERMS:
+        if not getattr(term, "needs", ()) and not any(required(f) for f in dataclasses.fields(term)):
+            found.setdefault(term.kind.name, term)
+    return found
 
 
 def restored(kind: str, shape: Mapping[str, float], joints: tuple[str, ...]) -> Term | None:

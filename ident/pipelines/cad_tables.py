@@ -146,7 +146,8 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if wishes.tolerance is not None and not 0 < wishes.tolerance < 1:
         raise CadError(f"is {wishes.tolerance:g}", key="--tolerance", fix="Write a share, such as 0.03")
     experiment = read_experiment(path)
-    plain = replace(experiment, cad="none", terms=replace(experiment.terms, load_friction=False))
+    unloaded = tuple(term for term in experiment.terms if not getattr(term, "needs", ()))
+    plain = replace(experiment, cad="none", terms=unloaded)
     loaded = load(plain)  # the table may be one that cannot exist
     robot = loaded.robot
     given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
@@ -159,7 +160,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     else:
         table = Cad(robot.links, robot.inertials, experiment.robot.name)
         parameters = table.parameters
-    if experiment.terms.load_friction:
+    if unloaded != experiment.terms:
         model = build_model(experiment, robot, parameters)
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
     warned: list[Warned] = []

@@ -36,6 +36,7 @@ from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
+from ident.model.terms import kinds
 from ident.pipelines.loaded import load, urdf_source
 from ident.pipelines.steps import motions
 from ident.pipelines.warned import NOTES, Warned
@@ -344,7 +345,8 @@ def unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...]) -> lis
     without = [joint.name for joint in robot.joints if math.isinf(joint.limits.effort)]
     if without:
         notes.append(f"no torque limit is given for {', '.join(without)}")
-    friction = [name for name in absent if name.rsplit(".")[-1] in ("viscous", "coulomb")]
+    rubbing = {kind.name for kind in kinds().values() if kind.friction}
+    friction = [name for name in absent if name.rpartition(".")[2] in rubbing]
     if friction and len(without) < robot.n:
         notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
     return notes

@@ -16,7 +16,7 @@ from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.experiment import Experiment, build_model
 from ident.logs import Manifest, read_manifest
 from ident.model import Model
-from ident.model.term import KINDS
+from ident.model.terms import kinds
 from ident.provenance import sha256
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
@@ -154,7 +154,7 @@ def read_truth(path: Path, robot: Robot) -> dict[str, float]:
     Raises ConfigError for names that belong to no link or joint of the robot, and for what is no number.
     """
     known = [f"{link}.{part}" for link in robot.links for part in INERTIAL]
-    known += [f"{joint}.{term}" for joint in robot.joint_names for term in KINDS]
+    known += [f"{joint}.{term}" for joint in robot.joint_names for term in kinds()]
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8")).get("parameters")
     except (OSError, ValueError, RecursionError) as cause:

@@ -15,7 +15,8 @@ from ident.dynamics import bias, gravity_load, inverse_dynamics, mass_matrix
 from ident.errors import CadError, EstimationError, InputError
 from ident.estimate import fitted_model
 from ident.estimate.storage import load_estimate
-from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous, torque
+from ident.model import Coulomb, Model, Viscous, torque
+from ident.model.terms import plain
 from ident.pipelines.loaded import urdf_source
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_joint_dynamics
@@ -178,7 +179,7 @@ def known_numbers(
         if min(damping, dry) < 0:
             said = f"damping {damping:g} and friction {dry:g}: less than 0 drives the joint"
             told.append(f"{file.name}: joint '{joint}' has {said}")
-        values |= {f"{joint}.{kind}": x for kind, x in (("viscous", damping), ("coulomb", dry)) if x}
+        values |= {f"{joint}.{term.kind.name}": x for term, x in ((Viscous, damping), (Coulomb, dry)) if x}
     if warned is not None:
         warned += told
     return robot.inertials, values
@@ -230,27 +231,16 @@ def _identified(robot: Robot, estimate: Path) -> tuple[Model, Array]:
 
 def _frictionless(model: Model, theta: Array) -> tuple[Model, Array]:
     """Return the model without its friction terms; a coupled motor keeps its inertia alone."""
-    kinds = ("viscous", "nonlinear_viscous", "coulomb", "load_friction")
-    terms = [(t, [name.rpartition(".")[2] in kinds for name in t.names(model.robot)]) for t in model.terms]
-    kept = tuple(term for term, friction in terms if not all(friction))
-    at = {name: k for k, name in enumerate(model.names)}
-    less = Model(model.robot, kept)
-    values = [0.0 if name.rpartition(".")[2] in kinds else theta[at[name]] for name in less.names]
-    return less, np.array(values)
+    less = Model(model.robot, tuple(term for term in model.terms if not term.kind.friction))
+    return less, theta[[model.index(name) for name in less.names]]
 
 
 def _model(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:
     """Return the model with a term for each kind of joint parameter that is known, and its theta."""
     terms, values = [], []
-    for kind, suffix in (
-        (DriveInertia, "drive_inertia"),
-        (Viscous, "viscous"),
-        (Coulomb, "coulomb"),
-        (Offset, "offset"),
-        (Spring, "stiffness"),
-    ):
-        joints = tuple(name for name in robot.joint_names if f"{name}.{suffix}" in joint_values)
+    for kind, term in plain().items():
+        joints = tuple(name for name in robot.joint_names if f"{name}.{kind}" in joint_values)
         if joints:
-            terms.append(kind(joints=joints))
-            values += [joint_values[f"{name}.{suffix}"] for name in joints]
+            terms.append(term(joints=joints))
+            values += [joint_values[f"{name}.{kind}"] for name in joints]
     return Model(robot, tuple(terms)), np.concatenate([np.ravel(parameters), values])

@@ -19,6 +19,8 @@ from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
+from ident.model.offset import Offset
+from ident.model.term import Term, names, rubs, shape
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import figures, text
@@ -244,8 +246,11 @@ def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Arr
     travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
     columns = model.term_columns(travel, qd, np.zeros_like(qd))
     law = np.zeros(len(velocity))
+    steady = {
+        name for term in model.terms if term.kind == Offset.kind or rubs(term) for name in names(term, model.robot)
+    }
     for (j, k), column in zip(model.term_entries, columns, strict=True):
-        if j == joint and not model.names[k].endswith((".stiffness", ".load_friction")):
+        if j == joint and model.names[k] in steady:
             law += theta[k] * column
     return law
 
@@ -447,23 +452,13 @@ def _residuals(model: Model, left: Residuals) -> Iterator[Drawing]:
 
 
 def _frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
-    names = model.names
+    rubbing = {name: term for term in model.terms if term.kind.friction for name in names(term, model.robot)}
     for j, joint in enumerate(model.robot.joints):
-        own = {names[k].rpartition(".")[2]: theta[k] for i, k in model.term_entries if i == j}
-        if not own.keys() & {"viscous", "nonlinear_viscous", "coulomb"}:
+        own = dict.fromkeys(k for i, k in model.term_entries if i == j and model.names[k] in rubbing)
+        if not any(rubs(rubbing[model.names[k]]) for k in own):
             continue
-        turns = joint.kind == "revolute"
-        unit, velocity_unit = ("N m", "rad/s") if turns else ("N", "m/s")
-        said = []
-        if "coulomb" in own:
-            said.append(f"Coulomb {text.number(own['coulomb'], 3)} {unit}")
-        if "viscous" in own:
-            said.append(f"viscous {text.number(own['viscous'], 3)} {unit} s/{'rad' if turns else 'm'}")
-        if "nonlinear_viscous" in own:
-            power = model.shapes[f"{joint.name}.nonlinear_viscous"]["power"]
-            said.append(f"{text.number(own['nonlinear_viscous'], 3)} |v|^{power:g}")
-        if "load_friction" in own:
-            said.append(f"and {text.number(100 * own['load_friction'], 2)} % of the load")
+        unit, velocity_unit = ("N m", "rad/s") if joint.kind == "revolute" else ("N", "m/s")
+        said = [_said(rubbing[model.names[k]], theta[k], joint.kind) for k in own]
         title = f"{plain(joint.name)}: {', '.join(said)}"
 
         def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:
@@ -481,6 +476,14 @@ def _frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]
             )
 
         yield Drawing(f"friction_{j + 1}", "friction", _spoken(title), f"Friction of {joint.name} over velocity", draw)
+
+
+def _said(term: Term, value: float, joint_kind: str) -> str:
+    """Return a friction parameter with its unit in words."""
+    unit = term.kind.unit(joint_kind).removeprefix("1")
+    for name, number in shape(term).items():
+        unit = unit.replace(name, f"{number:g}")
+    return f"{term.kind.words.removesuffix(' friction')} {text.number(value, 3)} {unit}".rstrip()
 
 
 def _errors(validation: Validation | None) -> Iterator[Drawing]:

@@ -13,7 +13,7 @@ from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Predicted, Validation
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
-from ident.export.parameters import TERMS
+from ident.model.terms import kinds
 from ident.spatial.inertia import INERTIAL
 
 Tone = Literal["good", "bad", "unknown", ""]
@@ -82,8 +82,8 @@ def unit(name: str, prismatic: frozenset[str] = frozenset()) -> str:
     of, _, part = name.rpartition(".")
     if part in INERTIAL:
         return "kg" if part == "m" else "kg m" if part[0] == "h" else "kg m²"
-    _, turning, sliding = TERMS.get(part, ("", "", ""))
-    return (sliding if of in prismatic else turning).replace("^2", "²")
+    kind = kinds().get(part)
+    return "" if kind is None else kind.unit("prismatic" if of in prismatic else "revolute").replace("^2", "²")
 
 
 def summary_sentences(

@@ -35,7 +35,7 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
     """
     from ident.dynamics.articulated_body import forward_dynamics_rows
 
-    left = tau - plant.friction(qd) - plant.static(q)
+    left = tau - plant.passive(q, qd)
     if plant.drive is None:
         try:
             push = left - bias(plant, q, qd, wrenches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,68 +14,68 @@ from ident.dynamics.equations_of_motion import kinetic_energy, potential_energy
 from ident.dynamics.forward_dynamics import drive_rows
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError
-from ident.model import (
-    Coulomb,
-    CoupledDrive,
-    Dahl,
-    DriveInertia,
-    LoadFriction,
-    Model,
-    NonlinearViscous,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-)
-from ident.model.term import Term, chosen
+from ident.model import Model
+from ident.model.coulomb import COULOMB
+from ident.model.term import Term, along
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
 
 
 @dataclass(frozen=True, eq=False)
-class Plant:
-    """tau = (D(q) + armature) qdd + C(q, qd) qd + g(q) + friction + springs + offset, with numbers.
+class Acting:
+    """A joint term with numbers: it acts with values[k] times its column of the speed v = directions[k] . qd.
 
-    parameters (n, 10): the rigid bodies. armature (n, n) [kg m^2; kg]: drive inertia.
-    Friction element k acts on the speed v = directions[k] . qd (a joint's, or a coupled motor's) with
-    viscous[k] v + coulomb[k] tanh(v / width[k]) + nonlinear[k] v (v^2 + width[k]^2)^((power[k] - 1) / 2), the last of
-    which is sign(v) |v|^power but for speeds below the width; elements are named after the joint or the motor.
-    offset, stiffness, rest (n,). Raises ModelError when shapes do not fit, a number is not finite, friction is
-    negative or a width is not positive.
+    owners: names of the joints or coupled motors; directions (m, n); values (m,); width [rad/s; m/s]: over which a
+    column that jumps is rounded.
+    """
+
+    term: Term
+    owners: tuple[str, ...]
+    directions: Array
+    values: Array
+    width: float
+
+    def column(self, q: Any, qd: Any) -> Any:
+        """Return the column that is integrated, from positions and speeds of the owners, numbers or symbols."""
+        if hasattr(self.term, "continuous"):
+            return self.term.continuous(q, qd, self.width)
+        return self.term.column(q, qd, 0.0 * qd)
+
+    def torque(self, q: Array, qd: Array) -> Array:
+        """Return the joint torques (..., n) at q, qd (..., n)."""
+        return np.asarray((self.values * self.column(q @ self.directions.T, qd @ self.directions.T)) @ self.directions)
+
+    @property
+    def levels_off(self) -> bool:
+        """Whether it is friction that hardly grows at high speed, which makes standstill stiff."""
+        faster, fast = (np.abs(self.column(0.0, np.array([v]))) for v in (1e6, 1e3))
+        return self.term.kind.friction and bool((faster < 2.0 * fast + 1e-300).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """tau = (D(q) + armature) qdd + C(q, qd) qd + g(q) + joint terms, with numbers.
+
+    parameters (n, 10): the rigid bodies. armature (n, n) [kg m^2; kg]: drive inertia. acting: the other joint terms.
+    Raises ModelError when shapes do not fit, a number is not finite or friction is negative.
     """
 
     robot: Robot
     parameters: Array
     armature: Array
-    elements: tuple[str, ...]
-    directions: Array
-    viscous: Array
-    coulomb: Array
-    width: Array
-    nonlinear: Array
-    power: Array
-    offset: Array
-    stiffness: Array
-    rest: Array
+    acting: tuple[Acting, ...] = ()
 
     def __post_init__(self) -> None:
-        n, m = self.robot.n, len(self.elements)
-        shapes: dict[str, tuple[int, ...]] = {"parameters": (n, 10), "armature": (n, n), "directions": (m, n)}
-        shapes |= dict.fromkeys(("viscous", "coulomb", "width", "nonlinear", "power"), (m,))
-        shapes |= dict.fromkeys(("offset", "stiffness", "rest"), (n,))
-        for name, shape in shapes.items():
+        n = self.robot.n
+        for name, shape in (("parameters", (n, 10)), ("armature", (n, n))):
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name, ModelError))
-        for kind, called in (("viscous", "viscous"), ("coulomb", "Coulomb"), ("nonlinear", "nonlinear viscous")):
-            values = getattr(self, kind)
-            if values.size and values.min() < 0:
-                k = int(values.argmin())
-                raise ModelError(
-                    f"{called} friction of '{self.elements[k]}' is {values[k]:g}, and negative friction drives",
-                    fix="Set it to 0, or use the constrained fit, which keeps friction positive",
-                )
-        if self.width.size and self.width.min() <= 0:
-            k = int(self.width.argmin())
-            raise ModelError(f"the friction width of '{self.elements[k]}' must be positive, got {self.width[k]:g}")
+        for x in self.acting:
+            for owner, value in zip(x.owners, x.values, strict=True):
+                if x.term.kind.friction and value < 0:
+                    raise ModelError(
+                        f"{x.term.kind.words} of '{owner}' is {value:g}, and negative friction drives",
+                        fix="Set it to 0, or use the constrained fit, which keeps friction positive",
+                    )
 
     @cached_property
     def tree(self) -> Tree:
@@ -103,35 +104,44 @@ class Plant:
         return None if (self.armature != np.diag(diagonal)).any() else drive_rows(self.robot, self.parameters, diagonal)
 
     @property
+    def frictions(self) -> tuple[Acting, ...]:
+        """The joint terms that are friction."""
+        return tuple(x for x in self.acting if x.term.kind.friction)
+
+    @property
     def friction_law(self) -> str:
         """The friction that a simulation of this plant has, in words."""
-        rubbing = self.coulomb > 0
-        smooth = [
-            name for name, values in (("viscous", self.viscous), ("nonlinear viscous", self.nonlinear)) if values.any()
-        ]
-        if not rubbing.any():
-            return f"{' and '.join(smooth)} friction only" if smooth else "no friction"
+        words = (x.term.kind.words.removesuffix(" friction") for x in self.frictions if x.term.kind != COULOMB)
+        smooth = " and ".join(dict.fromkeys(words))
         slides = {j.name for j in self.robot.joints if j.kind == "prismatic"}
         widths: dict[str, list[str]] = {}
-        for k in np.flatnonzero(rubbing):
-            unit = "m/s" if self.elements[k] in slides else "rad/s"
-            widths.setdefault(f"{self.width[k]:g} {unit}", []).append(self.elements[k])
+        for x in (x for x in self.frictions if x.term.kind == COULOMB):
+            for owner in x.owners:
+                width = getattr(x.term, "tanh", x.width)
+                widths.setdefault(f"{width:g} {'m/s' if owner in slides else 'rad/s'}", []).append(owner)
+        if not widths:
+            return f"{smooth} friction only" if smooth else "no friction"
         listed = " and ".join(f"w = {width} for {', '.join(names)}" for width, names in widths.items())
         return (
             f"Coulomb friction is Fc tanh(v / w) in place of Fc sign(v), with {listed}: "
             "a joint that friction holds creeps at a speed below w instead of sticking"
-            + (f"; {' and '.join(smooth)} friction besides" if smooth else "")
+            + (f"; {smooth} friction besides" if smooth else "")
         )
+
+    def passive(self, q: Array, qd: Array) -> Array:
+        """Return the torque (..., n) of the joint terms at q, qd (..., n)."""
+        found = np.zeros(np.shape(qd))
+        for x in self.acting:
+            found += x.torque(q, qd)
+        return found
 
     def friction(self, qd: Array) -> Array:
         """Return the torque (..., n) of friction at qd (..., n)."""
-        v = qd @ self.directions.T
-        bent = self.nonlinear * v * (v * v + self.width**2) ** (0.5 * (self.power - 1.0))
-        return np.asarray((self.viscous * v + self.coulomb * np.tanh(v / self.width) + bent) @ self.directions)
+        return replace(self, acting=self.frictions).passive(0.0 * qd, qd)
 
     def static(self, q: Array) -> Array:
-        """Return the torque (..., n) of springs and offsets at q (..., n)."""
-        return np.asarray(self.stiffness * (q - self.rest) + self.offset)
+        """Return the torque (..., n) of springs, offsets and what else is no friction at q (..., n), at rest."""
+        return without_friction(self).passive(q, 0.0 * q)
 
     def kinetic(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return the kinetic energy (N,) [J] of bodies and drives at q, qd (N, n)."""
@@ -142,8 +152,9 @@ class Plant:
     def potential(self, q: ArrayLike) -> Array:
         """Return the potential energy (N,) [J] of gravity, springs and offsets at q (N, n)."""
         x = checked(q, (None, self.robot.n), "q", ModelError)
-        joints = (0.5 * self.stiffness * (x - self.rest) ** 2 + self.offset * x).sum(axis=1)
-        return np.asarray(potential_energy(self.robot, self.parameters, x) + joints)
+        keeping = [(part, getattr(part.term, "energy", None)) for part in self.acting]
+        joints = [energy(x @ part.directions.T) @ part.values for part, energy in keeping if energy]
+        return np.asarray(potential_energy(self.robot, self.parameters, x) + sum(joints))
 
 
 def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant:
@@ -152,80 +163,33 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
     friction_width [rad/s; m/s]: Coulomb friction with a sign, with or without a dead zone, becomes
     Fc tanh(v / friction_width), for a sign cannot be integrated; so does Dahl's, whose state the plant does not carry.
     A SmoothCoulomb keeps its own width. Nonlinear viscous friction is straight below the width.
-    Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term is
-    unknown to simulations.
+    Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term needs what
+    simulations do not have, such as the load.
     """
     robot, n = model.robot, model.robot.n
     values = checked(theta, (len(model.names),), "theta", ModelError)
     if not 0 < friction_width < np.inf:
         raise ModelError(f"friction_width must be a positive speed, got {friction_width}")
-    armature, offset, stiffness, rest = np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n)
-    viscous, coulomb, width = np.zeros(n), np.zeros(n), np.full(n, friction_width)
-    nonlinear, power = np.zeros(n), np.ones(n)
-    motors: list[tuple[str, tuple[float, ...], float, float, float]] = []
-    at = model.n_rigid
+    armature, acting, at = np.zeros((n, n)), list[Acting](), model.n_rigid
+    probe = np.array([[0.7], [-0.3]])
     for term in model.terms:
-        own = values[at : at + len(term.names(robot))]
-        at += len(own)
-        match term:
-            case DriveInertia():
-                joints = chosen(term.joints, robot)
-                armature[joints, joints] += own
-            case Viscous():
-                viscous[chosen(term.joints, robot)] = own
-            case NonlinearViscous():
-                nonlinear[chosen(term.joints, robot)] = own
-                power[chosen(term.joints, robot)] = term.power
-            case Coulomb() | Dahl():
-                coulomb[chosen(term.joints, robot)] = own
-            case SmoothCoulomb():
-                coulomb[chosen(term.joints, robot)] = own
-                width[chosen(term.joints, robot)] = term.width
-            case Offset():
-                offset[chosen(term.joints, robot)] = own
-            case Spring():
-                stiffness[chosen(term.joints, robot)] = own
-                rest[chosen(term.joints, robot)] = term.rest
-            case CoupledDrive():
-                inertia, fv, fc = (float(x) for x in own)
-                armature += inertia * np.outer(term.shares, term.shares)
-                motors.append((term.motor, term.shares, fv, fc, term.width or friction_width))
-            case _:
-                raise _unknown(term)
-    rubbing = [j for j in range(n) if viscous[j] != 0 or coulomb[j] != 0 or nonlinear[j] != 0]
-    return Plant(
-        robot=robot,
-        parameters=values[: model.n_rigid].reshape(n, 10),
-        armature=armature,
-        elements=tuple(robot.joint_names[j] for j in rubbing) + tuple(m[0] for m in motors),
-        directions=np.array([np.eye(n)[j] for j in rubbing] + [m[1] for m in motors]).reshape(-1, n),
-        viscous=np.append(viscous[rubbing], [m[2] for m in motors]),
-        coulomb=np.append(coulomb[rubbing], [m[3] for m in motors]),
-        width=np.append(width[rubbing], [m[4] for m in motors]),
-        nonlinear=np.append(nonlinear[rubbing], np.zeros(len(motors))),
-        power=np.append(power[rubbing], np.ones(len(motors))),
-        offset=offset,
-        stiffness=stiffness,
-        rest=rest,
-    )
-
-
-def _unknown(term: Term) -> ModelError:
-    if isinstance(term, LoadFriction):
-        return ModelError("a simulation does not know friction that grows with load", fix="Leave friction out of it")
-    return ModelError(f"a simulation does not know the term {term!r}", fix="Leave it out of the model")
+        owners, directions = along(term, robot)
+        own = values[at : at + len(owners)]
+        at += len(owners)
+        if getattr(term, "needs", ()):
+            raise ModelError(
+                f"a simulation does not know {term.kind.words}, which needs the {' and '.join(term.needs)}",  # type: ignore[attr-defined]
+                fix="Leave it out of the model",
+            )
+        inertia = term.column(0 * probe, 0 * probe, 0 * probe + 1.0) - term.column(0 * probe, 0 * probe, 0 * probe)
+        armature += np.einsum("k,ki,kj->ij", own * inertia[0, 0], directions, directions)
+        used = [k for k in range(len(own)) if own[k] != 0]
+        if used and term.column(probe, probe, 0 * probe).any():
+            names = tuple(owners[k] for k in used)
+            acting.append(Acting(term, names, directions[used], own[used], friction_width))
+    return Plant(robot, values[: model.n_rigid].reshape(n, 10), armature, tuple(acting))
 
 
 def without_friction(plant: Plant) -> Plant:
     """Return the plant without friction; drive inertia, springs and offsets stay."""
-    none = np.zeros(0)
-    return replace(
-        plant,
-        elements=(),
-        directions=np.zeros((0, plant.robot.n)),
-        viscous=none,
-        coulomb=none,
-        width=none,
-        nonlinear=none,
-        power=none,
-    )
+    return replace(plant, acting=tuple(x for x in plant.acting if not x.term.kind.friction))

@@ -12,6 +12,9 @@ from ident.dynamics.forward_dynamics import drive_rows, weightless
 from ident.errors import ModelError
 from ident.simulation.plant import Plant
 from ident.simulation.run import whole
+from ident.symbolic.names import joint_names
+from ident.symbolic.program import Program, straight_line, traced
+from ident.symbolic.tape import Node, Objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +69,7 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
         plant.tree,
         plant.parameters,
         drive,
-        checked(np.array([plant.offset, plant.stiffness, plant.rest]), (3, n), "joints", ModelError),
-        checked(
-            np.array([plant.viscous, plant.coulomb, plant.width, plant.nonlinear, 0.5 * (plant.power - 1.0)]),
-            (5, None),
-            "friction",
-            ModelError,
-        ),
-        plant.directions,
+        *straight_line(_passive(plant)),
         checked(start, (None, 2 * n), "start", ModelError),
         checked(torques.reshape(len(torques), -1), (None, None), "tau", ModelError),
         float(step),
@@ -92,3 +88,26 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     q_out[lost], qd_out[lost] = np.nan, np.nan
     diverged = np.where(lost.any(axis=1), t[np.argmax(lost, axis=1)], np.nan)
     return Rollouts(t, q_out, qd_out, diverged, plant.friction_law)
+
+
+def _passive(plant: Plant) -> Program:
+    """Return the torque of the plant's joint terms as a program of q and qd.
+
+    Raises ModelError for a term whose column is not made of arithmetic.
+    """
+    n = plant.robot.n
+
+    def formula(q: Objects, qd: Objects) -> Objects:
+        tau = np.zeros(n).astype(object)
+        for x in plant.acting:
+            for direction, value in zip(x.directions.astype(object), x.values.tolist(), strict=True):
+                try:
+                    column = x.column(direction @ q, direction @ qd)
+                except TypeError as cause:
+                    raise ModelError(
+                        f"rollouts cannot be made of {x.term.kind.words}: {cause}", fix="Use simulate"
+                    ) from None
+                tau = tau + direction * (value * (column if isinstance(column, Node) else float(column)))
+        return tau
+
+    return traced("passive", {"q": joint_names("q", n), "qd": joint_names("qd", n)}, "tau", formula)

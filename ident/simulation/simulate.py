@@ -42,9 +42,10 @@ def simulate(
 
     torque: None for no drive; a SampledTorque; or any function, which must depend on its arguments alone unless a
     control_period [s] is given: then it is asked once per period, in order, and its answer is held.
-    method: the name of one of SciPy's solvers; None takes DOP853 where there is no Coulomb friction, and the implicit
-    Radau where there is, for near standstill the tanh law is stiff. rtol, atol [rad, rad/s; m, m/s]: its tolerances.
-    The solver starts afresh wherever the torque has a kink or a jump. tell(doing, done, total) hears of the progress.
+    method: the name of one of SciPy's solvers; None takes DOP853 where there is no friction that levels off with speed,
+    as Coulomb's does, and the implicit Radau where there is, for near standstill such a law is stiff. rtol, atol [rad,
+    rad/s; m, m/s]: its tolerances. The solver starts afresh wherever the torque has a kink or a jump. tell(doing, done,
+    total) hears of the progress.
 
     A simulation that reaches a joint limit (with stop_at_limits), runs away or cannot go on keeps what it has and says
     why in `stopped`; so does one whose torque function returns a wrong number of torques, returns what is not finite or
@@ -54,7 +55,7 @@ def simulate(
     from scipy import integrate
 
     t = increasing(times, "times")
-    name = method or ("Radau" if (plant.coulomb > 0).any() else "DOP853")
+    name = method or ("Radau" if any(x.levels_off for x in plant.acting) else "DOP853")
     if name not in METHODS:
         fix = f"It is one of {', '.join(METHODS)}; simulate_fixed takes fixed steps of RK4"
         raise ModelError(f"'{name}' is no solver{nearest(str(name), METHODS)}", fix=fix)

@@ -12,41 +12,51 @@ from ident.simulation.plant import Plant
 RK4_BOUND = 2.785
 
 
-def settling_rate(plant: Plant, q: Array) -> tuple[float, int]:
-    """Return the greatest rate [1/s] at which friction ends a small motion at q (n,), and the element that does most.
+def settling_rate(plant: Plant, q: Array) -> tuple[float, str]:
+    """Return the greatest rate [1/s] at which friction ends a small motion at q (n,), and whose friction does most.
 
-    Near standstill all friction is viscous, F = sum_k d_k d_k^T slope_k with slope = viscous + coulomb / width +
-    nonlinear width^(power - 1): the greatest eigenvalue of D^-1 F. 0 and -1 without friction.
+    Near standstill all friction is viscous, F = sum_k d_k d_k^T slope_k with slope_k that of the joint's (or motor's)
+    friction at q and no speed: the greatest eigenvalue of D^-1 F. 0 and "" without friction.
     """
-    slope = _slope(plant)
-    if not slope.any():
-        return 0.0, -1
-    G = np.sqrt(slope)[:, None] * plant.directions
+    found = _elements(plant, q)
+    if not any(slope for _, slope, _ in found.values()):
+        return 0.0, ""
+    G = np.array([np.sqrt(slope) * direction for direction, slope, _ in found.values()])
     rates, shapes = np.linalg.eigh(G @ np.linalg.solve(mass_matrices(plant, q[None])[0], G.T))
-    return float(rates[-1]), int(np.argmax(np.abs(shapes[:, -1])))
+    return float(rates[-1]), list(found)[int(np.argmax(np.abs(shapes[:, -1])))]
 
 
 def too_stiff(plant: Plant, q: Array, step: float) -> tuple[str, str] | None:
     """Return what is wrong, and what to do, when RK4 would chatter in friction at q (n,); None when it would not."""
-    rate, k = settling_rate(plant, q)
+    rate, owner = settling_rate(plant, q)
     if rate * step < RK4_BOUND:
         return None
     what = (
-        f"friction of '{plant.elements[k]}' settles at {rate:.3g} 1/s near standstill, and steps of {step:g} s would"
+        f"friction of '{owner}' settles at {rate:.3g} 1/s near standstill, and steps of {step:g} s would"
         f" make it chatter (step x rate is {step * rate:.3g}, RK4 allows {RK4_BOUND:.3g})"
     )
     ways = [f"steps below {_floor(RK4_BOUND / rate):g} s"]
-    allowed = _slope(plant)[k] * RK4_BOUND / (rate * step) - plant.viscous[k]
-    bent = plant.nonlinear[k] if plant.power[k] < 1 else 0.0  # below a width of 1, width^(power - 1) < 1 / width
-    if plant.coulomb[k] + bent > 0 and allowed > 0:
-        ways.append(f"a friction width above {_ceil((plant.coulomb[k] + bent) / allowed):g}")
+    _, slope, steep = _elements(plant, q)[owner]
+    gentle = sum(s for s, size in steep if s <= size)
+    size = sum(size for s, size in steep if s > size)
+    allowed = slope * RK4_BOUND / (rate * step) - gentle
+    if size > 0 and allowed > 0:
+        ways.append(f"a friction width above {_ceil(size / allowed):g}")
     return what, f"Use {', '.join(ways)}, or simulate(), whose default solver for friction is implicit"
 
 
-def _slope(plant: Plant) -> Array:
-    """Return the slope (m,) of each element's friction at standstill."""
-    bent = plant.nonlinear * plant.width ** (plant.power - 1.0)
-    return np.asarray(plant.viscous + plant.coulomb / plant.width + bent)
+def _elements(plant: Plant, q: Array) -> dict[str, tuple[Array, float, list[tuple[float, float]]]]:
+    """Return by joint or motor: its direction (n,), the slope of its friction at standstill, and of each of its terms
+    the slope and the torque at a speed of 1, less than the slope where the term is steep at standstill."""
+    found: dict[str, tuple[Array, float, list[tuple[float, float]]]] = {}
+    for x in plant.frictions:
+        at, little = x.directions @ q, 1e-4 * x.width
+        slopes = x.values * (x.column(at, 0.0 * at + little) - x.column(at, 0.0 * at - little)) / (2.0 * little)
+        sizes = x.values * np.abs(x.column(at, 0.0 * at + 1.0))
+        for owner, direction, slope, size in zip(x.owners, x.directions, slopes, sizes, strict=True):
+            _, before, terms = found.get(owner, (direction, 0.0, []))
+            found[owner] = direction, before + max(float(slope), 0.0), [*terms, (float(slope), float(size))]
+    return found
 
 
 def _floor(x: float) -> float:

@@ -6,37 +6,35 @@ Bodies are regrouped first, so that recursions written for standard parameters l
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import checked
 from ident.errors import ModelError
-from ident.model import CoupledDrive, DriveInertia, Model, NonlinearViscous, Offset, SmoothCoulomb, Spring, Viscous
-from ident.model.term import Term, chosen
+from ident.model import Model
+from ident.model.term import along
 from ident.regression.base import BaseParameters
 from ident.symbolic import newton_euler
 from ident.symbolic.mechanism import mechanism, zeros
 from ident.symbolic.names import joint_names
 from ident.symbolic.program import Program, traced
 from ident.symbolic.regrouped import regrouped
-from ident.symbolic.tape import Node, Objects, Scalar
+from ident.symbolic.tape import Objects, Scalar
 
 #: The input that is one over the width of the tanh in Coulomb friction [s/rad; s/m].
 PER_WIDTH = "per_width"
-_FRICTION = ("viscous", "nonlinear_viscous", "coulomb")
 
 
 def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -> tuple[Program, ...]:
     """Return the programs inverse_dynamics, gravity, mass_matrix, friction and regressor.
 
-    model: its terms DriveInertia, Viscous, NonlinearViscous, SmoothCoulomb, Offset, Spring and CoupledDrive; base: its
-    base parameters; theta (p,): its standard parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but
-    friction: bodies, drive inertia, springs, offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its
-    slope along qdd; friction (n) is the torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y
-    phi. Those with a tanh take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not
-    used.
+    model: of terms that have a `symbol` (`ident.model.term`); base: its base parameters; theta (p,): its standard
+    parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive inertia, springs,
+    offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd; friction (n) is the
+    torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh take one over its
+    width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -44,14 +42,12 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     n, arm, robot = model.robot.n, mechanism(model.robot), model.robot
     theta = checked(theta, (len(model.names),), "theta", ModelError)
     bodies, numbers = regrouped(robot, theta[: 10 * n].reshape(n, 10)).astype(object), theta[10 * n :]
-    kinds = [name.rpartition(".")[2] for name in model.names[10 * n :]]
 
     def terms(friction: bool, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar = 1.0) -> Objects:
         """Return the torque (n,) of the joint terms that are friction, or of those that are not."""
         tau = zeros(n)
-        for (j, k), column in zip(model.term_entries, _columns(model, q, qd, qdd, per_width), strict=True):
-            if (kinds[k - 10 * n] in _FRICTION) == friction:
-                tau[j] = tau[j] + float(numbers[k - 10 * n]) * column
+        for j, k, column in _columns(model, q, qd, qdd, per_width, friction):
+            tau[j] = tau[j] + float(numbers[k - 10 * n]) * column
         return tau
 
     def inverse_dynamics(q: Objects, qd: Objects, qdd: Objects) -> Objects:
@@ -74,7 +70,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
     def regressor(q: Objects, qd: Objects, qdd: Objects, per_width: Objects) -> Objects:
         Y = np.concatenate([newton_euler.regressor(arm, q, qd, qdd), zeros(n, len(numbers))], axis=1)
-        for (j, k), column in zip(model.term_entries, _columns(model, q, qd, qdd, per_width[0]), strict=True):
+        for j, k, column in _columns(model, q, qd, qdd, per_width[0]):
             Y[j, k] = Y[j, k] + column
         return np.asarray(Y[:, list(base.kept)])
 
@@ -95,34 +91,18 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     )
 
 
-def _columns(model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar) -> list[Scalar]:
-    """Return the joint terms' columns in the order of `Model.term_entries`."""
-    return [x for term in model.terms for x in _term_columns(term, model, q, qd, qdd, per_width)]
-
-
-def _term_columns(term: Term, model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar) -> list[Scalar]:
-    match term:
-        case SmoothCoulomb():
-            return [_tanh(qd[j] * per_width) for j in chosen(term.joints, model.robot)]
-        case NonlinearViscous():
-            return [_power(qd[j], term.power) for j in chosen(term.joints, model.robot)]
-        case CoupledDrive():
-            shares = np.array(term.shares, dtype=object)
-            speed = qd @ shares
-            motor = (qdd @ shares, speed, _tanh(speed * per_width))
-            return [share * x for share in shares if share != 0.0 for x in motor]
-        case DriveInertia() | Viscous() | Offset() | Spring():  # arithmetic alone, which symbols do like numbers
-            states = (x[None].view(np.ndarray) for x in (q, qd, qdd))
-            return list(term.columns(model.robot, *states)[:, 0])
-        case _:
+def _columns(
+    model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None = None
+) -> Iterator[tuple[int, int, Scalar]]:
+    """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
+    k = model.n_rigid
+    for term in model.terms:
+        if not hasattr(term, "symbol"):
             raise ModelError(
                 f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
             )
-
-
-def _tanh(x: Scalar) -> Scalar:
-    return x.tanh() if isinstance(x, Node) else math.tanh(x)
-
-
-def _power(x: Scalar, p: float) -> Scalar:
-    return x.power(p) if isinstance(x, Node) else math.copysign(abs(x) ** p, x)
+        for row in along(term, model.robot)[1]:
+            if friction in (None, term.kind.friction):
+                column = term.symbol(*(row.astype(object) @ x for x in (q, qd, qdd)), per_width)
+                yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
+            k += 1

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ident.arrays import Array
 from ident.symbolic.tape import Node, Objects, Scalar, Tape, needed
 
 _LONGEST = 12  # operations in one line
+#: In the order of their numbers in `ident.dynamics.rollout_kernel`.
+OPERATIONS = ("+", "-", "*", "neg", "sin", "cos", "tanh", "exp", "power")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ class Program:
             "multiplications": ops["*"],
             "additions": ops["+"] + ops["-"],
             "signs": ops["neg"],
-            "sines and cosines": ops["sin"] + ops["cos"] + ops["tanh"] + ops["power"],
+            "sines and cosines": ops["sin"] + ops["cos"] + ops["tanh"] + ops["exp"] + ops["power"],
         }
 
     @property
@@ -75,7 +79,7 @@ class Program:
             if node.op == "input":
                 continue
             size = 1 + sum(length.get(a.index, 0) for a in node.args if isinstance(a, Node))
-            angle = node.args[0] if node.op in ("sin", "cos", "tanh", "power") else None
+            angle = node.args[0] if node.op in ("sin", "cos", "tanh", "exp", "power") else None
             if isinstance(angle, Node) and angle.op == "input" and node.op in ("sin", "cos"):
                 lines.append((f"{node.op[0]}{angle.label.removeprefix('q')}", node))
             elif (uses[node.index] > 1 and node.op != "neg") or angle is not None or size >= _LONGEST:
@@ -95,6 +99,31 @@ class Program:
         """Return index and text of each entry but those that are 0 anyway."""
         entries = zip(np.ndindex(self.entries.shape), self.flat, written, strict=True)
         return [(place, text) for place, x, text in entries if isinstance(x, Node) or x != 0.0]
+
+
+def straight_line(program: Program) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return a program as arrays for compiled loops: numbers (c,), operations (k, 3) and places of the output.
+
+    Its slots are the inputs' entries, the numbers, and one result an operation: its row is the place of the operation
+    in `OPERATIONS` and the slots of its arguments.
+    """
+    labels = [label for array in program.inputs.values() for label in array]
+    made = [node for node in program.nodes if node.op != "input"]
+    floats = [x for node in made for x in node.args if not isinstance(x, Node)]
+    numbers = list(dict.fromkeys(map(float, [*floats, *(x for x in program.flat if not isinstance(x, Node))])))
+    first = len(labels) + len(numbers)
+    slots = {node.index: labels.index(node.label) for node in program.nodes if node.op == "input"}
+    slots |= {node.index: first + k for k, node in enumerate(made)}
+
+    def slot(x: Scalar) -> int:
+        return slots[x.index] if isinstance(x, Node) else len(labels) + numbers.index(float(x))
+
+    rows = [[OPERATIONS.index(node.op), slot(node.args[0]), slot(node.args[-1])] for node in made]
+    return (
+        np.array(numbers, dtype=np.float64),
+        np.array(rows, dtype=np.int64).reshape(-1, 3),
+        np.array([slot(x) for x in program.flat], dtype=np.int64),
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def plus(a: float, b: float) -> float:
 
 
 class Node:
-    """One recorded operation: "input", "+", "-", "*", "neg", "sin", "cos", "tanh" or "power" of `args`, nodes or
+    """One recorded operation: "input", "+", "-", "*", "neg", "sin", "cos", "tanh", "exp" or "power" of `args`, nodes or
     numbers; the power p of x is sign(x) |x|^p."""
 
     __slots__ = ("args", "index", "label", "op", "tape")
@@ -44,6 +44,22 @@ class Node:
     def __mul__(self, other: Scalar) -> Scalar:
         return self.tape.multiply(self, other) if isinstance(other, Node | float | int) else NotImplemented
 
+    def __truediv__(self, other: Scalar) -> Scalar:
+        if isinstance(other, Node):
+            return self.tape.multiply(self, other.power(-1.0))
+        return self.tape.multiply(self, 1.0 / other) if isinstance(other, float | int) else NotImplemented
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        return self.tape.multiply(self.power(-1.0), other) if isinstance(other, float | int) else NotImplemented
+
+    def __pow__(self, p: float) -> Scalar:
+        if isinstance(p, int) and p >= 0:
+            return 1.0 if p == 0 else self.tape.multiply(self ** (p - 1), self)
+        return self.power(float(p)) if isinstance(p, float | int) else NotImplemented
+
+    def __abs__(self) -> Scalar:
+        return self.tape.multiply(self, self.power(0.0))  # x sign(x)
+
     __radd__ = __add__
     __rmul__ = __mul__
 
@@ -61,6 +77,10 @@ class Node:
     def tanh(self) -> Node:
         """Return its hyperbolic tangent; `np.tanh` of an array of nodes calls this."""
         return self.tape.record("tanh", self)
+
+    def exp(self) -> Node:
+        """Return its exponential; `np.exp` of an array of nodes calls this."""
+        return self.tape.record("exp", self)
 
     def power(self, p: float) -> Node:
         """Return sign(x) |x|^p."""

@@ -26,6 +26,7 @@ from ident.compare.doctor.hypotheses import ExtraBody
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.metric import natural_jacobian
+from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model
 from ident.regression.regression import Regression, weighted_rows
 
@@ -246,7 +247,9 @@ def evidence(
         residuals.append(left.T @ left)
     errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", inverse, F, inverse), 1e-300))
     open_ = np.linalg.norm(vt[~good], axis=0) > 1e-6
-    positive = {n for n, p in zip(names, model.nonnegative, strict=True) if p and not n.endswith("drive_inertia")}
+    positive = {
+        n for n, p in zip(names, model.nonnegative, strict=True) if p and not n.endswith(f".{DriveInertia.kind.name}")
+    }
     alone = [
         k
         for k, name in enumerate(regression.base.names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,21 +10,11 @@ from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.written import rounded
 from ident.export.identified import Identified
-from ident.export.parameters import TERMS
 from ident.export.text import number
-from ident.model import (
-    DriveInertia,
-    Model,
-    NonlinearViscous,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-    coupled_drives,
-    coupled_motors,
-    torque,
-)
-from ident.model.term import Term
+from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
+from ident.model.coulomb import COULOMB
+from ident.model.term import Kind, Term
+from ident.model.terms import kinds, plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
@@ -46,7 +35,6 @@ CONVENTIONS = (
     "(Ixy = -integral of x y dm). The functions are made of phi alone: what torque cannot show is left out.",
     "Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.",
 )
-_OWN: dict[str, Callable[..., Term]] = {"drive_inertia": DriveInertia, "viscous": Viscous, "offset": Offset}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +93,7 @@ def controller(item: Identified, target: str) -> Controller:
     notes: tuple[str, ...] = ()
     if left:
         laws = "; ".join(
-            f"{kind}: {TERMS[kind][0]}" for kind in sorted({x.rpartition(".")[2] for x in left} & {*TERMS})
+            f"{kind}: {kinds()[kind].law}" for kind in sorted({x.rpartition(".")[2] for x in left} & {*kinds()})
         )
         notes = (f"Not in this file, the controller has to add it: {', '.join(left)}{f' ({laws})' if laws else ''}.",)
     functions = controller_functions(model, own, theta)
@@ -114,7 +102,7 @@ def controller(item: Identified, target: str) -> Controller:
         *item.head,
         *CONVENTIONS,
         f"width of Coulomb friction's tanh: {width:g} rad/s (m/s), {law}.",
-        *(["friction also: nonlinear_viscous * sign(qd) |qd|^power."] if any(f.has_power for f in functions) else []),
+        *(_also(kind) for kind in dict.fromkeys(term.kind for term in terms) if kind.name not in plain()),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -144,7 +132,7 @@ def body_line(link: str) -> str:
 
 def _width(item: Identified) -> tuple[float, str]:
     """Return the width of the tanh and why it is that: the fitted one, where there is one for all joints."""
-    laws = {tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(".coulomb")}
+    laws = {tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(f".{COULOMB.name}")}
     if len(laws) == 1 and [kind for kind, _ in next(iter(laws))] == ["tanh"]:
         return next(iter(laws))[0][1], "as fitted"
     if not laws:
@@ -153,28 +141,25 @@ def _width(item: Identified) -> tuple[float, str]:
     return COULOMB_WIDTH, f"a choice: the law that was fitted is another one ({told})"
 
 
+def _also(kind: Kind) -> str:
+    return f"{'friction' if kind.friction else 'inverse_dynamics'} also: {kind.name}: {kind.law}."
+
+
 def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Return the joint terms that code is made of, in the order of the names, and the names of those left out."""
-    motors = coupled_motors(robot)
-    coupled = {drive.motor: drive for drive in coupled_drives(robot, width=width) if drive.motor in motors}
+    shares = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}
     terms: list[Term] = []
     left: list[str] = []
-    shapes = item.estimate.shapes
     for name in item.terms:
         owner, _, kind = name.rpartition(".")
-        if owner in coupled:
-            if kind == "drive_inertia":  # the first of its three
-                terms.append(coupled[owner])
-        elif owner in robot.joint_names and kind in _OWN:
-            terms.append(_OWN[kind](joints=(owner,)))
-        elif owner in robot.joint_names and kind == "coulomb":
-            terms.append(SmoothCoulomb(width, joints=(owner,)))
-        elif owner in robot.joint_names and kind == "nonlinear_viscous" and "power" in shapes.get(name, {}):
-            terms.append(NonlinearViscous(shapes[name]["power"], joints=(owner,)))
-        elif owner in robot.joint_names and kind == "stiffness" and "rest" in shapes.get(name, {}):
-            terms.append(Spring((owner,), shapes[name]["rest"]))
-        else:
+        smooth = SmoothCoulomb(width, (owner,))
+        law: Term | None = (
+            smooth if kind == COULOMB.name else restored(kind, item.estimate.shapes.get(name, {}), (owner,))
+        )
+        if law is None or not hasattr(law, "symbol") or owner not in {*shares, *robot.joint_names}:
             left.append(name)
+        else:
+            terms.append(Coupled(owner, shares[owner], law) if owner in shares else law)
     return tuple(terms), tuple(left)
 
 

@@ -4,7 +4,7 @@
 
 A mutant changes one sign, comparison, operator or number. Which ones are tried is drawn by the seed and by what stands
 in the line, so that moving a file changes nothing. Each is made in a copy of the repository in a temporary folder. Its
-tests are those that are called like the file or import what it defines, then those that import what imports it. It is
+tests are those that call the function that it stands in, then those that call what calls it. It is
 killed when one of them fails that passes without it. The last line counts; a survivor is a test to be written.
 
 Left out is what no test should notice: text, messages, annotations, decorators, `__all__`, what merely sets memory,
@@ -240,22 +240,48 @@ def _home(module: str, name: str) -> str:
     return file
 
 
-def belonging(file: str, most: int) -> list[str]:
-    """Return the test files that belong to a file, those that say most about it first."""
-    all_files = sorted({*(ROOT / "ident").rglob("*.py"), *(ROOT / "tests").glob("*.py")})
-    distance = {file: 0}
-    for far in range(1, 5):
-        for path in all_files:
-            name = path.relative_to(ROOT).as_posix()
-            if name not in distance and any(distance.get(other) == far - 1 for other in _imports(path)):
-                distance[name] = far
-    stem, folder = Path(file).stem, Path(file).parent.name
-    near = sorted(
-        (name != f"tests/test_{stem}.py", distance[name], folder not in name, len(_imports(ROOT / name)), name)
-        for name in distance
-        if name.startswith("tests/test_")
-    )
-    return [name for *_, name in near[:most]]
+@cache
+def _mentions(path: Path) -> dict[str, frozenset[str]]:
+    """Return the names that each function, class and constant of a file mentions."""
+    found: dict[str, set[str]] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        for name in {getattr(t, "name", None) or getattr(t, "id", "") for t in targets}:
+            found.setdefault(name, set()).update(
+                getattr(inner, "id", None) or getattr(inner, "attr", None) or getattr(inner, "name", "")
+                for inner in ast.walk(node)
+                if isinstance(inner, (ast.Name, ast.Attribute, ast.alias))
+            )
+    return {name: frozenset(mentioned) for name, mentioned in found.items()}
+
+
+def belonging(mutant: Mutant, most: int) -> list[str]:
+    """Return the test files that belong to a mutant, those that say most about it first.
+
+    They import its file, directly or through others; first those that call its function, directly or through others.
+    """
+    files = {path: path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ident").rglob("*.py"))}
+    tests = {path: path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests").glob("*.py"))}
+    far = {mutant.file: 0}
+    for step in range(1, 6):
+        for path, name in (files | tests).items():
+            if name not in far and any(far.get(other) == step - 1 for other in _imports(path)):
+                far[name] = step
+    scope, line = mutant.where.splitlines()[1:-1], mutant.where.splitlines()[-1]
+    steps = {scope[0] if scope else re.split(r"\W", line, maxsplit=1)[0]: 0}
+    for step in range(1, 6):
+        for path in (path for path, name in files.items() if name in far):
+            for name, mentioned in _mentions(path).items():
+                if name not in steps and any(steps.get(other) == step - 1 for other in mentioned):
+                    steps[name] = step
+    order = []
+    for path, name in tests.items():
+        if name in far and path.name.startswith("test_") and path.stem != "test_mutants":
+            called = min((steps.get(n, 9) for names in _mentions(path).values() for n in names), default=9)
+            order.append(
+                (called, name != f"tests/test_{Path(mutant.file).stem}.py", far[name], len(_imports(path)), name)
+            )
+    return [name for *_, name in sorted(order)[:most]]
 
 
 # running them
@@ -265,7 +291,7 @@ def _run(copy: Path, test: str, kernels: Path) -> str:
     """Return the name of the first test of a file that fails, the given name where they do not end, "" for none."""
     environment = os.environ | {
         "PYTHONPATH": str(copy),
-        "NUMBA_CACHE_DIR": str(kernels),
+        "NUMBA_CACHE_DIR": str(kernels),  # a folder for each content: ident/jit.py
         "IDENT_DATA": os.environ.get("IDENT_DATA", str(ROOT.parent / "shared" / "data")),
         "PYTHONDONTWRITEBYTECODE": "1",
         **{f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "NUMBA")},
@@ -289,27 +315,19 @@ def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: d
 
     `sound` remembers which tests pass without.
     """
-    path, own = copy / mutant.file, kernels
-    right, stamp = path.read_bytes(), path.stat()
-    compiled = "dynamics" in mutant.file or "kernel" in mutant.file  # as ident/jit.py has it
-    if compiled:
-        own = Path(tempfile.mkdtemp(dir=kernels.parent))
-    try:
-        for file in tests:
-            path.write_bytes(right[: mutant.start] + mutant.new.encode() + right[mutant.stop :])
-            failed = _run(copy, file, own)
-            path.write_bytes(right)
-            os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # by which Numba knows its kernels
-            if failed and failed not in sound:
-                sound[failed] = not _run(copy, failed, kernels)
-            if failed and sound[failed]:
-                return failed
-            if failed:
-                print(f"  {failed} fails without it, too", flush=True)
-        return ""
-    finally:
-        if compiled:
-            shutil.rmtree(own, ignore_errors=True)
+    path = copy / mutant.file
+    right = path.read_bytes()
+    for file in tests:
+        path.write_bytes(right[: mutant.start] + mutant.new.encode() + right[mutant.stop :])
+        failed = _run(copy, file, kernels)
+        path.write_bytes(right)
+        if failed and failed not in sound:
+            sound[failed] = not _run(copy, failed, kernels)
+        if failed and sound[failed]:
+            return failed
+        if failed:
+            print(f"  {failed} fails without it, too", flush=True)
+    return ""
 
 
 def main() -> None:
@@ -317,14 +335,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--files", type=int, default=12, help="test files per mutant, at most")
+    parser.add_argument("--files", type=int, default=8, help="test files per mutant, at most")
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
     chosen = parser.parse_args()
     tried = drawn(chosen.seed, chosen.count, chosen.only)
-    tests = {mutant.file: belonging(mutant.file, chosen.files) for mutant in tried}
+    tests = {mutant: belonging(mutant, chosen.files) for mutant in tried}
     if chosen.list:
-        print(*(f"{mutant}\n    {' '.join(tests[mutant.file])}" for mutant in tried), sep="\n")
+        print(*(f"{mutant}\n    {' '.join(tests[mutant])}" for mutant in tried), sep="\n")
         return
     survivors, sound = [], {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
@@ -337,7 +355,7 @@ def main() -> None:
         kernels.mkdir()
         for number, mutant in enumerate(tried, start=1):
             began = time.monotonic()
-            failed = killer(copy, mutant, tests[mutant.file], kernels, sound)
+            failed = killer(copy, mutant, tests[mutant], kernels, sound)
             print(f"{number:3d} {mutant}\n    {failed or 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
             if not failed:
                 survivors.append(mutant)

@@ -1,9 +1,9 @@
 """The mistakes that tests/mutants.py makes, and the tests that it takes for a file."""
 
-from mutants import belonging, drawn, mutants
+from mutants import ROOT, Mutant, belonging, drawn, mutants
 
 from ident.dynamics import kinetic_energy
-from ident.spatial.inertia import to_com
+from ident.spatial.inertia import bregman
 
 SOURCE = '''"""One + two."""
 from x import y
@@ -45,7 +45,13 @@ def test_the_draw_knows_no_folder_and_changes_with_the_seed():
     assert moved.where == next(mutants(SOURCE, "b/x.py")).where
 
 
-def test_a_file_is_tested_by_its_namesake_and_by_what_imports_what_it_defines():
-    energy, inertia = (name.__module__.replace(".", "/") + ".py" for name in (kinetic_energy, to_com))
-    assert belonging(inertia, 99).index("tests/test_spatial.py") < 2
-    assert "tests/test_dynamics_matrices.py" in belonging(energy, 3)  # handed on by ident.dynamics
+def mutant_of(function) -> Mutant:
+    """Return a change of a function of ident."""
+    file = function.__module__.replace(".", "/") + ".py"
+    source = (ROOT / file).read_text(encoding="utf-8")
+    return next(m for m in mutants(source, file) if m.where.splitlines()[1] == function.__name__)
+
+
+def test_a_mutant_belongs_to_the_tests_that_call_its_function():
+    assert belonging(mutant_of(kinetic_energy), 1) == ["tests/test_dynamics_matrices.py"]
+    assert "tests/test_spatial.py" in belonging(mutant_of(bregman), 2)

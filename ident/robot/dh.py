@@ -23,14 +23,7 @@ X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class DHJoint:
-    """One row of a standard DH table: A = Rz(theta) Tz(d) Tx(a) Rx(alpha), the link's frame at its far end.
-
-    a, d [m]; alpha, theta [rad]; offset [rad or m]; sign +1 or -1; `limits` in the controller's q; name and link
-    default to joint1, link1 ... Raises RobotError for numbers that are not finite and other signs or kinds.
-    Source: Denavit, Hartenberg, J. Appl. Mech. 22 (1955); frames as in Paul, Robot Manipulators (1981).
-    """
-
+class _Row:
     a: float = 0.0
     alpha: float = 0.0
     d: float = 0.0
@@ -53,7 +46,17 @@ class DHJoint:
 
 
 @dataclass(frozen=True)
-class MDHJoint(DHJoint):
+class DHJoint(_Row):
+    """One row of a standard DH table: A = Rz(theta) Tz(d) Tx(a) Rx(alpha), the link's frame at its far end.
+
+    a, d [m]; alpha, theta [rad]; offset [rad or m]; sign +1 or -1; `limits` in the controller's q; name and link
+    default to joint1, link1 ... Raises RobotError for numbers that are not finite and other signs or kinds.
+    Source: Denavit, Hartenberg, J. Appl. Mech. 22 (1955); frames as in Paul, Robot Manipulators (1981).
+    """
+
+
+@dataclass(frozen=True)
+class MDHJoint(_Row):
     """One row of a modified DH table: A = Rx(alpha) Tx(a) Rz(theta) Tz(d), the link's frame on its own joint's axis.
 
     a and alpha are those that Craig writes a_(i-1), alpha_(i-1). Fields, units and errors as for DHJoint.
@@ -100,7 +103,7 @@ def _serial(
     """Chain the rows; geometry(row, theta, d) gives A(0) and the joint's axis and a point of it in the link's frame."""
     joints = []
     for i, row in enumerate(rows):
-        if type(row) is not wanted:
+        if not isinstance(row, wanted):
             raise RobotError(f"row {i + 1} of the table is a {type(row).__name__}, wanted a {wanted.__name__}")
         turns = row.kind == "revolute"
         theta, d = row.theta + (row.offset if turns else 0.0), row.d + (0.0 if turns else row.offset)

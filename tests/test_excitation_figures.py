@@ -24,6 +24,7 @@ from ident.regression.base import BaseParameters
 from ident.report import excitation_figures as drawn
 from ident.report import excitation_text as told
 from ident.report import figures
+from ident.report import poses_figure as posed
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
 from ident.spatial.pose import Pose, axis_angle
 
@@ -258,7 +259,7 @@ def test_poses_show_the_links_where_they_are():
         "tool", SEVEN.joints, SEVEN.links, fixed=(FixedBody("tip", 6, Pose(np.eye(3), np.array([0, 0, 0.2]))),)
     )
     trajectory = motion(robot)
-    figure = drawn.poses_figure(robot, trajectory, scene(), poses=6)
+    figure = posed.poses_figure(robot, trajectory, scene(), poses=6)
     panels = [axes for axes in figure.axes if axes.get_title()]
     assert len(panels) == 6
     assert len({(axes.get_xlim(), axes.get_ylim()) for axes in figure.axes}) == 1
@@ -269,7 +270,7 @@ def test_poses_show_the_links_where_they_are():
         points = np.array([p.position for p in poses] + [(poses[-1] @ robot.fixed[0].pose).position])
         links = [line for line in axes.get_lines() if line.get_color() == figures.BLUE]
         ends = np.array([line.get_xydata()[1] for line in links])
-        assert ends == pytest.approx(drawn._seen(points)[:, :2])
+        assert ends == pytest.approx(posed._seen(points)[:, :2])
         (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
         assert ((ends > [left, low]) & (ends < [right, high])).all()
         solid = [patch for patch in axes.patches if patch.get_edgecolor()[:3] != patch.get_facecolor()[:3]]
@@ -279,15 +280,15 @@ def test_poses_show_the_links_where_they_are():
 
 def test_a_single_pose_and_motions_that_do_not_repeat():
     trajectory = motion(SLIDE, basis=FourierAndPolynomial(1.0, 3))
-    assert len(drawn.poses_figure(SLIDE, trajectory, poses=1).axes) == 1
-    *_, last = drawn.poses_figure(SLIDE, trajectory, poses=4).axes
+    assert len(posed.poses_figure(SLIDE, trajectory, poses=1).axes) == 1
+    *_, last = posed.poses_figure(SLIDE, trajectory, poses=4).axes
     assert last.get_title() == f"{trajectory.duration:.3g} s"
 
 
 @given(st.lists(st.floats(-2, 2), min_size=4, max_size=4), st.floats(0.01, 1), st.floats(0, 7))
 def test_an_outline_reaches_as_far_as_its_capsule(ends, radius, angle):
     a, b = np.array(ends[:2]), np.array(ends[2:])
-    outline = drawn.capsule_outline(a, b, radius)
+    outline = posed.capsule_outline(a, b, radius)
     along = np.array([np.cos(angle), np.sin(angle)])
     reach = max(a @ along, b @ along) + radius
     assert reach - 0.01 * radius <= (outline @ along).max() <= reach + 1e-12
@@ -297,7 +298,7 @@ def test_an_outline_reaches_as_far_as_its_capsule(ends, radius, angle):
 @settings(max_examples=cases(20))
 def test_the_view_keeps_lengths(seed):
     points = np.random.default_rng(seed).normal(size=(5, 3))
-    assert np.linalg.norm(drawn._seen(points), axis=1) == pytest.approx(np.linalg.norm(points, axis=1))
+    assert np.linalg.norm(posed._seen(points), axis=1) == pytest.approx(np.linalg.norm(points, axis=1))
 
 
 def test_wrong_robot_and_wrong_numbers():
@@ -306,14 +307,14 @@ def test_wrong_robot_and_wrong_numbers():
     for draw in (
         lambda: drawn.limits_figure(trajectory, kinematic_limits(SEVEN)),
         lambda: drawn.torque_figure(trajectory, torque_limits(model, theta)),
-        lambda: drawn.poses_figure(SEVEN, trajectory),
+        lambda: posed.poses_figure(SEVEN, trajectory),
     ):
         with pytest.raises(ExcitationError, match="moves joint0, and the robot's joints are joint0, joint1"):
             draw()
     with pytest.raises(ExcitationError, match="number of poses is 0"):
-        drawn.poses_figure(SLIDE, trajectory, poses=0)
+        posed.poses_figure(SLIDE, trajectory, poses=0)
     with pytest.raises(RobotError, match="no link 'arm'"):
-        drawn.poses_figure(SLIDE, trajectory, Scene(capsules=(Capsule("arm", [0, 0, 0], [0, 0, 1], 0.1),)))
+        posed.poses_figure(SLIDE, trajectory, Scene(capsules=(Capsule("arm", [0, 0, 0], [0, 0, 1], 0.1),)))
 
 
 def guarantees():
@@ -371,7 +372,7 @@ def drawings(robot):
         "worth": drawn.worth_figure(worth(source.base, factor, theta)),
         "no CAD": drawn.worth_figure(worth(source.base, factor)),
         "hidden": drawn.worth_figure(promised()),
-        "poses": drawn.poses_figure(robot, trajectory, scene() if robot.n == 7 else None, poses=7),
+        "poses": posed.poses_figure(robot, trajectory, scene() if robot.n == 7 else None, poses=7),
     }
 
 

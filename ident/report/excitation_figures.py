@@ -1,4 +1,4 @@
-"""Figures of a designed motion: its limits, its torques, what it will be worth, and how the robot moves."""
+"""Figures of a designed motion: its limits, its torques, and what it will be worth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
@@ -14,15 +13,10 @@ from ident.excitation.kinematic_limits import ORDERS, UNITS, KinematicLimits
 from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth
-from ident.geometry.scene import Scene, carrier
-from ident.geometry.shapes import Box, Capsule, Plane
 from ident.report.excitation_text import PROMISES, Promise, promises, relative_errors
-from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MEASURED, MUTED, PAGE, PALE, RED, plain
+from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, PALE, RED, empty, keep, plain, style
 from ident.report.text import number, unit
-from ident.robot.frames import frame_poses
-from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +31,6 @@ _SHADES: dict[Promise, tuple[str, str]] = {
     "shown": (BLUE, "o"),
     "not shown": (RED, "X"),
 }
-_VIEW = (np.radians(-55.0), np.radians(24.0))  # azimuth and elevation of the eye
-_ARC = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
 
 
 def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
@@ -48,8 +40,8 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     (of a range: how far from its middle). Jerk gets a column where it uses more than half of a limit.
     Raises ExcitationError when the joints differ.
     """
-    _same(trajectory.joints, limits.joints)
-    t = _times(trajectory)
+    require_same(trajectory.joints, limits.joints)
+    t = instants(trajectory)
     lower = np.vstack([limits.lower, -limits.rates])
     upper = np.vstack([limits.upper, limits.rates])
     extremes = [trajectory.extremes(order) for order in range(4)]
@@ -57,7 +49,7 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     used = _used(least, most, lower, upper)
     orders = range(4 if np.nan_to_num(used[3]).max() > 0.5 else 3)
     named = [[f"{ORDERS[o]} of {plain(joint)}" for joint in limits.joints] for o in orders]
-    figure, grid = _sheet(
+    figure, grid = sheet(
         trajectory.n,
         len(orders),
         _verdict(used[: len(orders)].ravel(), [name for row in named for name in row]),
@@ -82,8 +74,8 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     Raises ExcitationError when the joints differ.
     """
     robot = limits.model.robot
-    _same(trajectory.joints, robot.joint_names)
-    t = _times(trajectory)
+    require_same(trajectory.joints, robot.joint_names)
+    t = instants(trajectory)
     states = trajectory.states(t)
     tau, friction, effort = limits.torques(states), limits.coulomb, limits.effort
     units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.joints]
@@ -94,7 +86,7 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     power = ((np.abs(tau) + friction) * np.abs(states[1])).sum(axis=1)
     if np.isfinite(limits.power):
         shares, names = [*shares, float(power.max() / limits.power)], [*names, "total power"]
-    figure, grid = _sheet(
+    figure, grid = sheet(
         -(-panels // columns),
         columns,
         _verdict(np.array(shares), names, f" at {len(t)} instants"),
@@ -148,7 +140,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     note = "Predicted standard errors, shorter is better. Each name stands for the combination that the table gives"
     if compared and (shown[np.isfinite(shown)] > right).any():
         note += f". Arrows: above {100 * right:g} %"
-    figure, (row,) = _sheet(1, len(columns), ", ".join([title, *counts]), note, 0.16 * longest + 0.9)
+    figure, (row,) = sheet(1, len(columns), ", ".join([title, *counts]), note, 0.16 * longest + 0.9)
     for axes, column in zip(row, columns, strict=True):
         for place, entry in enumerate(column):
             if isinstance(entry, str):
@@ -186,93 +178,8 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     return figure
 
 
-def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, poses: int = 8) -> Figure:
-    """Return `poses` postures at equal steps of the motion, seen from the same point and at the same scale.
-
-    Links are lines between their frames' origins. With them: capsules, planes and boxes of the scene, the links' shadow
-    on the first plane, and the path of the last frame. Raises ExcitationError when the joints differ or poses is not
-    positive, RobotError when the scene names an unknown link.
-    """
-    _same(trajectory.joints, robot.joint_names)
-    if poses < 1:
-        raise ExcitationError(f"the number of poses is {poses}, wanted 1 or more")
-    scene = scene or Scene()
-    last = next((b.name for b in reversed(robot.fixed) if b.link == robot.n - 1), robot.links[-1])
-    fine = _times(trajectory, 400)
-    path = np.array([frame_poses(robot, q)[last].position for q in trajectory.derivative(fine, 0)])
-    times = np.arange(poses) * trajectory.duration / (poses if trajectory.basis.periodic else max(poses - 1, 1))
-    placed = [frame_poses(robot, q) for q in trajectory.derivative(times, 0)]
-    skeletons = [_skeleton(robot, frames, last) for frames in placed]
-    bodies = [[_moved(robot, capsule, frames) for capsule in scene.capsules] for frames in placed]
-
-    around = [path, *(s for skeleton in skeletons for s in skeleton)]
-    around += [
-        end + sign * r * np.ones(3) for found in bodies for *ends, r in found for end in ends for sign in (-1, 1)
-    ]
-    cloud = np.vstack([np.atleast_2d(x) for x in around])
-    middle, reach = (cloud.min(axis=0) + cloud.max(axis=0)) / 2.0, 0.5 * float(np.ptp(cloud, axis=0).max()) or 0.1
-    corners = [_square(plane, middle, reach) for plane in scene.planes]
-    near = [middle + np.clip(box.corners - middle, -1.3 * reach, 1.3 * reach) for box in scene.boxes]
-    seen = _seen(np.vstack([cloud, *corners, *near]))[:, :2]
-    centre, wide = (seen.max(axis=0) + seen.min(axis=0)) / 2.0, np.ptp(seen, axis=0)
-    half = 0.53 * np.maximum(wide, 0.25 * wide.max() or 0.1)
-    turned = 0.2 * float(half.min()) * _across(robot.joints[-1].axis)
-
-    columns = min(poses, 4)
-    rows = -(-poses // columns)
-    height = WIDTH / columns * min(1.3, max(0.5, half[1] / half[0]))
-    figure, grid = _sheet(
-        rows,
-        columns,
-        f"The motion in {poses} poses, {trajectory.duration:.3g} s",
-        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before. Black: how it "
-        "is turned" + (". Outlines: collision capsules" if scene.capsules else ""),
-        height,
-    )
-    flat = [axes for row in grid for axes in row]
-    for k, axes in enumerate(flat[:poses]):
-        _surroundings(axes, scene, corners)
-        for plane in scene.planes[:1]:
-            for line in skeletons[k]:
-                shadow = _seen(line - np.outer(line @ plane.normal - plane.offset, plane.normal))
-                axes.plot(shadow[:, 0], shadow[:, 1], color=MEASURED, linewidth=2.2, alpha=0.5, zorder=1.5)
-        for order, (start, end, radius) in enumerate(sorted(bodies[k], key=lambda b: float(_seen(b[0] + b[1])[2]))):
-            outline = capsule_outline(_seen(start)[:2], _seen(end)[:2], radius)
-            axes.fill(*outline.T, facecolor=PAGE, edgecolor=MUTED, linewidth=0.9, zorder=2.0 + 1e-3 * order, alpha=0.9)
-        for line in skeletons[k]:
-            shown = _seen(line)
-            axes.plot(shown[:, 0], shown[:, 1], "-o", color=BLUE, linewidth=2.4, markersize=3.2, zorder=3,
-                      solid_capstyle="round")  # fmt: skip
-        way = _seen(path)
-        axes.plot(way[:, 0], way[:, 1], color=RED, linewidth=0.7, alpha=0.4, zorder=1.8)
-        recent = path[(fine > times[max(k - 1, 0)]) & (fine < times[k])]
-        done = _seen(np.vstack([placed[max(k - 1, 0)][last].position, recent, placed[k][last].position]))
-        axes.plot(done[:, 0], done[:, 1], color=RED, linewidth=1.8, zorder=3.6)
-        axes.plot(*done[-1, :2], "o", color=RED, markersize=4, zorder=4)
-        hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
-        axes.plot(hand[:, 0], hand[:, 1], color=INK, linewidth=1.6, zorder=3.9)
-        axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
-    for axes in flat:
-        axes.set_xlim(centre[0] - half[0], centre[0] + half[0])
-        axes.set_ylim(centre[1] - half[1], centre[1] + half[1])
-        axes.set_aspect("equal")
-        axes.axis("off")
-    _axes_of_base(flat[0], centre - half, 0.25 * float(half.min()))
-    _scale(flat[poses - 1], centre + half * (1.0, -1.0), 0.6 * float(half[0]))
-    return figure
-
-
-def capsule_outline(start: ArrayLike, end: ArrayLike, radius: float) -> Array:
-    """Return the outline (26, 2) of a capsule seen along a line: two half circles about the ends (2,) of its axis."""
-    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
-    along = np.arctan2(*(b - a)[::-1])
-    arcs = [
-        end + radius * np.stack([np.cos(x), np.sin(x)], 1) for end, x in ((b, along + _ARC), (a, along + np.pi + _ARC))
-    ]
-    return np.concatenate(arcs)
-
-
-def _same(joints: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+def require_same(joints: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    """Raise ExcitationError unless a trajectory moves the robot's joints."""
     if joints != wanted:
         raise ExcitationError(
             f"the trajectory moves {', '.join(joints)}, and the robot's joints are {', '.join(wanted)}",
@@ -280,7 +187,8 @@ def _same(joints: tuple[str, ...], wanted: tuple[str, ...]) -> None:
         )
 
 
-def _times(trajectory: Trajectory, least: int = 500) -> Array:
+def instants(trajectory: Trajectory, least: int = 500) -> Array:
+    """Return the times [s] at which a motion is drawn."""
     return np.linspace(0.0, trajectory.duration, max(least, 20 * trajectory.basis.size))
 
 
@@ -337,30 +245,18 @@ def _named(axes: Axes, name: str) -> None:
     axes.set_ylabel(name, fontsize=8.5, rotation=0, ha="right", va="center", color=INK)
 
 
-def _sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72) -> tuple[Figure, list[list[Axes]]]:
+def sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72) -> tuple[Figure, list[list[Axes]]]:
     """Return a Figure of rows x columns axes, each row so high [inch], with a title and a note that explains it."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     total = 0.95 + rows * height
-    figure = Figure(figsize=(WIDTH, total), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty(WIDTH, total)
     made: Any = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    figure.text(0.008, 1.0 - 0.06 / total, title, va="top", fontsize=11, fontweight="bold", color=INK).set_in_layout(
-        False
-    )
-    figure.text(0.008, 1.0 - 0.29 / total, note, va="top", fontsize=8.5, color=MUTED).set_in_layout(False)
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(rect=(0.004, 0.0, 0.992, 1.0 - 0.5 / total))  # type: ignore[call-arg]
+    said = figure.text(0.008, 1.0 - 0.06 / total, title, va="top", fontsize=11, fontweight="bold", color=INK)
+    told = figure.text(0.008, 1.0 - 0.29 / total, note, va="top", fontsize=8.5, color=MUTED)
+    said.set_in_layout(False)
+    told.set_in_layout(False)
+    keep(figure, 0.004, 0.5)
     for axes in made.ravel():
-        axes.set_facecolor("none")
-        axes.grid(color=LINE, linewidth=0.5)
-        axes.set_axisbelow(True)
-        axes.tick_params(labelsize=7.5, colors=INK, length=2.5, width=0.6)
-        axes.xaxis.label.set(fontsize=8.5, color=INK)
-        for side, spine in axes.spines.items():
-            spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
+        style(axes, 7.5)
     for axes in made[-1]:
         axes.set_xlabel("time [s]", fontsize=8.5)
     return figure, [list(row) for row in made]
@@ -410,83 +306,3 @@ def _promised(figure: Figure, found: Sequence[Promise], compared: bool) -> None:
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=8,
                   labelcolor=INK)  # fmt: skip
-
-
-def _seen(points: Array) -> Array:
-    """Return points (..., 3) of the base frame as seen: to the right, up, towards the eye [m]."""
-    a, e = _VIEW
-    right = [-np.sin(a), np.cos(a), 0.0]
-    up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
-    eye = [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)]
-    return np.asarray(points @ np.array([right, up, eye]).T)
-
-
-def _skeleton(robot: Robot, frames: dict[str, Pose], last: str) -> list[Array]:
-    """Return a line (2, 3) from each link's parent to the link, and one to the last frame."""
-    ends = [(robot.base if p < 0 else robot.links[p], link) for p, link in zip(robot.parents, robot.links, strict=True)]
-    if last not in robot.links:
-        ends.append((robot.links[-1], last))
-    return [np.stack([frames[a].position, frames[b].position]) for a, b in ends]
-
-
-def _moved(robot: Robot, capsule: Capsule, frames: dict[str, Pose]) -> tuple[Array, Array, float]:
-    carrier(robot, capsule.link)  # says so when there is no such link
-    pose = frames[capsule.link]
-    start, end = (pose.rotation @ x + pose.position for x in (capsule.start, capsule.end))
-    return start, end, capsule.radius
-
-
-def _across(axis: Array) -> Array:
-    """Return the unit vector (3,) of the frame that is most perpendicular to an axis."""
-    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
-
-
-def _square(plane: Plane, middle: Array, reach: float) -> Array:
-    """Return the corners (4, 3) of the part of a plane next to the robot; none (0, 3) where it is far."""
-    height = float(middle @ plane.normal) - plane.offset
-    if abs(height) > 2.0 * reach:
-        return np.zeros((0, 3))
-    foot = middle - height * plane.normal
-    first = np.cross(plane.normal, _across(plane.normal))
-    first /= np.linalg.norm(first)
-    second = np.cross(plane.normal, first)
-    reach *= 0.65  # seen over its corner, the square is wider than its edges
-    return np.array([foot + reach * (x * first + y * second) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))])
-
-
-def _surroundings(axes: Axes, scene: Scene, corners: list[Array]) -> None:
-    eye = np.array([np.cos(_VIEW[1]) * np.cos(_VIEW[0]), np.cos(_VIEW[1]) * np.sin(_VIEW[0]), np.sin(_VIEW[1])])
-    for plane, square in zip(scene.planes, corners, strict=True):
-        if len(square):
-            behind = float(plane.normal @ eye) > 0
-            axes.fill(
-                *_seen(square)[:, :2].T, facecolor=BAND if behind else "none", edgecolor=LINE, linewidth=0.8, zorder=1
-            )
-    solid: list[tuple[Box, str]] = [(box, "-") for box in scene.boxes]
-    solid += [(room, ":") for room in scene.workspace if isinstance(room, Box)]
-    for box, style in solid:
-        shown = _seen(box.corners)
-        for i in range(8):
-            for k in range(i):
-                if (i ^ k) in (1, 2, 4):
-                    axes.plot(*shown[[i, k], :2].T, style, color=MUTED, linewidth=1.0, zorder=1.6)
-
-
-def _axes_of_base(axes: Axes, corner: Array, length: float) -> None:
-    """Draw the directions of the base frame's axes in a corner."""
-    x, y = (corner + 1.3 * length).tolist()
-    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
-    for name, (right, up) in zip("xyz", (length * _seen(np.eye(3))[:, :2]).tolist(), strict=True):
-        axes.annotate("", (x + right, y + up), (x, y), arrowprops=look)
-        axes.text(x + 1.3 * right, y + 1.3 * up, name, fontsize=7.5, color=INK, ha="center", va="center")
-
-
-def _scale(axes: Axes, corner: Array, longest: float) -> None:
-    """Draw a round length below the longest into a corner."""
-    power = 10.0 ** np.floor(np.log10(longest))
-    length = next(x * power for x in (5.0, 2.0, 1.0) if x * power <= longest)
-    right, y = corner[0], corner[1] + 0.1 * longest
-    axes.plot([right - length, right], [y, y], color=INK, linewidth=1.6, solid_capstyle="butt")
-    axes.text(
-        right - length / 2.0, y + 0.06 * longest, f"{length:g} m", fontsize=7.5, color=INK, ha="center", va="bottom"
-    )

@@ -95,10 +95,7 @@ def friction_figure(
     step = max(1, -(-len(velocity) // points))
     axes.plot(velocity[::step], torque[::step], ".", color=MEASURED, markersize=2.2, label="measured less rigid body")
     axes.plot(grid, law, color=BLUE, linewidth=1.8, label="fitted law")
-    axes.axhline(0.0, color=MUTED, linewidth=0.6)
-    axes.axvline(0.0, color=MUTED, linewidth=0.6)
-    axes.set_xlabel(f"velocity [{velocity_unit}]")
-    axes.set_ylabel(f"friction [{unit}]")
+    _friction_axes(axes, unit, velocity_unit)
     legend(figure, 2)
     return figure
 
@@ -117,12 +114,16 @@ def friction_change_figure(
         colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
         axes.fill_between(velocity, law - 1.96 * error, law + 1.96 * error, color=colour, alpha=0.25, linewidth=0)
         axes.plot(velocity, law, color=colour, linewidth=1.5, linestyle=("-", "--", ":")[k % 3], label=plain(name))
+    _friction_axes(axes, unit, velocity_unit)
+    legend(figure, 3)
+    return figure
+
+
+def _friction_axes(axes: Axes, unit: str, velocity_unit: str) -> None:
     axes.axhline(0.0, color=MUTED, linewidth=0.6)
     axes.axvline(0.0, color=MUTED, linewidth=0.6)
     axes.set_xlabel(f"velocity [{velocity_unit}]")
     axes.set_ylabel(f"friction [{unit}]")
-    legend(figure, 3)
-    return figure
 
 
 def comparison_figure(
@@ -147,20 +148,12 @@ def comparison_figure(
     axes.axvspan(-edge, edge, color=BAND, zorder=0)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
     value = np.clip(off[order], -1e6, 1e6)
-    _bars(axes, np.zeros(len(value)), value, value, [verdicts[k] for k in order])
-    axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
-    reach = max(2.0 * edge, 1.6 * float(np.abs(np.clip(off, -1e6, 1e6)).max(initial=0.0)))
-    axes.set_xlim(-reach, reach)
+    reach = max(2.0 * edge, 1.6 * float(np.abs(value).max(initial=0.0)))
     far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
     far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
     ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
-    axes.set_xticks(ticks, [_signed(x) for x in ticks])
-    axes.minorticks_off()
-    axes.set_yticks(range(len(order)), [plain(names[k]) for k in order])
-    axes.set_ylim(-0.7, len(order) - 0.3)
-    axes.set_xlabel(label)
-    for word, (verdict, (colour, marker)) in zip(words, _VERDICTS.items(), strict=True):
-        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{word} ({list(verdicts).count(verdict)})")
+    _bars(axes, [names[k] for k in order], np.zeros(len(value)), value, value, [verdicts[k] for k in order], words)
+    _symlog(axes, edge, reach, {x: _signed(x) for x in ticks}, label)
     legend(figure, 3)
     return figure
 
@@ -176,20 +169,12 @@ def interval_figure(
     half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
     figure, (axes,) = blank(1.1 + 0.165 * len(x), title)
     axes.axvline(0.0, color=MUTED, linewidth=0.8)
-    _bars(axes, (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1])
-    axes.set_xscale("symlog", linthresh=10.0, linscale=1.0)
+    _bars(axes, names[::-1], (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1], tuple(_VERDICTS))
     reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
-    axes.set_xlim(-reach, reach)
     sizes = [10.0**k for k in range(1, 7) if 10.0**k < reach]
     sizes = sizes if len(sizes) <= 3 else sizes[::2]
-    ticks = [*(-t for t in reversed(sizes)), 0.0, *sizes]
-    axes.set_xticks(ticks, [f"{_signed(t)} %" if t else "0" for t in ticks])
-    axes.minorticks_off()
-    axes.set_yticks(range(len(x)), [plain(n) for n in reversed(names)])
-    axes.set_ylim(-0.7, len(x) - 0.3)
-    axes.set_xlabel("(identified − CAD) / size of CAD, with 95 % interval")
-    for verdict, (colour, marker) in _VERDICTS.items():
-        axes.plot([], [], marker, color=colour, markersize=4.2, label=f"{verdict} ({list(verdicts).count(verdict)})")
+    ticks = {t: f"{_signed(t)} %" if t else "0" for t in (*(-t for t in reversed(sizes)), 0.0, *sizes)}
+    _symlog(axes, 10.0, reach, ticks, "(identified − CAD) / size of CAD, with 95 % interval")
     legend(figure, 3)
     return figure
 
@@ -269,12 +254,34 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
     return figure
 
 
-def _bars(axes: Axes, start: Array, stop: Array, at: Array, verdicts: Sequence[str]) -> None:
-    """Draw a bar from start to stop (b,) with a marker at `at` in each row, in the look of its verdict."""
-    for verdict, (colour, marker) in _VERDICTS.items():
+def _bars(
+    axes: Axes,
+    names: Sequence[str],
+    start: Array,
+    stop: Array,
+    at: Array,
+    verdicts: Sequence[str],
+    words: tuple[str, ...],
+) -> None:
+    """Draw a named bar from start to stop (b,) with a marker at `at` in each row, in the look of its verdict.
+
+    words: what the legend calls the verdicts.
+    """
+    for word, (verdict, (colour, marker)) in zip(words, _VERDICTS.items(), strict=True):
         rows = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
         axes.hlines(rows, start[rows], stop[rows], color=colour, linewidth=1.3)
-        axes.plot(at[rows], rows, marker, color=colour, markersize=4.2)
+        axes.plot(at[rows], rows, marker, color=colour, markersize=4.2, label=f"{word} ({len(rows)})")
+    axes.set_yticks(range(len(names)), [plain(name) for name in names])
+    axes.set_ylim(-0.7, len(names) - 0.3)
+
+
+def _symlog(axes: Axes, edge: float, reach: float, ticks: Mapping[float, str], label: str) -> None:
+    """Make x linear up to an edge and logarithmic beyond, to both sides, with ticks and what they say."""
+    axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
+    axes.set_xlim(-reach, reach)
+    axes.set_xticks(list(ticks), list(ticks.values()))
+    axes.minorticks_off()
+    axes.set_xlabel(label)
 
 
 def _signed(x: float) -> str:
@@ -338,30 +345,55 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
 
     rows: their heights relative to each other.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty(WIDTH, height)
     shape: dict[str, Any] = {"height_ratios": rows}
     made = figure.subplots(len(rows), columns, squeeze=False, gridspec_kw=shape).ravel()
     top = 1.0 - 0.05 / height
     told = figure.text(0.01, top, title, ha="left", va="top", fontsize=9.5, fontweight="bold", color=INK)
     told.set_in_layout(False)
     _fit_title(told, 0.98 * float(figure.bbox.width))
+    keep(figure, 0.0, _TITLE)
+    for axes in made:
+        style(axes)
+    return figure, list(made)
+
+
+def empty(width: float, height: float) -> Figure:
+    """Return a Figure [inch] without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def keep(figure: Figure, side: float, top: float) -> None:
+    """Keep axes away from both sides, by a share of the width, and from the top [inch]."""
     engine = figure.get_layout_engine()
     if engine is not None:
-        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - _TITLE / height))  # type: ignore[call-arg]
-    for axes in made:
-        axes.set_facecolor("none")
-        axes.grid(color=LINE, linewidth=0.5)
-        axes.set_axisbelow(True)
-        axes.tick_params(labelsize=8, colors=INK, length=2.5, width=0.6)
-        axes.xaxis.label.set(fontsize=8.5, color=INK)
-        axes.yaxis.label.set(fontsize=8.5, color=INK)
-        for side, spine in axes.spines.items():
-            spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
-    return figure, list(made)
+        height = float(figure.get_size_inches()[1])
+        engine.set(rect=(side, 0.0, 1.0 - 2.0 * side, 1.0 - top / height))  # type: ignore[call-arg]
+
+
+def style(axes: Axes, ticks: float = 8.0) -> None:
+    """Give axes the look of all figures."""
+    axes.set_facecolor("none")
+    axes.grid(color=LINE, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=ticks, colors=INK, length=2.5, width=0.6)
+    axes.xaxis.label.set(fontsize=8.5, color=INK)
+    axes.yaxis.label.set(fontsize=8.5, color=INK)
+    for side, spine in axes.spines.items():
+        spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
+
+
+def view(azimuth: float, elevation: float) -> Array:
+    """Return the rotation (3, 3) from the base frame to what is seen: right, up, towards the eye; angles [deg]."""
+    a, e = np.radians(azimuth), np.radians(elevation)
+    right = [-np.sin(a), np.cos(a), 0.0]
+    up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
+    return np.array([right, up, [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)]])
 
 
 def _fit_title(told: Text, room: float) -> None:
@@ -392,7 +424,4 @@ def legend(figure: Figure, columns: int) -> None:
         handletextpad=0.5,
     )
     shown.set_in_layout(False)
-    taken = _TITLE + _LEGEND * -(-len(labels) // columns)
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - taken / height))  # type: ignore[call-arg]
+    keep(figure, 0.0, _TITLE + _LEGEND * -(-len(labels) // columns))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.report.figures import BLUE, INK, MUTED, PALE, RED, blank, legend, plain
+from ident.report.figures import BLUE, INK, MUTED, PALE, RED, blank, legend, plain, view
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
 
@@ -38,7 +38,7 @@ def inertia_figure(
         for rows in (inertials, other)
     )
     for axes, (azimuth, elevation) in zip(both, _VIEWS, strict=True):
-        P = _view(np.radians(azimuth), np.radians(elevation))
+        P = view(azimuth, elevation)
         for line in joints:
             axes.plot(*(P @ line.T)[:2], "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
         for i, pose in enumerate(poses):
@@ -88,11 +88,3 @@ def _draw(axes: Axes, P: Array, centre: Array, shape: Array, solid: bool) -> Non
         axes.fill(*outline, facecolor=PALE, edgecolor=BLUE, linewidth=1.2, alpha=0.55, zorder=3)
     else:
         axes.plot(*outline, "--", color=RED, linewidth=1.1, zorder=4)
-
-
-def _view(azimuth: float, elevation: float) -> Array:
-    """Return the rotation (3, 3) from the base frame to what is seen: right, up, towards the eye."""
-    a, e = azimuth, elevation
-    right = [-np.sin(a), np.cos(a), 0.0]
-    up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
-    return np.array([right, up, [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)]])

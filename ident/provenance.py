@@ -10,6 +10,9 @@ from pathlib import Path
 
 from ident.errors import InputError
 
+#: The entry of an estimate's provenance that names the recordings it was fitted on.
+FITTED = "fitted on"
+
 PACKAGES = ("robot-ident", "numpy", "scipy", "numba", "cvxpy", "clarabel", "scs", "pandas", "pyarrow")
 
 

@@ -27,7 +27,7 @@ from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
 from ident.report.charts import recording_data
 from ident.report.inertia_figure import ellipsoid
-from ident.report.report import friction_law, gather, identifiability, prediction_theta
+from ident.report.report import friction_law, gather, identifiability
 from ident.spatial.inertia import from_com
 from ident.spatial.pose import axis_angle
 
@@ -372,12 +372,12 @@ def test_another_model_is_refused(tmp_path):
 
 def test_a_prediction_from_base_parameters_is_that_of_phi():
     c = case()
-    theta = prediction_theta(c.wls)
+    theta = c.wls.for_torque
     found = torque(c.model, theta, c.other.q, c.other.qd, c.other.qdd)
     left = ((c.other.tau - found) ** 2).sum(axis=0)
     own = validate(c.model, c.other, {"x": c.wls.phi}, fitted=None).recordings[0].of("x")
     assert np.allclose(left, own.squared, rtol=1e-8)
-    assert prediction_theta(c.constrained) is c.constrained.theta
+    assert c.constrained.for_torque is c.constrained.theta
 
 
 def test_friction_law():

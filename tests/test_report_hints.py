@@ -16,7 +16,7 @@ from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
-from ident.report.report import _hinted, prediction_theta
+from ident.report.report import _hinted
 from ident.report.residual_figure import alike_for, autocorrelation, binned, one_after_another, residual_figure
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
@@ -47,7 +47,7 @@ def hints(seed, plant=None, terms=FULL, decimation=()):
         rows = -(-rows // factor)
     motion = Motion("log", t, q, qd, qdd, tau, np.ones((rows, 5), bool), decimation, blocks(rows, 10))
     estimate = estimated(model, compress(model, motion), feasible=False)
-    return residual_hints(model, motion, prediction_theta(estimate), estimate.sigma, base=estimate.base)
+    return residual_hints(model, motion, estimate.for_torque, estimate.sigma, base=estimate.base)
 
 
 def size(x):
@@ -160,7 +160,7 @@ def test_a_short_log_is_not_judged():
     motion = Motion("short", t[:60], q[:60], qd[:60], qdd[:60], tau[:60], np.ones((60, 5), bool))
     full = Motion("log", t, q, qd, qdd, tau + 0.1, np.ones((3000, 5), bool), (), blocks(3000, 10))
     estimate = estimated(model, compress(model, full), feasible=False)
-    given = (prediction_theta(estimate), estimate.sigma)
+    given = (estimate.for_torque, estimate.sigma)
     assert residual_hints(model, motion, *given, base=estimate.base) is None
     rest = [np.repeat(x[:1], 3000, axis=0) for x in (q, qd, qdd, tau)]
     for keep, decimation in ((3000, ()), (600, (5,))):
@@ -184,7 +184,7 @@ def test_a_fault_of_one_recording_is_found_there():
         part("c", moved, slice(0, 1500), late(1, 0.03)(*moved[:3], spring.copy())),
     ]
     estimate = estimated(model, compress(model, recordings), feasible=False)
-    given = (prediction_theta(estimate), estimate.sigma)
+    given = (estimate.for_torque, estimate.sigma)
     found = hints_of_all(model, recordings, *given, base=estimate.base)
     told = {(h.joint, h.kind): h.recordings for h in found}
     assert told["joint3", "spring"] == ("b", "c")
@@ -209,7 +209,7 @@ def test_a_term_that_helps_other_joints_only_is_no_hint(seed, j, rows):
     estimate = estimated(model, compress(model, part("log", moved, slice(None), off)), feasible=False)
     noise = NOISE * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape)
     short = part("short", moved, slice(0, rows), tau + noise)
-    found = residual_hints(model, short, prediction_theta(estimate), estimate.sigma, base=estimate.base)
+    found = residual_hints(model, short, estimate.for_torque, estimate.sigma, base=estimate.base)
     assert all(hint.share > 0.02 for hint in found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from ident.errors import ModelError, nearest
 from ident.estimate.estimate import Estimate
 from ident.model.model import Model
 from ident.model.terms import kinds
+from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL, pseudo_inertia
 
 Verdict = Literal["agrees", "contradicted", "not determined", "not comparable"]
@@ -59,6 +60,7 @@ class StandardRow:
     decided_by: DecidedBy
 
 
+@shows
 @dataclass(frozen=True)
 class Comparison:
     """CAD (`source`) against an estimate; `kind` and `dof` of the covariance that the error bars come from.
@@ -75,6 +77,14 @@ class Comparison:
     level: float = LEVEL
     boundary: float | None = None
     notes: tuple[str, ...] = ()
+
+    def shown(self) -> Shown:
+        """Return each base parameter with its verdict."""
+        rows = [
+            (r.name, "n/a" if r.cad is None else f"{r.cad:.4g}", f"{r.identified:.4g}", r.verdict) for r in self.rows
+        ]
+        told = ", ".join(f"{self.count(v)} {v}" for v in get_args(Verdict))
+        return f"Against {self.source}: {told}", ("base parameter", "CAD", "identified", "verdict"), rows
 
     def count(self, verdict: Verdict) -> int:
         """Return how many base parameters got this verdict."""

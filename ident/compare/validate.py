@@ -15,6 +15,7 @@ from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
+from ident.shown import Shown, shows
 
 #: Name of the prediction that says no torque at all; its relative error is 1.
 ZERO = "zero"
@@ -64,6 +65,7 @@ class ValidatedRecording:
         return next(p for p in self.predictions if p.name == name)
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque."""
@@ -73,6 +75,18 @@ class Validation:
     names: tuple[str, ...]
     recordings: tuple[ValidatedRecording, ...]
     warnings: tuple[str, ...] = ()
+
+    def shown(self) -> Shown:
+        """Return each recording's error relative to the torque, of every prediction."""
+        rows = [
+            (
+                r.recording,
+                {True: "yes", False: "NO", None: "?"}[r.held_out],
+                *(f"{p.relative_total:.3%}" for p in r.predictions),
+            )
+            for r in self.recordings
+        ]
+        return "Prediction of recordings", ("recording", "held out", *self.names), rows
 
     @property
     def held_out(self) -> tuple[ValidatedRecording, ...]:

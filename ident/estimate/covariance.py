@@ -28,6 +28,10 @@ class Covariance:
     dof: int
     clusters: int
 
+    def __repr__(self) -> str:
+        known = int(np.isfinite(self.standard_errors).sum())
+        return f"Covariance({self.kind}, {self.clusters} segments, {known} of {len(self.matrix)} determined)"
+
     @property
     def standard_errors(self) -> Array:
         """Standard error of each base parameter (b,), NaN where not determined."""

@@ -11,8 +11,10 @@ from ident.arrays import Array
 from ident.estimate.covariance import Covariance, residual_sigma
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
+from ident.shown import Shown, shows
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Identified parameters and what is known about them.
@@ -55,6 +57,15 @@ class Estimate:
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
+    def shown(self) -> Shown:
+        """Return the base parameters with their standard errors."""
+        errors = self.covariance.standard_errors
+        rows = [
+            (name, f"{x:.6g}", "not determined" if np.isnan(error) else f"{error:.2g}")
+            for name, x, error in zip(self.base.names, self.phi, errors, strict=True)
+        ]
+        return f"Estimate of {self.robot} ({self.estimator})", ("base parameter", "value", "standard error"), rows
+
     @property
     def fixed_by_data(self) -> tuple[str, ...]:
         """Standard parameters that these logs determine by themselves, prior or not."""
@@ -65,6 +76,15 @@ class Estimate:
     def undetermined(self) -> tuple[str, ...]:
         """Joint terms that these logs do not determine: theta holds the prior's value for them, 0 without one."""
         return undetermined(self.base, self.covariance, 10 * len(self.links))
+
+    @property
+    def for_torque(self) -> Array:
+        """A theta (p,) that predicts what phi predicts: theta itself, or phi on the parameters kept and 0 else."""
+        if self.theta is not None:
+            return self.theta
+        theta = np.zeros(len(self.base.standard))
+        theta[list(self.base.kept)] = self.phi
+        return theta
 
     @property
     def inertials(self) -> Array | None:

@@ -94,7 +94,7 @@ def estimated(
     """
     limits = bounds or Bounds()
     plain = not feasible and prior is None and limits == Bounds()
-    compatible(loss, feasible, weight, metric)
+    compatible(loss, feasible, weight, metric, covariance)
     if loss == "ols" and sigma is not None:
         raise ModelError("sigma is given, but loss = 'ols' counts all joints alike", fix="Use loss = 'wls'")
     if plain and (weight not in (None, 0, "vanishing") or metric is not None):
@@ -150,9 +150,14 @@ def constant(metric: MetricName | Metric) -> Metric | None:
     return _CONSTANT.get(metric) if isinstance(metric, str) else metric
 
 
-def compatible(loss: str, feasible: bool, weight: Weight | None, metric: MetricName | Metric | None) -> None:
+def compatible(
+    loss: str, feasible: bool, weight: Weight | None, metric: MetricName | Metric | None, covariance: str = "segments"
+) -> None:
     """Raise ModelError for a word that is not known, or that another one leaves without meaning."""
-    known: dict[str, tuple[str, tuple[str, ...]]] = {"loss": (loss, ("wls", "ols"))}
+    known: dict[str, tuple[str, tuple[str, ...]]] = {
+        "loss": (loss, ("wls", "ols")),
+        "covariance": (covariance, ("segments", "classical")),
+    }
     if isinstance(weight, str):
         known["weight"] = (weight, ("cross-validated", "vanishing"))
     elif weight is not None and not 0.0 <= weight < np.inf:
@@ -287,7 +292,7 @@ def finished(
     phi = regression.base.K @ numbers
     errors = _covariance(regression, sigma, solve(regression, sigma), covariance)
     open_ = undetermined(regression.base, errors, model.n_rigid)
-    joints = model.robot.joint_names
+    joints = _joints(model, regression)
     told = [f"first solver failed: {solver}"] if "after" in solver else []
     estimate = Estimate(
         estimator=name,
@@ -317,19 +322,19 @@ def _least_squares(
     model: Model, regression: Regression, loss: Loss, sigma: Array, covariance: CovarianceName
 ) -> Estimate:
     """Return the base parameters of least residual, and no theta."""
-    phi = solve(regression, sigma)
+    phi, joints = solve(regression, sigma), _joints(model, regression)
     estimate = Estimate(
         estimator=loss,
         robot=model.robot.name,
         links=model.robot.links,
-        joints=model.robot.joint_names,
+        joints=joints,
         shapes=model.shapes,
         base=regression.base,
         phi=phi,
         theta=None,
         covariance=_covariance(regression, sigma, phi, covariance),
         sigma=residual_sigma(regression, phi) if loss == "ols" else sigma,
-        warnings=tuple(torque_findings(regression, model.robot.joint_names)),
+        warnings=tuple(torque_findings(regression, joints)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     errors = estimate.covariance.standard_errors
@@ -343,6 +348,13 @@ def _least_squares(
             estimate=estimate,
         )
     return estimate
+
+
+def _joints(model: Model, regression: Regression) -> tuple[str, ...]:
+    """Return the joints' names; of a regressor given as numbers there may be more or fewer torques than links."""
+    names = model.robot.joint_names
+    n = regression.n_joints
+    return names if len(names) == n else tuple(f"torque{j + 1}" for j in range(n))
 
 
 def _covariance(regression: Regression, sigma: Array, phi: Array, name: CovarianceName) -> Covariance:

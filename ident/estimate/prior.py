@@ -13,6 +13,7 @@ from ident.cad.check import nearest_tensor
 from ident.cad.convention import PLAIN
 from ident.errors import ModelError
 from ident.robot.robot import Robot
+from ident.shown import Shown, shows
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia
 
 DENSITY = 2000.0  # kg/m^3: between a hollow aluminium link and a solid one
@@ -20,6 +21,7 @@ SLENDERNESS = 0.1  # radius of a link against its length
 STOUTNESS = 0.2  # radius of a link against the mean link length, at least
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Link parameters (n, 10) that can exist, positive joint-term values by name, and where they come from.
@@ -43,6 +45,15 @@ class Prior:
                     f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}",
                     fix="Correct the CAD table, or fit without one",
                 )
+
+    def shown(self) -> Shown:
+        """Return its bodies, each with where it comes from, and the joint terms that it states."""
+        rows = [
+            (str(i + 1), f"{body[0]:.4g} kg", "neutral body" if neutral else "given")
+            for i, (body, neutral) in enumerate(zip(self.inertials, self.neutral, strict=True))
+        ]
+        rows += [(name, f"{value:.4g}", "given") for name, value in self.joint_values.items()]
+        return f"Prior: {self.source}", ("link or term", "mass or value", "origin"), rows
 
     def scaled(self, scale: float) -> Prior:
         """Return the prior with all bodies heavier by this factor."""

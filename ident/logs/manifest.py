@@ -24,6 +24,7 @@ from ident.logs.tables import (
     strings,
 )
 from ident.logs.units import RAW, Quantity, kind_of, si_factor
+from ident.shown import Shown, shows
 
 Column = int | str
 QUANTITIES: tuple[Quantity, ...] = ("time", "position", "velocity", "torque")
@@ -104,6 +105,7 @@ class TextFormat:
     skip_lines: int = 0
 
 
+@shows
 @dataclass(frozen=True)
 class Manifest:
     """A data set: where it comes from, where its files are, and its recordings.
@@ -121,6 +123,10 @@ class Manifest:
     licence: str = ""
     citation: str = ""
     note: str = ""
+
+    def shown(self) -> Shown:
+        """Return its recordings and their files."""
+        return f"Data set {self.name}", ("recording", "file"), [(r.name, r.file) for r in self.recordings]
 
     def recording(self, name: str) -> Recording:
         """Return the recording called `name`. Raises LogError, with the nearest name, when there is none."""

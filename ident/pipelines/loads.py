@@ -28,9 +28,10 @@ from ident.experiment import Experiment, read_experiment
 from ident.export import identified_load, payload_format_named
 from ident.model import Model
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.steps import FITTED, motions, require_same_model
+from ident.pipelines.steps import motions, require_same_model
 from ident.pipelines.warned import Warned
 from ident.pipelines.wishes import PayloadWishes
+from ident.provenance import FITTED
 from ident.regression import Regression, compress
 from ident.robot import Robot
 from ident.robot.frames import declared_flange, moving_frame

@@ -17,7 +17,7 @@ from ident.logs.fetch import file_sha256
 from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.warned import Warned, delayed, findings_of, rounded
-from ident.provenance import provenance
+from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress
 from ident.robot import Robot
 from ident.tell import Tell, silent
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 #: Recordings with more numbers than this (rows times columns) are streamed in parts.
 STREAM = 2**23
-
-
-#: The entry of an estimate's provenance that names the recordings it was fitted on.
-FITTED = "fitted on"
 
 
 def motions(

@@ -2,6 +2,7 @@
 
 from ident.regression.base import BaseParameters, base_parameters, rank_margin
 from ident.regression.compress import compress
+from ident.regression.given import regression_from
 from ident.regression.regression import Regression
 from ident.regression.segment import Segment
 from ident.regression.storage import load_regression, save_regression
@@ -14,5 +15,6 @@ __all__ = [
     "compress",
     "load_regression",
     "rank_margin",
+    "regression_from",
     "save_regression",
 ]

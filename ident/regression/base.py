@@ -16,6 +16,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.model.model import Model, regressor
+from ident.shown import Shown, shows
 
 #: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.
 LARGEST = 4.0
@@ -30,6 +31,7 @@ _ZERO = 1e-11
 _NOISE = 1e3  # times the rounding error of a grouping's coefficient; true ones lie above 1e7 times
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """phi = K @ theta.
@@ -42,6 +44,11 @@ class BaseParameters:
     kept: tuple[int, ...]
     K: Array
     standard: tuple[str, ...]
+
+    def shown(self) -> Shown:
+        """Return each base parameter as a sum."""
+        rows = [(name, self.expression(k)) for k, name in enumerate(self.names)]
+        return f"{len(rows)} base parameters of {len(self.standard)}", ("base parameter", "combination"), rows
 
     def expression(self, k: int) -> str:
         """Return base parameter k as a sum, such as `link2.Ixx - link2.Iyy - 0.0506 link3.m`."""
@@ -66,9 +73,12 @@ class BaseParameters:
         return tuple(name for name, column in zip(self.standard, self.K.T, strict=True) if not column.any())
 
 
-def base_parameters(model: Model) -> BaseParameters:
-    """Return the base parameters of a model, from its structure (random states, fixed seed, no log)."""
-    R = _factor(model)
+def base_parameters(model: Model, factor: Array | None = None) -> BaseParameters:
+    """Return the base parameters of a model, from its structure (random states, fixed seed, no log).
+
+    factor (p, p): R of a regressor that is given as numbers, which then says what they are.
+    """
+    R = _factor(model) if factor is None else factor
     kept = _kept(_row_space(model, R)[0], model)
     size = np.linalg.norm(R, axis=0)
     unit = R / np.where(size > _ZERO * size.max(), size, np.inf)
@@ -102,7 +112,8 @@ def units(model: Model) -> Array:
     joints = model.robot.joints
     lengths = [float(np.linalg.norm(j.point)) for j in joints]
     lengths += [float(np.linalg.norm(j.placement.position)) for j in joints if j.parent >= 0]
-    length = max(lengths) if max(lengths) > _DEPENDENT else 1.0
+    length = max(lengths, default=0.0)
+    length = length if length > _DEPENDENT else 1.0
     found = np.ones(len(model.names))
     found[: model.n_rigid] = np.tile([length**2, *[length] * 3, *[1.0] * 6], model.robot.n)
     found[[k for j, k in model.term_entries if joints[j].kind == "prismatic"]] = length**2
@@ -126,7 +137,7 @@ def _row_space(model: Model, R: Array) -> tuple[Array, Array, int]:
     typical = np.linalg.norm(R, axis=0)
     rigid = typical[: model.n_rigid].reshape(-1, 10)
     for part in (slice(0, 1), slice(1, 4), slice(4, 10)):
-        rigid[:, part] = rigid[:, part].max()
+        rigid[:, part] = rigid[:, part].max(initial=0.0)
     _, s, Vt = np.linalg.svd(R / np.where(typical > _ZERO * typical.max(), typical, np.inf))
     rank = int(np.count_nonzero(s > _DEPENDENT * s[0]))
     basis, _ = np.linalg.qr((Vt[:rank] * (typical / units(model))).T)

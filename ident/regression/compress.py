@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ident.arrays import Array, checked
+from ident.arrays import Array, checked, frozen
 from ident.dynamics.batch import batch
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError, RegressionError
@@ -71,18 +73,32 @@ def packed_columns(model: Model, base: BaseParameters) -> Columns:
     return Columns(model, base, tuple(map(tuple, wanted)), span, rigid_map, terms, width)
 
 
-def compress(model: Model, motions: Motion | Iterable[Motion], *, base: BaseParameters | None = None) -> Regression:
+def compress(
+    model: Model,
+    motions: Motion | Iterable[Motion],
+    *,
+    base: BaseParameters | None = None,
+    weights: ArrayLike | Iterable[ArrayLike] | None = None,
+) -> Regression:
     """Return the factors of one or many motions, taken one after the other so that memory stays flat.
 
     motions: a Motion, or any iterable of them such as a generator over a log larger than memory. `base` saves
-    the structural analysis when it is known already.
-    Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given.
+    the structural analysis when it is known already. weights (rows,) or (rows, n), rows those after decimation:
+    what each sample's squared residual counts, such as the weights of a robust loss (Huber's, Tukey's) or 1 / variance;
+    one array for each motion, where motions is no Motion. A sample of weight 0 is left out.
+    Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
+    or for weights of another shape, negative or not finite.
     """
     columns = packed_columns(model, base or base_parameters(model))
     segments: dict[str | tuple[str, int], Segment] = {}
     seen: dict[str, str] = {}
-    for motion in [motions] if isinstance(motions, Motion) else motions:
-        for key, segment in _segments(columns, motion):
+    single = isinstance(motions, Motion)
+    each: Iterator[Any] = repeat(None) if weights is None else iter([weights] if single else weights)  # type: ignore[arg-type]
+    for number, motion in enumerate([motions] if isinstance(motions, Motion) else motions):
+        counts: Any = next(each, weights)
+        if counts is weights and not single and weights is not None:
+            raise RegressionError(f"{number} motions have weights, there are more", fix="Give one array for each")
+        for key, segment in _segments(columns, motion, _roots(motion, counts)):
             once(segment, seen)
             segments[key] = merged(segments[key], segment) if key in segments else segment
     if not segments:
@@ -92,28 +108,54 @@ def compress(model: Model, motions: Motion | Iterable[Motion], *, base: BasePara
     return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
 
 
-def _segments(columns: Columns, motion: Motion) -> Iterator[tuple[str | tuple[str, int], Segment]]:
+def _roots(motion: Motion, weights: ArrayLike | None) -> Array | None:
+    """Return the square roots (rows, n) of a motion's weights."""
+    if weights is None:
+        return None
+    n = motion.q.shape[1]
+    given = frozen(weights, (None,) * np.ndim(weights), f"weights of '{motion.name}'", RegressionError)
+    given = given[:, None] if given.ndim == 1 else given
+    if given.shape not in ((motion.rows, 1), (motion.rows, n)):
+        raise RegressionError(f"weights of '{motion.name}' have shape {given.shape}, wanted ({motion.rows}, {n})")
+    if (given < 0).any():
+        raise RegressionError(f"a weight of '{motion.name}' is negative: {given.min():g}")
+    return np.sqrt(np.broadcast_to(given, (motion.rows, n)))
+
+
+def _segments(columns: Columns, motion: Motion, roots: Array | None) -> Iterator[tuple[str | tuple[str, int], Segment]]:
     """Yield each block's segment with its key: the recording and its stretch where it repeats one, else its own."""
     n = columns.model.robot.n
     if motion.q.shape[1] != n:
         raise ModelError(f"motion '{motion.name}' has {motion.q.shape[1]} joints, the robot has {n}")
-    identity = motion.fingerprint()
+    identity = motion.fingerprint() if roots is None else f"{motion.fingerprint()}|{_digest(roots.tobytes())}"
+    keep = motion.keep if roots is None else motion.keep & (roots > 0)
     terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
     thinned = _decimated(columns, motion, terms) if motion.decimation else None
     for number, (start, stop) in enumerate(motion.blocks, start=1):
-        rows = motion.keep[start:stop].sum(axis=0)
+        rows = keep[start:stop].sum(axis=0)
         if rows.any():
             stretch = motion.stretches[number - 1] if motion.stretches else None
             place = number if stretch is None else stretch + 1
             name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{place}]"
-            digest = hashlib.sha256(f"{identity}|{number}".encode()).hexdigest()
-            factors = _factors(columns, motion, terms, thinned, start, stop)
+            digest = _digest(f"{identity}|{number}".encode())
+            factors = _factors(columns, motion, terms, thinned, keep, roots, start, stop)
             key = digest if stretch is None else (motion.name, stretch)
             yield key, Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
 
 
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _factors(
-    columns: Columns, motion: Motion, terms: Array, thinned: Array | None, start: int, stop: int
+    columns: Columns,
+    motion: Motion,
+    terms: Array,
+    thinned: Array | None,
+    keep: NDArray[np.bool_],
+    roots: Array | None,
+    start: int,
+    stop: int,
 ) -> tuple[Array, ...]:
     """Return each joint's R factor of the rows start:stop, taken in pieces."""
     from ident.regression.kernels import update_factors
@@ -126,7 +168,10 @@ def _factors(
     for first in range(start, stop, _CHUNK):
         last = min(first + _CHUNK, stop)
         piece = packed_rows(columns, motion, terms, first, last) if thinned is None else thinned[first:last]
-        update_factors(piece, motion.keep[first:last], starts, lane_factors)
+        if roots is not None:
+            own = [stop - first for first, stop in columns.span]
+            piece = piece * np.pad(np.repeat(roots[first:last], own, axis=1), ((0, 0), (0, 1)))
+        update_factors(piece, keep[first:last], starts, lane_factors)
     widths = [last - first for first, last in columns.span]
     return tuple(r_factor(np.concatenate([f[j, :k, :k] for f in lane_factors])) for j, k in enumerate(widths))
 

@@ -13,6 +13,7 @@ from ident.arrays import Array, frozen
 from ident.errors import RegressionError
 from ident.regression.base import BaseParameters
 from ident.regression.segment import Segment, once, r_factor
+from ident.shown import Shown, shows
 
 #: A column whose norm is below this share of the largest one's is rounding: each entry is a sum with terms as large as
 #: gravity's, rounded to 2e-16 of them, and filters add some digits more. The least of real ones, squares of speeds of
@@ -20,6 +21,7 @@ from ident.regression.segment import Segment, once, r_factor
 ROUNDING = 1e-12
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class Regression:
     """All that the estimators need of any number of logs.
@@ -38,6 +40,18 @@ class Regression:
         seen: dict[str, str] = {}
         for segment in self.segments:
             once(segment, seen)
+
+    def shown(self) -> Shown:
+        """Return its recordings, with segments and rows."""
+        rows = [
+            (name, str(len(own)), str(int(np.sum([s.rows for s in own]))))
+            for name in self.recordings
+            for own in [[s for s in self.segments if s.recording == name]]
+        ]
+        told = (
+            f"Regression: {len(self.base.names)} base parameters, {self.n_joints} joints, {len(self.segments)} segments"
+        )
+        return told, ("recording", "segments", "rows"), rows
 
     def __add__(self, other: Regression) -> Regression:
         """Return the factors of both; RegressionError for another model's factors or the same segment twice."""

@@ -132,7 +132,7 @@ def gather(
             f"the estimate of '{estimate.robot}' has other parameters than the model",
             fix="Use the robot and the terms that were fitted",
         )
-    theta = prediction_theta(estimate)
+    theta = estimate.for_torque
     slides = frozenset(j.name for j in model.robot.joints if j.kind == "prismatic")
     first = fit[0] if fit else None
     drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", first)) if m is not None]
@@ -228,15 +228,6 @@ def page(template: str, **shown: Any) -> str:
         parameters=INERTIAL,
         **shown,
     )
-
-
-def prediction_theta(estimate: Estimate) -> Array:
-    """Return a theta (p,) that predicts what phi predicts: theta itself, or phi on the parameters kept and 0 else."""
-    if estimate.theta is not None:
-        return estimate.theta
-    theta = np.zeros(len(estimate.base.standard))
-    theta[list(estimate.base.kept)] = estimate.phi
-    return theta
 
 
 def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Array:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import RobotError
 from ident.robot.transmission import Transmission
+from ident.shown import Shown, shows
 from ident.spatial.pose import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -108,6 +109,7 @@ class FixedBody:
     inertial: Array | None = None
 
 
+@shows
 @dataclass(frozen=True, eq=False)
 class Robot:
     """A robot: joints in an order where parents come first, link names, gravity in the base frame [m/s^2].
@@ -154,6 +156,15 @@ class Robot:
             object.__setattr__(self, "inertials", inertials)
         if self.transmission is not None and self.transmission.matrix.shape[1] != n:
             raise RobotError(f"the transmission is for {self.transmission.matrix.shape[1]} joints, the robot has {n}")
+
+    def shown(self) -> Shown:
+        """Return its joints: what they are, what they carry, and their limits."""
+        rows = [
+            (j.name, j.kind, link, self.base if j.parent < 0 else self.links[j.parent], *map("{:g}".format, ends))
+            for j, link in zip(self.joints, self.links, strict=True)
+            for ends in [(j.limits.lower, j.limits.upper)]
+        ]
+        return f"Robot {self.name}: {self.n} joints", ("joint", "kind", "link", "on", "lower", "upper"), rows
 
     @property
     def n(self) -> int:

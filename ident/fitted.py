@@ -1,0 +1,297 @@
+"""A fit from its data to all that is made of it: `fit`, the `Fit` that it returns, and `load`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.cad.table import Cad
+from ident.errors import ModelError
+from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
+from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
+from ident.estimate.metric import Metric
+from ident.estimate.storage import estimate_file, load_estimate, save_estimate
+from ident.logs.motion import Motion
+from ident.model import Model, torque
+from ident.provenance import FITTED, provenance
+from ident.regression import Regression, compress, load_regression
+from ident.regression.given import given_model
+from ident.robot import Robot, read_robot
+from ident.shown import Shown, shows, text_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ident.compare import Comparison, Validation
+    from ident.export.parameters import Exported
+
+
+def fit(
+    model: Model | None,
+    motions: Motion | Iterable[Motion] | Regression,
+    prior: Prior | Cad | ArrayLike | None = None,
+    *,
+    loss: Loss = "wls",
+    feasible: bool = True,
+    weight: Weight | None = None,
+    metric: MetricName | Metric | None = None,
+    residual_bound: float = VANISHING,
+    bounds: Bounds | None = None,
+    covariance: CovarianceName = "segments",
+    sigma: ArrayLike | None = None,
+) -> Fit:
+    """Identify a model's parameters; every word may be chosen whatever the others are.
+
+    motions: a Motion, several, an iterator of them (taken one after the other, so that memory stays flat), or factors:
+    of `compress`, or, with None for the model, of `regression_from`.
+    prior: what the parameters are regularised towards: a Prior, a Cad, or inertials (n, 10) in SI, about the links'
+    frames; None: neutral bodies, solid rods between the joints, where links must be able to exist, else nothing.
+    loss: "wls" weighs each joint by its noise (sigma (n,) [N m; N], by default estimated), "ols" counts all alike.
+    feasible: whether links must be physically consistent (each pseudo-inertia positive semidefinite, a linear matrix
+    inequality) and friction non-negative. weight: of the prior, a number against the mean squared weighted residual,
+    "cross-validated", or "vanishing": least residual first, within `residual_bound`, then closest to the prior; None
+    chooses between the last two by the number of segments. metric: "entropic", "pull-back" or "euclidean". bounds:
+    what is known for sure. covariance: "segments", robust to correlation, or "classical".
+
+    feasible=False without a prior is ordinary or weighted least squares, which determines base parameters only.
+    Raises EstimationError when the fit does not succeed, ModelError for words or arrays that do not fit each other, and
+    what `compress` raises. See `ident.estimate.estimators` for the equations and their sources.
+    """
+    kept: tuple[Motion, ...] = ()
+    if isinstance(motions, Motion | list | tuple):
+        kept = (motions,) if isinstance(motions, Motion) else tuple(motions)
+        motions = kept
+    if model is None:
+        if not isinstance(motions, Regression):
+            raise ModelError("there is no model", fix="Give one, or a regressor as numbers: ident.regression_from")
+        known = given_model(motions.base.standard)
+        if feasible and prior is None:
+            raise ModelError(
+                "links that must be able to exist need a prior, where only names of parameters are known",
+                fix="Give inertials (n, 10) as prior, or feasible=False",
+            )
+    else:
+        known = model
+    regression = motions if isinstance(motions, Regression) else compress(known, motions)
+    if regression.model != known.fingerprint():
+        raise ModelError("the factors belong to another model", fix="Compress the logs with this one")
+    found = estimated(
+        known,
+        regression,
+        _prior(known, prior, given=model is None),
+        loss=loss,
+        feasible=feasible,
+        weight=weight,
+        metric=metric,
+        residual_bound=residual_bound,
+        bounds=bounds,
+        covariance=covariance,
+        sigma=sigma,
+    )
+    origin = {FITTED: ", ".join(regression.recordings)} | provenance({}, "ident.fit")
+    return Fit(replace(found, provenance=origin), model, regression, kept)
+
+
+def load(path: str | Path, robot: Robot | str | Path | None = None) -> Fit:
+    """Read a fit that `Fit.save`, `ident fit` or `ident run` wrote: a file, or the folder of results it is in.
+
+    robot: the one that was identified, or its file; without, nothing that needs its geometry can be asked.
+    Raises InputError when it is no such file, ModelError for another robot.
+    """
+    estimate = load_estimate(path)
+    factors = estimate_file(path).with_name("factors.npz")
+    regression = load_regression(factors) if factors.is_file() else None
+    if regression is not None and regression.base.names != estimate.base.names:
+        regression = None  # of another result
+    read = robot if robot is None or isinstance(robot, Robot) else read_robot(robot)
+    return Fit(estimate, None if read is None else fitted_model(estimate, read), regression)
+
+
+def _prior(model: Model, prior: Prior | Cad | ArrayLike | None, *, given: bool) -> Prior | None:
+    if prior is None or isinstance(prior, Prior):
+        return prior
+    if isinstance(prior, Cad):
+        return cad_prior(model.robot, prior.for_robot(model.robot), prior.source or "CAD", prior.joint_values)
+    inertials = np.asarray(prior, dtype=np.float64)
+    if inertials.shape != (model.robot.n, 10):
+        raise ModelError(f"the prior's inertials have shape {inertials.shape}, wanted ({model.robot.n}, 10)")
+    return Prior(inertials, "given inertials") if given else cad_prior(model.robot, inertials, "given inertials")
+
+
+@shows
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Identified parameters, and what can be made of them.
+
+    estimate: numbers, error bars and figures; model: None where it is not known; regression: the factors fitted, None
+    where they are not at hand; motions: those fitted, where they were not streamed.
+    """
+
+    estimate: Estimate
+    model: Model | None = None
+    regression: Regression | None = None
+    motions: tuple[Motion, ...] = ()
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """The base parameters [SI] by name: the combinations that torque can show (`to_frame` says which)."""
+        return self._series(self.estimate.phi, "value")
+
+    @property
+    def std_errors(self) -> pd.Series[float]:
+        """Their standard errors; NaN: not determined by these logs, and the value beside it is no result."""
+        return self._series(self.estimate.covariance.standard_errors, "std_error")
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the lower and upper end of each base parameter's interval at this level, by name."""
+        half = self.estimate.covariance.half_widths(level)
+        ends = {"lower": self.estimate.phi - half, "upper": self.estimate.phi + half}
+        return self.params.to_frame()[[]].assign(**ends)
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return value, standard error, interval, unit and combination of each base parameter."""
+        from ident.report.text import unit
+
+        base, ends = self.estimate.base, self.conf_int(level)
+        return self.params.to_frame().assign(
+            std_error=self.std_errors,
+            lower=ends["lower"],
+            upper=ends["upper"],
+            unit=[unit(name, self._slides) for name in base.names],
+            combination=[base.expression(k) for k in range(len(base.names))],
+        )
+
+    @property
+    def theta(self) -> pd.Series[float]:
+        """The standard parameters [SI] by name: ten per link, then joint terms.
+
+        Of least squares without a prior these are the base parameters under the names that they keep, and 0 elsewhere:
+        right for torques, and no result for a single link.
+        """
+        import pandas as pd
+
+        return pd.Series(self.estimate.for_torque, index=list(self.estimate.base.standard), name="value")
+
+    @property
+    def inertials(self) -> Array | None:
+        """The links' ten parameters (n, 10), about their frames; None where links were not asked to exist."""
+        return self.estimate.inertials if self.estimate.feasible else None
+
+    def predict(self, motion: Motion | ArrayLike) -> Array:
+        """Return the torque (N, n) [N m; N] of a motion, or of a regressor Y (N, n, p) given as numbers."""
+        if isinstance(motion, Motion):
+            return torque(self._model("predict a motion"), self.estimate.for_torque, motion.q, motion.qd, motion.qdd)
+        Y = frozen(motion, (None, None, len(self.estimate.for_torque)), "Y", ModelError)
+        return np.asarray(Y @ self.estimate.for_torque)
+
+    def validate(self, motions: Motion | Iterable[Motion], cad: Cad | ArrayLike | None = None) -> Validation:
+        """Return how well the fit (CAD, and no torque at all) predicts the torque of other recordings."""
+        from ident.compare import cad_theta, validate
+
+        model = self._model("validate")
+        predictions = {"identified": self.estimate.phi}
+        if cad is not None:
+            inertials, values, _ = self._cad(cad)
+            predictions["CAD"], _ = cad_theta(model, inertials, values)
+        told = self.estimate.provenance.get(FITTED)
+        seen = self.regression or (None if told is None else told.split(", "))
+        return validate(model, motions, predictions, fitted=seen, base=self.estimate.base)
+
+    def compare(self, cad: Cad | ArrayLike) -> Comparison:
+        """Return which numbers of CAD, a Cad or inertials (n, 10), the logs contradict, confirm or cannot tell."""
+        from ident.compare import compare_with
+
+        return compare_with(self.estimate, *self._cad(cad))
+
+    def export(
+        self, name: str, path: str | Path, validation: Validation | None = None, *, unvalidated: bool = False
+    ) -> Exported:
+        """Write a file in one of the formats of `ident export --list`; its notes say what it cannot hold.
+
+        Numbers leave when `validation` passed (or one that the loaded fit was saved with), or unvalidated=True.
+        """
+        from ident.export import export_to
+
+        robot = None if self.model is None else self.model.robot
+        return export_to(name, self._validated(validation), path, robot=robot, unvalidated=unvalidated)
+
+    def save(self, path: str | Path, validation: Validation | None = None) -> Path:
+        """Write the fit to one JSON file, with the verdict of its validation; `load` reads it again."""
+        return save_estimate(self._validated(validation), path)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        motions: Iterable[Motion] | None = None,
+        held_out: Iterable[Motion] = (),
+        comparison: Comparison | None = None,
+        validation: Validation | None = None,
+    ) -> Path:
+        """Write a report (HTML or PDF by its ending). motions: those fitted, where they were streamed."""
+        from ident.report import write_report
+
+        return write_report(
+            path,
+            self._validated(validation),
+            model=self._model("report"),
+            fit_motions=self.motions if motions is None else motions,
+            validation_motions=held_out,
+            comparison=comparison,
+            validation=validation,
+            regression=self.regression,
+        )
+
+    def summary(self) -> str:
+        """Return the whole result as text: figures, base parameters with intervals, residuals, warnings."""
+        from ident.report import text
+
+        tables = (
+            text.figures_rows(self.estimate),
+            text.base_rows(self.estimate, self._slides),
+            text.residual_rows(self.estimate, self._slides),
+        )
+        told = [str(self)]
+        told += ["\n".join([t.title, *text_lines(t.columns, t.rows)]) for t in tables]
+        told += [f"Note: {note}" for note in self.estimate.warnings]
+        return "\n\n".join(told)
+
+    def shown(self) -> Shown:
+        """Return the summary's rows."""
+        from ident.report import text
+
+        rows = [*text.summary_rows(self.estimate).rows, ("notes", str(len(self.estimate.warnings)))]
+        return f"Fit: {len(self.estimate.phi)} base parameters", ("", ""), [(a, b) for a, b in rows[-8:]]
+
+    @property
+    def _slides(self) -> frozenset[str]:
+        joints = () if self.model is None else self.model.robot.joints
+        return frozenset(joint.name for joint in joints if joint.kind == "prismatic")
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        import pandas as pd
+
+        return pd.Series(values, index=list(self.estimate.base.names), name=name)
+
+    def _model(self, what: str) -> Model:
+        if self.model is None:
+            raise ModelError(
+                f"there is no robot to {what} with", fix="Give it: ident.load(path, robot), or fit a model's motions"
+            )
+        return self.model
+
+    def _cad(self, cad: Cad | ArrayLike) -> tuple[Array, dict[str, float], str]:
+        if isinstance(cad, Cad):
+            return cad.for_robot(self._model("compare").robot), dict(cad.joint_values), cad.source or "CAD"
+        return np.asarray(cad, dtype=np.float64), {}, "given inertials"
+
+    def _validated(self, validation: Validation | None) -> Estimate:
+        from ident.export import with_validation
+
+        return with_validation(self.estimate, validation)

@@ -267,7 +267,11 @@ class Fit:
         from ident.report import text
 
         rows = [*text.summary_rows(self.estimate).rows, ("notes", str(len(self.estimate.warnings)))]
-        return f"Fit: {len(self.estimate.phi)} base parameters", ("", ""), [(a, b) for a, b in rows[-8:]]
+        return (
+            f"Fit of {self.estimate.robot}: {len(self.estimate.phi)} base parameters",
+            ("", ""),
+            [(a, b) for a, b in rows[-8:]],
+        )
 
     @property
     def _slides(self) -> frozenset[str]:

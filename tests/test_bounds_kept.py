@@ -94,6 +94,7 @@ def outside(model: Model, bounds: Bounds, bodies: np.ndarray) -> float:
     return float(worst)
 
 
+@pytest.mark.slow
 def test_bodies_as_written_keep_their_bounds_whatever_their_mass():
     light, found = 0, {}
     for seed in range(cases(20)):

@@ -133,6 +133,7 @@ def line_of(path: Path, number: int, edit) -> None:
 # ---- run -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_writes_everything_and_says_what_it_found(two):
     done = call("run", two)
     assert done.exit_code == 0, done.output
@@ -158,6 +159,7 @@ def test_run_writes_everything_and_says_what_it_found(two):
     assert "<svg" in (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_run_replaces_its_own_results_whole(two):
     out = two / "out"
     assert call("run", two, "--out", out).exit_code == 0
@@ -293,6 +295,7 @@ def heavy_tool(folder: Path) -> Path:
     return folder / "robot.urdf"
 
 
+@pytest.mark.slow
 def test_a_fit_is_kept_when_its_urdf_cannot_be_written(two):
     heavy_tool(two)
     done = call("run", two)
@@ -337,6 +340,7 @@ def test_what_run_writes_is_what_export_writes(two):
         assert b"Validation passed: error " in (results / file).read_bytes()
 
 
+@pytest.mark.slow
 def test_without_validation_run_and_export_keep_the_same_files_back(two):
     change(two / "experiment.toml", 'validate = ["steps"]', "")
     done = call("run", two)
@@ -392,6 +396,7 @@ def test_a_delay_between_position_and_torque_is_warned_of(two):
     assert float(found.group(1)) == pytest.approx(10, abs=1)
 
 
+@pytest.mark.slow
 def test_expected_figures_are_checked(two):
     (two / "experiment.toml").write_text(EXPERIMENT + "\n[expected]\nfit = [0, 1]\nsteps = [5, 0.1]\n")
     done = call("run", two)
@@ -424,6 +429,7 @@ def test_what_stands_for_a_combination_is_not_told_as_a_parameter(two):
     assert "+ ...: a combination" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
     change(two / "experiment.toml", 'weight = "vanishing"', 'loss = "ols"\nfeasible = false')
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
@@ -671,6 +677,7 @@ def test_report(made, estimate, tmp_path):
     assert (tmp_path / "r.html").read_text(encoding="utf-8").count("<svg") >= 4
 
 
+@pytest.mark.slow
 def test_out_is_a_folder_where_it_ends_with_a_slash_or_is_one(made, estimate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
@@ -768,6 +775,7 @@ def test_check_of_something_else(made, file, said):
 
 
 @pytest.mark.parametrize("kind", ["robot", "cad", "logs", "experiment"])
+@pytest.mark.slow
 def test_check_never_ends_in_a_traceback(kind):
     """Every broken example of every kind: bad input or a found problem, never a bug."""
     codes = set()

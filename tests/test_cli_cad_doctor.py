@@ -25,6 +25,8 @@ from ident.regression import compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 ROBOT = """
 name = "three"

@@ -136,6 +136,7 @@ def test_joint_terms_of_the_table_are_in_the_torque(tmp_path: Path) -> None:
     assert float(rows["--no-friction"][-2]) == pytest.approx(0.1 + 0.08 + 0.1)
 
 
+@pytest.mark.slow
 def test_an_estimate_moves_the_arm_with_what_was_fitted(tmp_path: Path) -> None:
     """Numbers, friction law and offsets of estimate.json: the torques are those of the model that was fitted."""
     c = case()
@@ -316,6 +317,7 @@ def test_messages(args: list[str], message: str, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_code_that_compiles_and_agrees(tmp_path: Path) -> None:
     code, text = ident(
         "codegen", ROBOT, "--cad", CAD, "--c", str(tmp_path), "--python", str(tmp_path / "arm5_dynamics.py"),

@@ -25,6 +25,8 @@ from ident.robot import Joint, MDHJoint, Robot, from_mdh
 from ident.symbolic import closed_form, functions, planar, planar_arm
 from ident.symbolic.names import identifier, parameter_names
 
+pytestmark = pytest.mark.slow
+
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 RIGHT = np.pi / 2
 

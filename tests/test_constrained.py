@@ -38,6 +38,7 @@ def short_and_noisy(seed=7):
     return compress(c.model, replace(motion, tau=motion.tau + noise))
 
 
+@pytest.mark.slow
 def test_the_chosen_weight_predicts_another_motion_better_than_least_squares():
     """Squared errors summed over three logs; over ten more of them the ratio to OLS was 0.34 to 0.51 each."""
     c = case()
@@ -72,6 +73,7 @@ def held_still(seed, blocks=15):
     return compress(c.model, replace(found, q=q, qd=qd, qdd=qdd, tau=torque(c.model, c.theta, q, qd, qdd) + slow))
 
 
+@pytest.mark.slow
 def test_the_weight_is_no_less_than_the_independent_samples_ask_for():
     """Before, the least error alone decided: links of a tenth and of nine times CAD's mass in five logs."""
     c, worst = case(), []
@@ -157,6 +159,7 @@ FITS = {
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+@pytest.mark.slow
 def test_every_way_goes_on_with_the_second_solver_and_says_so(fit, monkeypatch):
     found = case().regression
     first = fit(found)

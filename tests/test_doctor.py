@@ -32,6 +32,8 @@ from ident.regression import compress
 from ident.spatial.inertia import from_com, tensor, to_com, transformed
 from ident.spatial.pose import Pose
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=cases(20))

@@ -377,6 +377,7 @@ def drawings(robot):
 
 
 @pytest.mark.parametrize("robot", [SEVEN, SLIDE, FREE, MIXED], ids=["seven", "slide", "free", "mixed"])
+@pytest.mark.slow
 def test_figures_fit_their_frames_in_the_colours_of_the_page(robot):
     for name, figure in drawings(robot).items():
         svg = figures.svg(figure, "d")

@@ -201,6 +201,7 @@ def violations(trajectory: Trajectory) -> list[str]:
     return found + [name for name, b in zip(scene().names(model.robot), broken, strict=True) if b]
 
 
+@pytest.mark.slow
 def test_a_search_returns_a_proven_motion(design: Design) -> None:
     assert design.proven
     assert violations(design.trajectory) == []
@@ -232,6 +233,7 @@ def test_it_is_better_than_random_motions_scaled_to_the_limits(design: Design) -
     assert design.value < best - 0.5
 
 
+@pytest.mark.slow
 def test_same_seed_same_motion(design: Design) -> None:
     again = search(small(), starts=2, seed=5, seconds=600.0)
     assert np.array_equal(again.trajectory.coefficients, design.trajectory.coefficients)
@@ -296,6 +298,7 @@ def test_other_bases(basis: object) -> None:
     assert found.trajectory.at_rest()
 
 
+@pytest.mark.slow
 def test_from_a_posture_to_another() -> None:
     start, end = np.array([0.5, 1.0, -0.5]), np.array([-0.5, 1.5, -1.0])
     found = search(small(basis=FourierAndPolynomial(1.0, 3), start=start, end=end), starts=2, seconds=60.0)

@@ -18,6 +18,8 @@ from ident.pipelines.excitation import Excitation
 from ident.pipelines.loaded import read_truth
 from ident.robot import read_robot
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "datasets"
 

@@ -22,6 +22,8 @@ from ident.pipelines.steps import motions
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 
+pytestmark = pytest.mark.slow
+
 FILES = sorted(p.relative_to(ROOT / "experiments").as_posix() for p in (ROOT / "experiments").glob("*/*.toml"))
 FILES = [name for name in FILES if not name.startswith("minimal/")]  # those measure the defaults: nothing is expected
 

@@ -49,6 +49,8 @@ from ident.symbolic import controller_functions
 from ident.symbolic.program import traced
 from ident.symbolic.regrouped import regrouped
 
+pytestmark = pytest.mark.slow
+
 STRICT = ("-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
 FUNCTIONS = {
     "inverse_dynamics": ("q", "qd", "qdd"),

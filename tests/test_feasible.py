@@ -15,6 +15,8 @@ from ident.estimate.storage import save_estimate
 from ident.estimate.written import DIGITS, rounded, written
 from ident.spatial.inertia import consistency
 
+pytestmark = pytest.mark.slow
+
 COUNT = 45
 
 

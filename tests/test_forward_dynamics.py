@@ -21,6 +21,7 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
     return float((np.abs(ours - theirs).max(axis=1) / np.abs(theirs).max(axis=1)).max())
 
 
+@pytest.mark.slow
 def test_three_hundred_random_trees_against_pinocchio() -> None:
     rng = np.random.default_rng(11)
     worst = 0.0

@@ -23,6 +23,8 @@ from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import from_com, pseudo_inertia
 from ident.spatial.pose import Pose
 
+pytestmark = pytest.mark.slow
+
 SLIDER = """<robot name="slider"><link name="base"/><link name="cart"/>
 <joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
 <limit lower="-1" upper="1" effort="9" velocity="9"/></joint></robot>"""

@@ -12,6 +12,8 @@ import pytest
 import ident
 from ident.jit import SOURCES
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(ident.__file__).parent
 STEP = """
 from numba import njit

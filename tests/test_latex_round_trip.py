@@ -27,6 +27,8 @@ from ident.robot import MDHJoint, Robot, from_mdh
 from ident.spatial.inertia import INERTIAL
 from ident.symbolic import planar, planar_arm
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = 20
 TITLES = {"Mass matrix, $D_{ji} = D_{ij}$": "D", "Coriolis matrix": "C", "Gravity": "g"}
 LEFT = re.compile(r"([a-zA-Z])_\{([\d,]+)\}")

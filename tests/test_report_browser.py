@@ -22,6 +22,8 @@ from test_report_change import after
 from ident.report import write_report
 from ident.report.change_report import write_comparison
 
+pytestmark = pytest.mark.slow
+
 BROWSER = next((b for b in ("chromium", "google-chrome", "chromium-browser", "chrome") if shutil.which(b)), None)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--enable-logging=stderr"]

@@ -25,7 +25,7 @@ from ident.compare.doctor.hypotheses import (
     TorqueSign,
     kind_of,
 )
-from ident.compare.doctor.mistakes import Setting, natural, parameters_of
+from ident.compare.doctor.mistakes import Setting, inertials_of, natural
 from ident.compare.doctor.search import MARGIN, Search
 from ident.logs.motion import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
@@ -166,7 +166,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
     cuts = np.linspace(0, samples, segments + 1).astype(int).tolist()
     motion = Motion("log", t, q, qd, qdd, tau, np.ones(tau.shape, dtype=bool), (), tuple(pairwise(cuts)))
     return Case(
-        model, motion, parameters_of(cad, False), parameters_of(exact, False), true, tuple(planted),
+        model, motion, inertials_of(cad, False), inertials_of(exact, False), true, tuple(planted),
         {"as the other table": right if given is other else other},
     )  # fmt: skip
 

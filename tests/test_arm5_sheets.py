@@ -72,7 +72,7 @@ def test_every_number_is_that_of_the_body_within_its_last_digit(link):
 
 
 def test_what_is_planted_is_what_the_script_says():
-    read = dict(zip(LINKS, read_sheets(REPORTS, ROBOT).parameters, strict=True))
+    read = dict(zip(LINKS, read_sheets(REPORTS, ROBOT).inertials, strict=True))
     true = dict(zip(LINKS, TABLE.for_robot(ROBOT), strict=True))
     for link in ("link1", "link2"):
         np.testing.assert_allclose(read[link], true[link], rtol=1e-12, atol=1e-18)
@@ -93,7 +93,7 @@ def test_what_is_planted_is_what_the_script_says():
 def test_a_sign_that_the_numbers_refute_is_not_taken_from_the_user():
     with pytest.raises(CadError, match=r"link1.txt, line 26: .* the numbers refute it: Ixz at the origin"):
         read_sheets(REPORTS, ROBOT, products="tensor")
-    np.testing.assert_array_equal(read_sheets(REPORTS, products="positive").parameters, read_sheets(REPORTS).parameters)
+    np.testing.assert_array_equal(read_sheets(REPORTS, products="positive").inertials, read_sheets(REPORTS).inertials)
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp
         if sheet.axes is not None:
             assert np.linalg.det([values(axis) for axis in sheet.axes]) == pytest.approx(1, abs=5e-3)
     frames = {"link4": ROBOT.poses(np.zeros(5))[3].inverse()}
-    refined = dict(zip(LINKS, read_sheets(out / "reports", ROBOT, frames).parameters, strict=True))
+    refined = dict(zip(LINKS, read_sheets(out / "reports", ROBOT, frames).inertials, strict=True))
     # link4 shares the blame for what the sheet of link5 lacks: 0.5 of 3 g
     for link, share in (("link1", 0.03), ("link3", 0.03), ("link4", 0.07)):
         (m, c, inertia), (m_true, c_true, inertia_true) = to_com(refined[link]), to_com(true[link])

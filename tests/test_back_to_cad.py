@@ -9,7 +9,7 @@ import pytest
 from random_robots import random_pair
 from sheet_corpus import Body, corpus, fixed, onshape, random_body, solidworks
 
-from ident.cad import Cad, Convention, check_cad, parse_sheet, read_cad, read_sheets, to_parameters, write_cad
+from ident.cad import Cad, Convention, check_cad, parse_sheet, read_cad, read_sheets, to_inertials, write_cad
 from ident.cad.back_to_cad import (
     changes,
     printed,
@@ -41,7 +41,7 @@ def test_reports_are_rewritten_in_place(k):
         products = products_of(report)
     except CadError:
         products = "positive"
-    own = to_parameters(report, products)
+    own = to_inertials(report, products)
     m = own[0] * 1.25
     c = own[1:4] / own[0] + rng.normal(0, 0.01, 3)
     central = np.linalg.norm(rng.normal(size=(3, 3))) * np.diag([1.0, 1.3, 1.7]) * own[4:].max() * 0.2
@@ -74,7 +74,7 @@ def test_reports_are_rewritten_in_place(k):
 
 def heavy(report, factor=1.0):
     """Return the body of a report (products as printed by `solidworks`), `factor` times as heavy."""
-    return factor * to_parameters(report, "positive")
+    return factor * to_inertials(report, "positive")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_signs_and_lines_of_word_processors_come_back(old, new):
     report = parse_sheet(text)
     again = parse_sheet(sheet_text(text, report, heavy(report, 1.5), "positive"))
     assert not decide(again).contradictory
-    np.testing.assert_allclose(to_parameters(again, "positive"), heavy(report, 1.5), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(to_inertials(again, "positive"), heavy(report, 1.5), rtol=1e-5, atol=1e-9)
 
 
 def test_equal_numbers_of_one_line_come_back_each_in_its_place():
@@ -138,14 +138,14 @@ def test_folders_of_reports_come_back_in_their_own_frames(tmp_path):
 
     frames = {"link2": Pose(rpy(0.1, 0.2, 0.3), np.array([0.1, 0.0, -0.2]))}
     cad = read_sheets(source, frames=frames)
-    heavier = Cad(cad.links, 1.1 * np.array(cad.parameters))
+    heavier = Cad(cad.links, 1.1 * np.array(cad.inertials))
     files = write_reports(source, heavier, tmp_path, frames)
     assert [f.name for f in files] == ["link1.txt", "link2.txt"]
     (tmp_path / "back").mkdir()
     for f in files:
         f.rename(tmp_path / "back" / f.name)
     again = read_sheets(tmp_path / "back", frames=frames)
-    np.testing.assert_allclose(again.parameters, heavier.parameters, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(again.inertials, heavier.inertials, rtol=1e-3, atol=1e-4)
 
 
 def test_tables_side_by_side_and_bill_of_materials(tmp_path):
@@ -154,12 +154,12 @@ def test_tables_side_by_side_and_bill_of_materials(tmp_path):
     convention = Convention("lb", "in", "lb in^2", "link_origin", "positive")
     write_cad(Cad(("a", "b"), bodies), convention, tmp_path / "cad.csv")
     cad = read_cad(tmp_path / "cad.csv")
-    refined = Cad(cad.links, np.array([1.0, 1.02])[:, None] * cad.parameters)
+    refined = Cad(cad.links, np.array([1.0, 1.02])[:, None] * cad.inertials)
     write_refined(cad, refined, tmp_path / "refined.csv")
     again = read_cad(tmp_path / "refined.csv")
     assert again.table is not None
     assert again.table.convention == convention
-    np.testing.assert_allclose(again.parameters, refined.parameters, rtol=1e-12)
+    np.testing.assert_allclose(again.inertials, refined.inertials, rtol=1e-12)
     found = changes(cad, refined, {"b.m": "2 % from the logs"})
     assert [c.unit for c in found[:5]] == ["lb", "in", "in", "in", "lb in^2"]
     assert found[10].why == "2 % from the logs"
@@ -213,15 +213,15 @@ def test_refined_numbers_are_as_short_as_the_tables_and_can_exist(tmp_path):
     robot = from_dh("two", [DHJoint(a=0.1, link="a"), DHJoint(a=0.1, link="b")])
     cad = read_cad(tmp_path / "cad.csv")
     for k, wanted in enumerate(
-        (cad.parameters[1] * 1.0123456789, rod + 1e-9 * np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1]))
+        (cad.inertials[1] * 1.0123456789, rod + 1e-9 * np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1]))
     ):
-        refined = refined_cad(cad, robot, np.array([cad.parameters[0], wanted]))
+        refined = refined_cad(cad, robot, np.array([cad.inertials[0], wanted]))
         write_refined(cad, refined, tmp_path / "refined.csv")
         lines = [line for line in (tmp_path / "refined.csv").read_text().splitlines() if not line.startswith("#")]
         assert lines[1] == "a,1000.0,1.0,2.0,3.0,10000.0,10.0,20.5,11000.0,30.0,12000.0"
         again = read_cad(tmp_path / "refined.csv")
-        np.testing.assert_allclose(again.parameters[1], wanted, rtol=1e-4, atol=1e-9)
-        assert consistency(again.parameters[1]).consistent
+        np.testing.assert_allclose(again.inertials[1], wanted, rtol=1e-4, atol=1e-9)
+        assert consistency(again.inertials[1]).consistent
         if k == 0:
             assert lines[2] == "b,1012.35,1.0,2.0,3.0,10123.46,10.12,20.25,11135.8,30.37,12148.15"
 
@@ -242,8 +242,8 @@ def test_a_body_that_no_digits_keep_inside_grows_by_less_than_a_billionth(tmp_pa
     write_refined(cad, refined, tmp_path / "refined.csv")
     again = read_cad(tmp_path / "refined.csv")
     assert check_cad(again)[0].status == "possible"
-    assert consistency(again.parameters[0]).consistent
-    np.testing.assert_allclose(again.parameters[0], point, rtol=1e-5, atol=1e-9)
+    assert consistency(again.inertials[0]).consistent
+    np.testing.assert_allclose(again.inertials[0], point, rtol=1e-5, atol=1e-9)
 
 
 def test_fixed_bodies_are_taken_off_their_link():
@@ -261,7 +261,7 @@ def test_fixed_bodies_are_taken_off_their_link():
     np.testing.assert_allclose(cad.for_robot(robot), robot.inertials, atol=1e-12)
     refined = refined_cad(cad, robot, 1.05 * np.array(robot.inertials))
     np.testing.assert_allclose(refined.for_robot(robot), 1.05 * np.array(robot.inertials), rtol=1e-5, atol=2e-5)
-    np.testing.assert_allclose(refined.parameters[robot.n :], cad.parameters[robot.n :], rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(refined.inertials[robot.n :], cad.inertials[robot.n :], rtol=1e-14, atol=1e-16)
     with pytest.raises(CadError, match="less than the bodies fixed to it"):
         refined_cad(cad, robot, 0.01 * np.array(robot.inertials))
 

@@ -101,7 +101,7 @@ def test_the_table_of_the_demo_is_wrong_as_stated_and_can_exist():
     require_consistent(cad)
     difference = {
         f"{link}.{name}": value - TRUTH["parameters"][f"{link}.{name}"]
-        for link, row in zip(cad.links, cad.parameters, strict=True)
+        for link, row in zip(cad.links, cad.inertials, strict=True)
         for name, value in zip(script.INERTIAL, row, strict=True)
     }
     stated = TRUTH["planted_difference"]

@@ -81,7 +81,7 @@ def test_published_table_about_the_link_origin_is_refused_for_all_five_links():
 
 def about_centers(cad: Cad) -> list[np.ndarray]:
     found = []
-    for p in cad.parameters:
+    for p in cad.inertials:
         c = p[1:4] / p[0]
         i = np.array([[p[4], p[5], p[6]], [p[5], p[7], p[8]], [p[6], p[8], p[9]]])
         found.append(i - p[0] * (c @ c * np.eye(3) - np.outer(c, c)))
@@ -96,13 +96,13 @@ def about_centers(cad: Cad) -> list[np.ndarray]:
 def test_verdicts_agree_with_the_exact_check_of_the_ten_numbers(mass, center, tensor):
     xx, xy, xz, yy, yz, zz = tensor
     cad = Cad(("a",), [from_com(mass, center, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])])
-    verdict, exact = check_cad(cad)[0], consistency(cad.parameters[0])
+    verdict, exact = check_cad(cad)[0], consistency(cad.inertials[0])
     # they may differ for a massless body, and where an eigenvalue vanishes within the last bit
     if mass > 1e-9 and abs(exact.triangle_gap) > 1e-12 and min(map(abs, exact.moments)) > 1e-12:
         assert (verdict.status == "possible") == exact.consistent
         assert verdict.moments == pytest.approx(exact.moments, rel=1e-9, abs=1e-12)
         assert [f.split(":")[0] for f in verdict.failures] == [f.split(":")[0] for f in exact.failures()]
-    if mass <= 0 and cad.parameters.any():  # of zeros only: a frame without mass
+    if mass <= 0 and cad.inertials.any():  # of zeros only: a frame without mass
         assert verdict.status == "impossible"
         assert verdict.failures[0].startswith("m > 0 fails")
         assert verdict.moments is verdict.triangle_gap is None
@@ -162,7 +162,7 @@ def test_one_coarse_number_does_not_excuse_the_others(row, at):
 def test_a_coarse_number_is_excused_by_its_own_rounding():
     cad = table("1.000 0.000 0.000 0.000  1e4 0.00 0.00 4000.00 0.00 5000.00")
     assert check_cad(cad)[0].status == "rounded"
-    assert 5e-3 <= cad.parameters[0, 4] <= 9e-3  # what is read can exist
+    assert 5e-3 <= cad.inertials[0, 4] <= 9e-3  # what is read can exist
 
 
 @pytest.mark.parametrize("at", ["center_of_mass", "link_origin"])
@@ -180,9 +180,7 @@ def test_true_bodies_are_not_impossible_however_each_number_is_rounded(at, seed)
     assert check_cad(cad)[0].status in ("possible", "rounded")
     found = np.array([float(x) for x in cad.table.rounding()[0]])  # type: ignore[union-attr]
     given = np.array([float(n.value) for n in cad.table.rows[0].numbers])  # type: ignore[union-attr]
-    assert (
-        np.abs(printed(cad.parameters[0], cad.table.convention) - given) <= found + 1e-9 * np.abs(given).max()
-    ).all()  # type: ignore[union-attr]
+    assert (np.abs(printed(cad.inertials[0], cad.table.convention) - given) <= found + 1e-9 * np.abs(given).max()).all()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("seed", range(cases(10)))

@@ -27,7 +27,7 @@ from sheet_corpus import (
 
 from ident.cad.sheets.evidence import examine
 from ident.cad.sheets.read_sheet import parse_sheet
-from ident.cad.sheets.readings import decide, products_of, to_parameters
+from ident.cad.sheets.readings import decide, products_of, to_inertials
 from ident.cad.sheets.sheet import Number, Sheet, symmetric, values
 from ident.errors import CadError
 from ident.spatial.inertia import transformed
@@ -196,7 +196,7 @@ def test_one_tensor_with_axes_tells_the_sign_one_without_does_not():
     sheet = parse_sheet(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
     assert decide(sheet).products is None
     with pytest.raises(CadError, match="sign of the products of inertia cannot be decided from this report"):
-        to_parameters(sheet)
+        to_inertials(sheet)
     found = {f.about: f for f in examine(sheet)}
     assert found["products"].value == "cannot be decided from this report"
     assert found["blocks"].verdict == "undecided"
@@ -219,10 +219,10 @@ def test_without_products_the_sign_does_not_matter():
 def test_the_user_can_say_the_sign_and_a_wrong_word_is_refused():
     body = replace(random_body(np.random.default_rng(3)), inertia=ROUND)
     sheet = parse_sheet(solidworks(body, notation=None, blocks=("center",), show=fixed(5)).text)
-    tensor, positive = to_parameters(sheet, "tensor"), to_parameters(sheet, "positive")
+    tensor, positive = to_inertials(sheet, "tensor"), to_inertials(sheet, "positive")
     assert not np.allclose(tensor, positive)
     with pytest.raises(CadError, match="unknown word 'negative'"):
-        to_parameters(sheet, "negative")  # type: ignore[arg-type]
+        to_inertials(sheet, "negative")  # type: ignore[arg-type]
 
 
 @settings(max_examples=cases(30))
@@ -232,7 +232,7 @@ def test_parameters_in_the_link_frame(seed):
     body = random_body(rng)
     frame = Pose(rpy(*rng.uniform(-3, 3, 3)), rng.normal(size=3))
     sheet = parse_sheet(solidworks(body, show=scientific(13)).text)
-    in_link = to_parameters(sheet, frame=frame)
+    in_link = to_inertials(sheet, frame=frame)
     i = body.about_origin
     truth = np.array([body.mass, *(body.mass * body.center), *i[SIX]])
     np.testing.assert_allclose(in_link, transformed(truth, frame), rtol=1e-9, atol=1e-9)
@@ -314,7 +314,7 @@ def test_contradictions_of_declared_signs_are_reported():
         found = {f.about: f for f in examine(parse_sheet(text))}
         assert found[about].verdict == "problem"
         with pytest.raises(CadError, match="the numbers refute it"):
-            to_parameters(parse_sheet(text))
+            to_inertials(parse_sheet(text))
 
 
 def test_findings_say_what_was_printed_beside_the_numbers():
@@ -391,4 +391,4 @@ def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken(
     )
     for products in (None, "positive", "tensor"):
         with pytest.raises(CadError, match=r"contradict one another.*Take off in the CAD program what a user set"):
-            to_parameters(sheet, products)
+            to_inertials(sheet, products)

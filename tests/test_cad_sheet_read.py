@@ -26,7 +26,7 @@ from sheet_corpus import (
 )
 
 from ident.cad.sheets.read_sheet import LAYOUTS, parse_sheet, read_sheet
-from ident.cad.sheets.readings import to_parameters
+from ident.cad.sheets.readings import to_inertials
 from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths
 from ident.cad.sheets.units import printed_unit
 from ident.errors import CadError
@@ -92,7 +92,7 @@ def test_every_number_of_the_corpus_is_read_exactly(written, tmp_path):
 @pytest.mark.parametrize("written", CORPUS, ids=lambda w: w.name)
 def test_the_ten_parameters_are_the_bodys_within_rounding(written):
     sheet, body = parse_sheet(written.text), written.body
-    found = to_parameters(sheet, written.products)
+    found = to_inertials(sheet, written.products)
     c = np.abs(body.center) + half_widths(sheet.center)
     dm, dc = float(sheet.mass.half), half_widths(sheet.center)
     allowed = np.concatenate([[dm], dm * c + (body.mass + dm) * dc, half_widths(sheet.tensor)])
@@ -189,7 +189,7 @@ def test_damaged_reports_are_read_or_refused_with_their_line(which, where, seed)
 @pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.glob("*.txt")))
 def test_broken(name):
     with pytest.raises(CadError) as caught:
-        to_parameters(read_sheet(BROKEN / name))
+        to_inertials(read_sheet(BROKEN / name))
     assert str(caught.value) == EXPECTED[name]
 
 

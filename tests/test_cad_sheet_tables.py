@@ -48,10 +48,10 @@ def test_a_folder_is_a_table_of_printed_numbers(tmp_path):
     links = bodies(11)
     cad = read_sheets(folder_of(tmp_path, links))
     assert cad.links == tuple(f"link{i}" for i in range(1, 12))  # link10 behind link9
-    np.testing.assert_allclose(cad.parameters, [truth(b) for b in links.values()], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(cad.inertials, [truth(b) for b in links.values()], rtol=1e-4, atol=1e-6)
     assert cad.table is not None
     assert cad.table.convention == Convention("kg", "mm", "kg mm^2", "center_of_mass", "positive")
-    np.testing.assert_allclose(cad.parameters, [[float(x) for x in row] for row in cad.exact()], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(cad.inertials, [[float(x) for x in row] for row in cad.exact()], rtol=1e-12, atol=1e-15)
     assert {float(r) for row in cad.table.rounding() for r in row} == {0.5e-6}
     assert [v.status for v in check_cad(cad)] == ["possible"] * 11
     assert len(cad.sha256) == 64
@@ -67,7 +67,7 @@ def test_reports_in_several_units_layouts_and_frames_are_one_table(tmp_path):
     assert (cad.links, cad.table) == (("link1", "link2", "link3"), None)
     expected = [truth(b) for b in links.values()]
     expected[1] = transformed(expected[1], frame)
-    np.testing.assert_allclose(cad.parameters, expected, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(cad.inertials, expected, rtol=1e-3, atol=1e-5)
     assert read_sheets(folder).table is None
 
 
@@ -135,7 +135,7 @@ def test_mjcf_inertials_are_those_of_mujoco(tmp_path):
     cad = read_mjcf_inertials(path)
     assert cad.links == ("upper", "lower")
     model = mujoco.MjModel.from_xml_string(MJCF)
-    for name, parameters in zip(cad.links, cad.parameters, strict=True):
+    for name, parameters in zip(cad.links, cad.inertials, strict=True):
         body = model.body(name)
         turn = np.zeros(9)
         mujoco.mju_quat2Mat(turn, body.iquat)
@@ -182,7 +182,7 @@ def test_urdf_inertials(tmp_path):
     path.write_text(URDF)
     cad = read_inertials(path)
     assert cad.links == ("tip",)
-    mass, center, inertia = to_com(cad.parameters[0])
+    mass, center, inertia = to_com(cad.inertials[0])
     r, given = rpy(0.3, 0, 0), np.array([[0.03, 0, 0], [0, 0.02, 0.001], [0, 0.001, 0.015]])
     assert mass == 2
     np.testing.assert_allclose(center, [0, 0, 0.1])
@@ -222,13 +222,13 @@ def test_a_radius_of_gyration_of_no_link_is_doubted(scale, doubted):
 def test_tables_written_as_toml_are_read_back(tmp_path):
     cad = read_cad(ARM5 / "cad_solidworks.csv")
     assert cad.table is not None
-    named = Cad(cad.links, cad.parameters, joint_values={"joint1.viscous": 0.01}, table=cad.table)
+    named = Cad(cad.links, cad.inertials, joint_values={"joint1.viscous": 0.01}, table=cad.table)
     for convention in (cad.table.convention, SI):
         write_cad_toml(named, convention, tmp_path / "out.toml")
         back = read_cad(tmp_path / "out.toml")
-        np.testing.assert_allclose(back.parameters, cad.parameters, rtol=1e-12, atol=1e-18)
+        np.testing.assert_allclose(back.inertials, cad.inertials, rtol=1e-12, atol=1e-18)
         assert back.joint_values == {"joint1.viscous": 0.01}
-    odd = Cad(('a "b" \\c',), cad.parameters[:1])
+    odd = Cad(('a "b" \\c',), cad.inertials[:1])
     write_cad_toml(odd, SI, tmp_path / "odd.toml")
     assert read_cad(tmp_path / "odd.toml").links == odd.links
     write_cad(cad, SI, tmp_path / "out.csv")
@@ -252,7 +252,7 @@ def test_read_prints_every_number_and_writes_tables(tmp_path):
     code, out, _ = run("read", folder, "--out", tmp_path / "arm.toml")
     assert code == 0
     assert "wrote arm.toml, 2 links" in out
-    np.testing.assert_allclose(read_cad(tmp_path / "arm.toml").parameters, read_sheets(folder).parameters, rtol=1e-12)
+    np.testing.assert_allclose(read_cad(tmp_path / "arm.toml").inertials, read_sheets(folder).inertials, rtol=1e-12)
     assert run("read", folder, "--out", tmp_path / "arm.csv")[0] == 0
     assert read_cad(tmp_path / "arm.csv").links == ("link1", "link2")
     code, _, err = run("read", folder, "--out", tmp_path / "arm.xlsx")

@@ -91,9 +91,9 @@ def test_any_convention_gives_the_same_ten_numbers(tmp_path_factory, seed, conve
         about_origin["Ixx"], -about_origin["Ixy"], -about_origin["Ixz"],
         about_origin["Iyy"], -about_origin["Iyz"], about_origin["Izz"],
     ]  # fmt: skip
-    np.testing.assert_allclose(cad.parameters[0, 0], mass.sum(), rtol=1e-13)
-    np.testing.assert_allclose(cad.parameters[0, 1:4], mass @ at, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(cad.parameters[0, 4:], signed, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(cad.inertials[0, 0], mass.sum(), rtol=1e-13)
+    np.testing.assert_allclose(cad.inertials[0, 1:4], mass @ at, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(cad.inertials[0, 4:], signed, rtol=1e-12, atol=1e-12)
     assert check_cad(cad)[0].status == "possible"
 
 
@@ -106,7 +106,7 @@ def test_written_in_another_convention_and_read_back(tmp_path_factory, seed, fir
     back = read_cad(folder / "b.csv")
     assert back.table is not None
     assert back.table.convention == second
-    np.testing.assert_allclose(back.parameters, cad.parameters, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(back.inertials, cad.inertials, rtol=1e-12, atol=1e-13)
     assert [p.name for p in sorted(folder.iterdir())] == ["a.csv", "b.csv"]
 
 
@@ -135,7 +135,7 @@ def test_spellings_of_a_unit(tmp_path, spelling):
         declared(replace(SI, tensor_at="center_of_mass")).replace("kg m^2", spelling)
         + f"{HEADER}\na,1,0,0,0,1,0,0,1,0,1"
     )
-    assert read_cad(tmp_path / "cad.csv").parameters[0].tolist() == [1, 0, 0, 0, 1e-6, 0, 0, 1e-6, 0, 1e-6]
+    assert read_cad(tmp_path / "cad.csv").inertials[0].tolist() == [1, 0, 0, 0, 1e-6, 0, 0, 1e-6, 0, 1e-6]
 
 
 ONE = """[[link]]
@@ -157,7 +157,7 @@ def test_toml_with_links_and_joint_values(tmp_path):
     text = "[convention]\n" + declared(SI, "") + ONE + "[joint.joint1]\nviscous = 0.1\noffset = -2\n"
     (tmp_path / "cad.toml").write_text(text)
     cad = read_cad(tmp_path / "cad.toml", ["link1"])
-    assert cad.parameters.tolist() == [[2, 1, 0, 0, 1, 0, 0, 2, 0, 2]]
+    assert cad.inertials.tolist() == [[2, 1, 0, 0, 1, 0, 0, 2, 0, 2]]
     assert cad.joint_values == {"joint1.viscous": 0.1, "joint1.offset": -2.0}
     assert cad.line(0) == 7
 
@@ -166,7 +166,7 @@ def test_toml_with_a_table_beside_it(tmp_path):
     (tmp_path / "cad.toml").write_text('table = "numbers.csv"\n[convention]\n' + declared(SI, ""))
     (tmp_path / "numbers.csv").write_text(f"\ufeff{HEADER}\r\nlink1,2,0.5,0,0,1,0,0,2,0,2\r\n\r\n", encoding="utf-8")
     cad = read_cad(tmp_path / "cad.toml")
-    assert cad.parameters.tolist() == [[2, 1, 0, 0, 1, 0, 0, 2, 0, 2]]
+    assert cad.inertials.tolist() == [[2, 1, 0, 0, 1, 0, 0, 2, 0, 2]]
     (tmp_path / "numbers.csv").write_text(f"{HEADER}\nlink1,3,0.5,0,0,1,0,0,2,0,2\n")
     assert read_cad(tmp_path / "cad.toml").sha256 != cad.sha256
 
@@ -202,7 +202,7 @@ def test_any_text_is_read_or_refused_in_a_sentence(tmp_path_factory, text):
     for name, head in (("a.csv", ""), ("b.csv", declared(SI) + HEADER + "\n"), ("c.toml", ""), ("d.toml", ONE)):
         (folder / name).write_text(head + text, encoding="utf-8", newline="")
         read = outcome(folder / name)
-        assert read.startswith(name) if isinstance(read, str) else np.isfinite(read.parameters).all()
+        assert read.startswith(name) if isinstance(read, str) else np.isfinite(read.inertials).all()
 
 
 @given(
@@ -239,7 +239,7 @@ def test_a_table_named_by_a_toml_file_declares_its_units_itself(tmp_path, above)
     (tmp_path / "cad.toml").write_text(f'table = "cad.csv"\n{above}[joint.joint1]\nviscous = 0.1\n', encoding="utf-8")
     cad, alone = read_cad(tmp_path / "cad.toml"), read_cad(tmp_path / "cad.csv")
     assert cad.table == alone.table
-    np.testing.assert_array_equal(cad.parameters, alone.parameters)
+    np.testing.assert_array_equal(cad.inertials, alone.inertials)
     assert cad.joint_values == {"joint1.viscous": 0.1}
 
 
@@ -305,7 +305,7 @@ def test_a_spreadsheet_may_have_saved_the_table(tmp_path, quote, cells):
     (tmp_path / "saved.csv").write_text("\r\n".join([*saved, HEADER, row]) + "\r\n")
     plain, again = read_cad(tmp_path / "plain.csv"), read_cad(tmp_path / "saved.csv")
     assert again.table.convention == plain.table.convention
-    np.testing.assert_array_equal(again.parameters, plain.parameters)
+    np.testing.assert_array_equal(again.inertials, plain.inertials)
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.iterdir() if p.name != "expected.toml"))

@@ -108,7 +108,7 @@ def with_mistake(made, tmp_path):
     there = tmp_path / "three"
     shutil.copytree(folder, there)
     cad = read_cad(there / "cad.csv")
-    rows = np.array(cad.parameters)
+    rows = np.array(cad.inertials)
     m, c, inertia = to_com(rows[2])
     rows[2] = from_com(m * 1000, c, inertia * 1000)
     write_cad(Cad(cad.links, rows), MILLI, there / "cad.csv")
@@ -148,7 +148,7 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     corrected = read_cad(tmp_path / "corrected.csv")
     assert corrected.table is not None
     assert corrected.table.convention == MILLI
-    np.testing.assert_allclose(corrected.parameters[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(corrected.inertials[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
 
 
 def test_the_demo_has_its_three_errors_named():
@@ -198,10 +198,10 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     names = {"refined.csv", "side_by_side.csv", "intervals.csv", "bill_of_materials.csv", "findings.txt"}
     assert {p.name for p in out.iterdir()} == names | {f"link{i}.png" for i in (1, 2, 3)}
     refined = read_cad(out / "refined.csv")
-    assert refined.parameters[2, 0] == pytest.approx(bodies[2, 0], rel=0.02)
+    assert refined.inertials[2, 0] == pytest.approx(bodies[2, 0], rel=0.02)
     # what gravity shows of the last link: its first moment across the joint's axis
     truth = np.linalg.norm(bodies[2, 1:3])
-    assert np.linalg.norm(refined.parameters[2, 1:3] - bodies[2, 1:3]) < 0.02 * truth
+    assert np.linalg.norm(refined.inertials[2, 1:3] - bodies[2, 1:3]) < 0.02 * truth
     rows = list(csv.DictReader((out / "side_by_side.csv").open(encoding="utf-8")))
     mass = next(r for r in rows if r["link"] == "link3" and r["number"] == "m")
     assert "in g where kg is declared" in mass["why"]
@@ -230,7 +230,7 @@ def test_refine_writes_the_table_in_its_own_convention(made, tmp_path):
     refined = read_cad(tmp_path / "refined.toml")
     assert refined.table is not None
     assert refined.table.convention == MILLI
-    np.testing.assert_allclose(refined.parameters[:, 0], bodies[:, 0], rtol=0.1)
+    np.testing.assert_allclose(refined.inertials[:, 0], bodies[:, 0], rtol=0.1)
 
 
 NONSENSE = {
@@ -242,7 +242,7 @@ NONSENSE = {
 @pytest.mark.parametrize("kind", NONSENSE)
 def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, kind):
     folder, bodies = made
-    rows = np.array(read_cad(folder / "cad.csv").parameters)
+    rows = np.array(read_cad(folder / "cad.csv").inertials)
     rows[2] = from_com(*NONSENSE[kind])
     write_cad(Cad(("link1", "link2", "link3"), rows), MILLI, tmp_path / "cad.csv")
     result = run("refine", folder, "--cad", tmp_path / "cad.csv", "--out", tmp_path / "refined.csv")
@@ -250,7 +250,7 @@ def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, ki
     assert "PROBLEM: link3 is freed from the table: " in result.output
     assert "link1 is freed" not in result.output
     assert "link2 is freed" not in result.output
-    for found, true in zip(read_cad(tmp_path / "refined.csv").parameters[1:], bodies[1:], strict=True):
+    for found, true in zip(read_cad(tmp_path / "refined.csv").inertials[1:], bodies[1:], strict=True):
         (m, _, inertia), (mass, _, right) = to_com(found), to_com(true)
         assert 0.5 < m / mass < 2
         radii = np.sqrt(np.linalg.eigvalsh(inertia) / m) / np.sqrt(np.linalg.eigvalsh(right) / mass)
@@ -278,7 +278,7 @@ def test_a_length_unit_that_is_wrong_by_far_is_named(made, tmp_path):
 def test_refine_takes_the_tolerances_that_cad_states(made, tmp_path):
     """The tighter a mass is stated, the less of it comes from the log."""
     folder, _ = made
-    given = read_cad(folder / "cad.csv").parameters[:, 0]
+    given = read_cad(folder / "cad.csv").inertials[:, 0]
     off = []
     for tolerance in (1e-6, 0.3):
         out = tmp_path / f"{tolerance}.csv"
@@ -295,7 +295,7 @@ def test_refine_takes_the_tolerances_that_cad_states(made, tmp_path):
             0.05,
         )
         assert result.exit_code == 0, result.output
-        off.append(np.abs(read_cad(out).parameters[:, 0] / given - 1).max())
+        off.append(np.abs(read_cad(out).inertials[:, 0] / given - 1).max())
     assert off[0] < 1e-4 < off[1]
 
 

@@ -375,7 +375,7 @@ def test_a_folder_of_reports_as_cad(tmp_path):
         f'[recordings]\nfit = ["{names[0]}"]\n'
     )
     loaded = load(read_experiment(path))
-    np.testing.assert_array_equal(loaded.cad, read_sheets(arm5 / "reports", loaded.robot).parameters)
+    np.testing.assert_array_equal(loaded.cad, read_sheets(arm5 / "reports", loaded.robot).inertials)
     assert loaded.cad_source == "reports"
     assert len(loaded.inputs["reports"]) == 64
 

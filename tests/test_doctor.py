@@ -25,7 +25,7 @@ from ident.compare.doctor.hypotheses import (
     Unexplained,
     can_exist,
 )
-from ident.compare.doctor.mistakes import Mistake, Setting, natural, parameters_of
+from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, natural
 from ident.compare.doctor.search import MARGIN, can_exist_within
 from ident.errors import ModelError
 from ident.regression import compress
@@ -46,7 +46,7 @@ def test_every_mistake_is_undone_exactly(seed, about_origin):
         for i in (0, 2):
             back = mistake.undone(mistake.made(bodies[i], i, setting), i, setting)
             np.testing.assert_allclose(back, bodies[i], rtol=1e-9, atol=1e-12, err_msg=str(mistake))
-    np.testing.assert_allclose(natural(parameters_of(bodies, about_origin), about_origin), bodies, atol=1e-13)
+    np.testing.assert_allclose(natural(inertials_of(bodies, about_origin), about_origin), bodies, atol=1e-13)
 
 
 def known(words: str) -> Mistake:
@@ -67,10 +67,10 @@ def test_mistakes_are_what_they_say():
     assert len({r.tobytes() for r in rotations}) == len({k.name for k in turns}) == 23
     for turn, rotation in zip(turns, rotations, strict=True):
         assert np.linalg.det(rotation) == pytest.approx(1.0)
-        moved = parameters_of(turn.made(printed, 1, setting)[None], False)[0]
+        moved = inertials_of(turn.made(printed, 1, setting)[None], False)[0]
         np.testing.assert_allclose(moved, transformed(body, Pose(rotation, np.zeros(3))), atol=1e-12)
     # in the base's frame at zero posture
-    moved = parameters_of(known("in the frame of the base").made(printed, 1, setting)[None], False)[0]
+    moved = inertials_of(known("in the frame of the base").made(printed, 1, setting)[None], False)[0]
     np.testing.assert_allclose(moved, transformed(body, robot.poses(np.zeros(3))[1]), atol=1e-12)
     # a table declared about the centre that holds the tensor about the origin
     np.testing.assert_allclose(
@@ -80,9 +80,7 @@ def test_mistakes_are_what_they_say():
     )
     flipped = known("the other sign").made(printed, 1, setting)
     np.testing.assert_array_equal(flipped[[5, 6, 8]], -printed[[5, 6, 8]])
-    np.testing.assert_allclose(
-        parameters_of(known("counted twice").made(printed, 1, setting)[None], False)[0], 2 * body
-    )
+    np.testing.assert_allclose(inertials_of(known("counted twice").made(printed, 1, setting)[None], False)[0], 2 * body)
     heavy = known("mass and inertia are in g where kg is declared").made(printed, 1, setting)
     assert heavy[0] == pytest.approx(1000 * m)
     np.testing.assert_allclose(heavy[1:4], c)
@@ -194,7 +192,7 @@ def off(c, share, factor=1.0, link=None, shift=0.0):
     if link is not None:
         bodies[link, 0] *= factor
         bodies[link, 1:4] += shift
-    return parameters_of(bodies, False)
+    return inertials_of(bodies, False)
 
 
 def test_the_tolerance_is_learnt_from_the_table():
@@ -254,8 +252,8 @@ def test_frames_are_those_of_the_right_geometry():
     frame, view, _ = c.planted
     assert (frame.mistake.kind, view.kind) == ("frame", "geometry")
     for moves in ((frame, view), (view, frame)):
-        np.testing.assert_allclose(space.parameters(space.of(c.exact, moves)), c.bodies, atol=1e-9)
-    assert np.abs(space.parameters(space.of(c.exact, (frame,))) - c.bodies).max() > 0.01
+        np.testing.assert_allclose(space.inertials(space.of(c.exact, moves)), c.bodies, atol=1e-9)
+    assert np.abs(space.inertials(space.of(c.exact, (frame,))) - c.bodies).max() > 0.01
 
 
 def test_what_changes_nothing_is_never_asserted_and_listed_as_undecidable():
@@ -264,7 +262,7 @@ def test_what_changes_nothing_is_never_asserted_and_listed_as_undecidable():
     robot = c.model.robot
     bodies = natural(table, False)
     bodies[:, [5, 6, 8]] = 0.0  # no products: their sign and order cannot show
-    found = doctor(c.model, compress(c.model, c.motion), parameters_of(bodies, False))
+    found = doctor(c.model, compress(c.model, c.motion), inertials_of(bodies, False))
     assert not any(f.kind in ("sign", "order") and f.asserted for f in found.faults)
     for link in robot.links:
         hidden = [u for u in found.undecidable if u.where == link and "would change no number" in u.why]

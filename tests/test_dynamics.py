@@ -278,7 +278,7 @@ def test_out_and_parameters_of_another_shape_are_refused() -> None:
     robot, x = random_tree(rng, 4), states(rng, 4)
     with pytest.raises(ModelError, match=r"out must be a C-contiguous float64 array of shape \(50, 4, 40\)"):
         regressor(robot, *x, out=np.empty((50, 4, 10)))
-    with pytest.raises(ModelError, match=r"parameters must have shape \(4, 10\), got \(4, 9\)"):
+    with pytest.raises(ModelError, match=r"inertials must have shape \(4, 10\), got \(4, 9\)"):
         inverse_dynamics(robot, np.zeros((4, 9)), *x)
 
 

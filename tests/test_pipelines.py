@@ -95,7 +95,7 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
 
 def test_cad_tables(folder, tmp_path):
     cad = pipelines.cad_read(folder / "cad.csv", tmp_path / "same.toml")
-    np.testing.assert_allclose(read_cad(tmp_path / "same.toml").parameters, cad.parameters, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(read_cad(tmp_path / "same.toml").inertials, cad.inertials, rtol=1e-9, atol=1e-12)
     assert pipelines.cad_check(folder / "cad.csv").problems == 0
     asked = CadWishes(fit=folder / "done")
     examined = pipelines.cad_doctor(folder, asked, tmp_path / "doctored.csv")

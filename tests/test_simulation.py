@@ -110,14 +110,14 @@ def test_acceleration_undoes_the_torque_of_the_model(seed: int, coupled: bool) -
     assert (p.drive is None) == coupled
     np.testing.assert_allclose(acceleration(p, q, qd, torque(model, theta, q, qd, qdd)), qdd, rtol=1e-8, atol=1e-8)
     wrenches = rng.normal(0, 1, (20, n, 6))
-    pushed = inverse_dynamics(robot, p.parameters, q, qd, qdd, wrenches) + qdd @ p.armature + p.static(q)
+    pushed = inverse_dynamics(robot, p.inertials, q, qd, qdd, wrenches) + qdd @ p.armature + p.static(q)
     bare = without_friction(p)
     np.testing.assert_allclose(acceleration(bare, q, qd, pushed, wrenches), qdd, rtol=1e-8, atol=1e-8)
 
 
 def test_without_friction_keeps_drive_inertia_springs_and_offsets() -> None:
     model = Model(arm7().robot, all_terms(7, True))
-    theta = np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70))
+    theta = np.append(arm7().inertials.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70))
     p = plant(model, theta)
     bare = without_friction(p)
     assert bare.friction_law == "no friction"
@@ -386,7 +386,7 @@ def test_every_may_be_a_number_of_numpy() -> None:
 
 def test_rollouts_take_the_same_steps() -> None:
     model = Model(arm7().robot, (*all_terms(7, False), NonlinearViscous(0.3, ("joint2", "joint4"))))
-    p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
+    p = plant(model, np.append(arm7().inertials.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
     times = np.arange(101) * 0.002
     tau = np.sin(3 * times[:, None] + np.arange(7))
     qd = np.array([np.ones(7), np.linspace(-1, 1, 7)])
@@ -519,7 +519,7 @@ def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
     control = PDGravity(p, np.geomspace(300, 5, 7), np.geomspace(60, 1, 7), hold(target))
     s = simulate(p, np.zeros(7), np.zeros(7), [0.0, 2.0, 4.0], control, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(s.q[-1], target, atol=1e-3)
-    gravity = inverse_dynamics(p.robot, p.parameters, s.q, 0 * s.q, 0 * s.q)
+    gravity = inverse_dynamics(p.robot, p.inertials, s.q, 0 * s.q, 0 * s.q)
     np.testing.assert_allclose(s.tau[-1], gravity[-1], atol=0.3)
     assert np.abs(gravity[-1]).max() > 10
 
@@ -527,7 +527,7 @@ def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
 def test_computed_torque_makes_the_error_a_chosen_oscillator() -> None:
     """With kp = 25, kd = 6: e = exp(-3 t) (cos 4 t + 3/4 sin 4 t) e(0), on a plant with everything."""
     model = Model(arm7().robot, all_terms(7, True))
-    p = plant(model, np.append(arm7().parameters.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
+    p = plant(model, np.append(arm7().inertials.ravel(), np.linspace(0.1, 1.0, len(model.names) - 70)))
 
     def reference(t: float) -> tuple[np.ndarray, ...]:
         phase = 2 * t + np.arange(7)
@@ -849,7 +849,7 @@ MASSLESS = (
 
 def massless() -> Plant:
     p = two_links()
-    return replace(p, parameters=np.array([p.parameters[0], np.zeros(10)]))
+    return replace(p, inertials=np.array([p.inertials[0], np.zeros(10)]))
 
 
 @pytest.mark.parametrize(
@@ -938,7 +938,7 @@ def massless() -> Plant:
         (lambda: simulate_fixed(massless(), [0, 0], [0, 0], 1.0, 0.1), MASSLESS),
         (lambda: acceleration(massless(), np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 2))), MASSLESS),
         (
-            lambda: simulate(replace(two_links(), parameters=-two_links().parameters), [0, 0], [0, 0], TIMES),
+            lambda: simulate(replace(two_links(), inertials=-two_links().inertials), [0, 0], [0, 0], TIMES),
             "the mass matrix is not positive: joint 'joint2' moves an inertia of -0.252 kg m^2. "
             "Give the link mass and inertia, or the joint drive inertia.",
         ),

@@ -260,7 +260,7 @@ def test_a_robot_too_large_for_a_closed_form_is_told_so() -> None:
 def test_wrong_arguments_are_told_so() -> None:
     robot = planar_arm(2)
     for call in (lambda p: closed_form(robot, p), lambda p: functions(robot, p)):
-        with pytest.raises(ModelError, match=r"parameters must have shape \(2, 10\)"):
+        with pytest.raises(ModelError, match=r"inertials must have shape \(2, 10\)"):
             call(np.ones((3, 10)))
         with pytest.raises(ModelError, match=r"parameters\[0, 3\] is nan"):
             call(np.where(np.arange(20).reshape(2, 10) == 3, np.nan, 1.0))

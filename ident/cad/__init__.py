@@ -7,7 +7,7 @@ from ident.cad.robot_inertials import read_inertials
 from ident.cad.sheets.evidence import Finding, examine, examine_together
 from ident.cad.sheets.read_folder import read_frames, read_sheets
 from ident.cad.sheets.read_sheet import parse_sheet, read_sheet
-from ident.cad.sheets.readings import Decision, decide, to_parameters
+from ident.cad.sheets.readings import Decision, decide, to_inertials
 from ident.cad.sheets.sheet import Sheet
 from ident.cad.source import read_source
 from ident.cad.table import Cad, Printed, Row, Table, cad_of
@@ -39,7 +39,7 @@ __all__ = [
     "read_sheets",
     "read_source",
     "require_consistent",
-    "to_parameters",
+    "to_inertials",
     "write_cad",
     "write_cad_toml",
 ]

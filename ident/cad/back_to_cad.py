@@ -43,7 +43,7 @@ class Change:
     why: str = ""
 
 
-def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
+def refined_cad(cad: Cad, robot: Robot, inertials: ArrayLike) -> Cad:
     """Return the table with the refined links (n, 10) in the rows of the robot's moving links.
 
     Rows of bodies fixed to a link stay as given and are taken off their link, since torque shows only the sum of them.
@@ -51,8 +51,8 @@ def refined_cad(cad: Cad, robot: Robot, parameters: ArrayLike) -> Cad:
     kind, more where a body needs them to exist; what did not change stays as it was printed.
     Raises CadError when what is left of a link could not exist.
     """
-    values = frozen(parameters, (robot.n, 10), "refined parameters", CadError)
-    rows = dict(zip(cad.links, np.array(cad.parameters), strict=True))
+    values = frozen(inertials, (robot.n, 10), "refined parameters", CadError)
+    rows = dict(zip(cad.links, np.array(cad.inertials), strict=True))
     for i, link in enumerate(robot.links):
         welded = [b for b in robot.fixed if b.link == i and b.name in rows]
         rest = values[i] - sum((transformed(rows[b.name], b.pose) for b in welded), np.zeros(10))
@@ -73,18 +73,18 @@ def _table(cad: Cad, rows: Mapping[str, Array]) -> Table:
     return Table(convention, tuple(_row(cad, i, rows[link], convention) for i, link in enumerate(cad.links)))
 
 
-def _row(cad: Cad, i: int, parameters: Array, convention: Convention) -> Row:
+def _row(cad: Cad, i: int, inertials: Array, convention: Convention) -> Row:
     """Return one refined body (10,) as printed, with the digits that it needs to exist.
 
     Moments of a body at the edge of what can exist, which no digits keep inside, grow by at most 1e-9 of the largest.
     """
-    before, after = printed(cad.parameters[i], convention), printed(parameters, convention)
+    before, after = printed(cad.inertials[i], convention), printed(inertials, convention)
     same = np.abs(after - before) <= 1e-9 * _scale(after)
     if same.all():
         return _printed_row(cad, i, after, same, 6)
     for share in (0.0, 1e-12, 1e-11, 1e-10, 1e-9):
-        grown = np.array(parameters)
-        grown[[4, 7, 9]] += share * np.abs(parameters[4:]).max()
+        grown = np.array(inertials)
+        grown[[4, 7, 9]] += share * np.abs(inertials[4:]).max()
         for digits in range(6, 18):
             row = _printed_row(cad, i, printed(grown, convention), same & (share == 0), digits)
             if _can_exist(row, convention):
@@ -115,13 +115,13 @@ def _printed_row(cad: Cad, i: int, numbers: Array, same: NDArray[np.bool_], digi
 def _can_exist(row: Row, convention: Convention) -> bool:
     """Return whether a printed body can exist, in exact arithmetic and as the doubles that the numbers become."""
     one = cad_of(Table(convention, (row,)))
-    return check_cad(one)[0].status == "possible" and consistency(one.parameters[0]).consistent
+    return check_cad(one)[0].status == "possible" and consistency(one.inertials[0]).consistent
 
 
 def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tuple[Change, ...]:
     """Return every number side by side, in the table's units, point and sign. why: by a name such as "link2.Ixy"."""
     convention, found = cad.convention, []
-    for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):
+    for link, before, after in zip(cad.links, cad.inertials, refined.inertials, strict=True):
         both = zip(printed(before, convention), printed(after, convention), strict=True)
         for part, unit, (a, b) in zip(COLUMNS, convention.units, both, strict=True):
             found.append(Change(link, part, unit, float(a), float(b), (why or {}).get(f"{link}.{part}", "")))
@@ -176,7 +176,7 @@ def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
     convention = cad.convention
     m, c = convention.mass, convention.length
     rows, total = [], np.zeros(2)
-    for link, before, after in zip(cad.links, cad.parameters, refined.parameters, strict=True):
+    for link, before, after in zip(cad.links, cad.inertials, refined.inertials, strict=True):
         a, b = printed(before, convention), printed(after, convention)
         total += (a[0], b[0])
         rows.append((link, "1", *(f"{x:.6g}" for x in (a[0], b[0], *a[1:4], *b[1:4]))))
@@ -197,7 +197,7 @@ def write_reports(
     found = []
     for link, path in find_sheets(source).items():
         sheet = read_sheet(path)
-        body = refined.parameters[refined.links.index(link)]
+        body = refined.inertials[refined.links.index(link)]
         if frames and link in frames:
             body = transformed(body, frames[link].inverse())
         text = decoded(path.read_bytes(), path.name)
@@ -207,13 +207,13 @@ def write_reports(
     return tuple(found)
 
 
-def sheet_text(text: str, sheet: Sheet, parameters: Array, products: Products) -> str:
+def sheet_text(text: str, sheet: Sheet, inertials: Array, products: Products) -> str:
     """Return a sheet's text with the numbers of another body (10,), in the sheet's own output frame.
 
     The density follows from the printed volume; volume, area and what is not a number stay. Principal axes point to the
     side to which the printed ones point. Raises CadError for a number that is not found again in its line.
     """
-    m, c, central = to_com(parameters)
+    m, c, central = to_com(inertials)
     sign = 1.0 if products == "tensor" else -1.0
     places: list[tuple[Number, float]] = [(sheet.mass, m), *zip(sheet.center, c.tolist(), strict=True)]
     if sheet.density is not None and sheet.volume is not None:
@@ -225,7 +225,7 @@ def sheet_text(text: str, sheet: Sheet, parameters: Array, products: Products) -
         places += zip(sheet.moments, moments.tolist(), strict=True)  # behind its axis, in the line of both
     parts = LINE_END.split(text)
     lines = parts[::2]
-    for six, full in ((sheet.at_center, central), (sheet.at_origin, tensor(parameters))):
+    for six, full in ((sheet.at_center, central), (sheet.at_origin, tensor(inertials))):
         if six is not None:
             shown = full * np.where(np.eye(3) > 0, 1.0, sign) / float(six[0].factor)
             for row in range(min(n.line for n in six), max(n.line for n in six) + 1):

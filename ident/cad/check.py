@@ -105,21 +105,21 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     if cad.table is not None:
         explained = cad.table.within_rounding(i) is not None
     else:  # numbers without digits are rounded to double precision
-        precision = 16 * np.finfo(float).eps * float(np.abs(cad.parameters[i, 4:]).max())
+        precision = 16 * np.finfo(float).eps * float(np.abs(cad.inertials[i, 4:]).max())
         explained = bool(-np.linalg.eigvalsh(_floats(sigma))[0] <= precision)
     status: Literal["rounded", "impossible"] = "rounded" if explained else "impossible"
-    doubts, nearest = _doubts(float(mass), c), "" if explained else nearest_tensor(cad.parameters[i], unit)
+    doubts, nearest = _doubts(float(mass), c), "" if explained else nearest_tensor(cad.inertials[i], unit)
     return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, doubts, nearest)
 
 
-def nearest_tensor(parameters: Array, convention: Convention) -> str:
+def nearest_tensor(inertials: Array, convention: Convention) -> str:
     """Return the entries of the nearest tensor that can exist with this mass and centre (10,), in a convention's words.
 
     Nothing where that is more than NEAR of the largest away: then the numbers are wrong, not inexact.
     """
     central = replace(convention, tensor_at="center_of_mass")
-    body = nearest_possible(parameters)
-    given, near = (printed(p, central)[4:] for p in (parameters, body))
+    body = nearest_possible(inertials)
+    given, near = (printed(p, central)[4:] for p in (inertials, body))
     if not 0 <= np.abs(near - given).max() < NEAR * near.max():
         return ""
     decimals = max(0, 7 - math.ceil(math.log10(near.max())))
@@ -144,7 +144,7 @@ def _advice(cad: Cad, bad: int) -> str:
     convention = cad.table.convention
     other: Literal["center_of_mass", "link_origin"]
     other = "link_origin" if convention.tensor_at == "center_of_mass" else "center_of_mass"
-    read = Cad(cad.links, cad.parameters, table=Table(replace(convention, tensor_at=other), cad.table.rows))
+    read = Cad(cad.links, cad.inertials, table=Table(replace(convention, tensor_at=other), cad.table.rows))
     still = sum(v.status == "impossible" for v in check_cad(read))
     if still < bad:
         can = "every link can exist" if still == 0 else f"{still} would still be impossible"

@@ -39,7 +39,7 @@ from ident.model.terms import plain
 
 
 def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
-    """Read a CAD table (.csv or .toml) and convert it to the ten parameters per link in SI.
+    """Read a CAD table (.csv or .toml) and convert it to the ten inertials per link in SI.
 
     Units, the point of the tensor and the sign of its products must be declared in the file. Given `robot_links`,
     the table must have exactly these links. Whether the bodies can exist is asked by `ident.cad.check_cad`.

@@ -30,5 +30,5 @@ def read_inertials(path: str | Path) -> Cad:
     given = [(link.name, link.inertial) for link in links if link.inertial is not None]
     if not given:
         raise CadError("no link has an <inertial>", file=path)
-    names, parameters = zip(*given, strict=True)
-    return Cad(tuple(names), np.array(parameters), path.name, hashlib.sha256(data).hexdigest())
+    names, inertials = zip(*given, strict=True)
+    return Cad(tuple(names), np.array(inertials), path.name, hashlib.sha256(data).hexdigest())

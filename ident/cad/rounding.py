@@ -31,7 +31,7 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
     """Return the body (10,) within the rounding that is farthest from the edge of what can exist, None without one.
 
     numbers, halves (10,): m > 0, c and the tensor with tensor signs, and how far each may be off. about_center: the
-    tensor is taken there. The parameters returned are about the origin [SI].
+    tensor is taken there. The inertials returned are about the origin [SI].
     """
     mass = numbers[0] - halves[0]
     box = [_Interval(p - r, p + r) for p, r in zip(numbers, halves, strict=True)]

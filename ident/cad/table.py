@@ -1,4 +1,4 @@
-"""CAD tables: mass, centre of mass and inertia of each link as printed, and as the ten parameters in SI."""
+"""CAD tables: mass, centre of mass and inertia of each link as printed, and as the ten inertials in SI."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Table:
     rows: tuple[Row, ...]
 
     def exact(self) -> tuple[Exact, ...]:
-        """Return the ten parameters of each link in SI, exact: m, h = m c, tensor about the link's origin."""
+        """Return the ten inertials of each link in SI, exact: m, h = m c, tensor about the link's origin."""
         about_center = self.convention.tensor_at == "center_of_mass"
         found = []
         for row in self.rows:
@@ -136,14 +136,14 @@ def _last(number: Printed, finest: int, most: int) -> int:
     return max(finest, min(number.last_digit, number.first_digit + 1 - most)) if number.value else finest
 
 
-def printed(parameters: Array, convention: Convention) -> Array:
-    """Return m, c and the six entries of the tensor (10,) of parameters (10,) in a convention.
+def printed(inertials: Array, convention: Convention) -> Array:
+    """Return m, c and the six entries of the tensor (10,) of inertials (10,) in a convention.
 
     What the conversion leaves of a zero, beyond the digits of the largest, is a zero.
     """
     mass, length, inertia = (float(f) for f in convention.factors)
-    m, c, central = to_com(parameters)
-    full = central if convention.tensor_at == "center_of_mass" else tensor(parameters)
+    m, c, central = to_com(inertials)
+    full = central if convention.tensor_at == "center_of_mass" else tensor(inertials)
     sign = 1.0 if convention.products == "tensor" else -1.0
     six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
     c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
@@ -160,14 +160,14 @@ def steiner(m: Fraction, x: Fraction, y: Fraction, z: Fraction) -> Exact:
 class Cad:
     """What CAD says about the links of a robot.
 
-    `links`: their names; `parameters` (n, 10): m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each, in its link frame,
+    `links`: their names; `inertials` (n, 10): m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each, in its link frame,
     the tensor about the link frame's origin [kg, kg m, kg m^2]. `source`: the file's name; `sha256`: of the file(s)
     read. `joint_values`: joint parameters that the file gives, such as {"joint1.viscous": 0.01} [SI].
     `table`: the printed numbers, where there are any. Raises CadError on repeated names or wrong shapes.
     """
 
     links: tuple[str, ...]
-    parameters: Array
+    inertials: Array
     source: str = ""
     sha256: str = ""
     joint_values: Mapping[str, float] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Cad:
     def __post_init__(self) -> None:
         links = tuple(self.links)
         object.__setattr__(self, "links", links)
-        object.__setattr__(self, "parameters", frozen(self.parameters, (len(links), 10), "parameters", CadError))
+        object.__setattr__(self, "inertials", frozen(self.inertials, (len(links), 10), "inertials", CadError))
         object.__setattr__(self, "joint_values", dict(self.joint_values))
         for i, link in enumerate(links):
             if link in links[:i]:
@@ -191,7 +191,7 @@ class Cad:
 
     def shown(self) -> Shown:
         """Return its links: mass, centre and tensor about the link frame's origin."""
-        rows = [(link, *map("{:.4g}".format, ten)) for link, ten in zip(self.links, self.parameters, strict=True)]
+        rows = [(link, *map("{:.4g}".format, ten)) for link, ten in zip(self.links, self.inertials, strict=True)]
         return f"Cad {self.source}: {len(rows)} links [SI]", ("link", *INERTIAL), rows
 
     def line(self, i: int) -> int | None:
@@ -199,10 +199,10 @@ class Cad:
         return self.table.rows[i].line if self.table else None
 
     def exact(self) -> tuple[Exact, ...]:
-        """Return the ten parameters of each link, exact: from the printed numbers, or from `parameters` as they are."""
+        """Return the ten inertials of each link, exact: from the printed numbers, or from `inertials` as they are."""
         if self.table:
             return self.table.exact()
-        return tuple(tuple(Fraction(float(x)) for x in row) for row in self.parameters)
+        return tuple(tuple(Fraction(float(x)) for x in row) for row in self.inertials)
 
     def require_links(self, known: Sequence[str], needed: Sequence[str]) -> None:
         """Raise CadError when a link of the table is not in `known` or one of `needed` is not in the table."""
@@ -222,7 +222,7 @@ class Cad:
             )
 
     def for_robot(self, robot: Robot) -> Array:
-        """Return the parameters (n, 10) of the robot's moving links in its own order.
+        """Return the inertials (n, 10) of the robot's moving links in its own order.
 
         A row for a body fixed to a moving link is moved into that link's frame and added to it; rows for the base and
         what is fixed to it do not matter. Raises CadError for links and joints that the robot does not have and for
@@ -240,12 +240,12 @@ class Cad:
                     fix=f"The robot's joints are {_listed(robot.joint_names)}",
                 )
         found = np.zeros((robot.n, 10))
-        for link, parameters in zip(self.links, self.parameters, strict=True):
+        for link, inertials in zip(self.links, self.inertials, strict=True):
             if link in robot.links:
-                found[robot.links.index(link)] += parameters
+                found[robot.links.index(link)] += inertials
             elif link in fixed and fixed[link].link >= 0:
-                found[fixed[link].link] += transformed(parameters, fixed[link].pose)
-        return frozen(found, (robot.n, 10), "parameters", CadError)
+                found[fixed[link].link] += transformed(inertials, fixed[link].pose)
+        return frozen(found, (robot.n, 10), "inertials", CadError)
 
 
 def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mapping[str, float] | None = None) -> Cad:
@@ -253,12 +253,12 @@ def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mappi
 
     A body that cannot exist as printed, but within the rounding of its digits, is one that can; others stay as printed.
     """
-    parameters = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
+    inertials = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
     for i, exact in enumerate(table.exact()):
         if not is_positive_semidefinite(pseudo_inertia_exact(exact)):
             body = table.within_rounding(i)
-            parameters[i] = parameters[i] if body is None else body
-    return Cad(tuple(r.link for r in table.rows), parameters, source, sha256, joint_values or {}, table)
+            inertials[i] = inertials[i] if body is None else body
+    return Cad(tuple(r.link for r in table.rows), inertials, source, sha256, joint_values or {}, table)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -231,7 +231,7 @@ def _show_cad(cad: Cad) -> None:
     from ident.report.text import number, table
 
     rows = []
-    for link, p in zip(cad.links, cad.parameters, strict=True):
+    for link, p in zip(cad.links, cad.inertials, strict=True):
         m, *others = printed(p, PLAIN).tolist()
         rows.append((link, number(m), *(number(x, 4) for x in others)))
     columns = ("link", "m [kg]", "cx [m]", "cy", "cz", "Ixx [kg m^2]", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")

@@ -73,7 +73,7 @@ def _show_table(found: CheckedTable) -> None:
 
     say(f"CAD table of {len(found.cad.links)} links")
     rows = []
-    for v, body in zip(found.verdicts, found.cad.parameters, strict=True):
+    for v, body in zip(found.verdicts, found.cad.inertials, strict=True):
         com = ", ".join(number(float(h / body[0]), 3) for h in body[1:4]) if body[0] > 0 else "n/a"
         moments = "n/a" if v.moments is None else ", ".join(number(x, 3) for x in v.moments)
         nearest = [f"the nearest that can exist: {v.nearest}"] if v.nearest else []

@@ -1,6 +1,6 @@
 """Rigid-body dynamics in batches: D(q) qdd + C(q, qd) qd + g(q) = tau, for N states in one call, on all cores.
 
-Every function takes a Robot, the links' parameters (n, 10) where it needs them, and states (N, n).
+Every function takes a Robot, the links' inertials (n, 10) where it needs them, and states (N, n).
 """
 
 from ident.dynamics.equations_of_motion import (

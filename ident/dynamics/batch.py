@@ -23,6 +23,6 @@ def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
     return arrays
 
 
-def bodies(robot: Robot, parameters: ArrayLike) -> Array:
-    """Return the pseudo-inertias (n, 4, 4) of checked parameters (n, 10)."""
-    return pseudo_inertia(checked(parameters, (robot.n, 10), "parameters", ModelError))
+def pseudo_inertias(robot: Robot, inertials: ArrayLike) -> Array:
+    """Return the pseudo-inertias (n, 4, 4) of checked inertials (n, 10)."""
+    return pseudo_inertia(checked(inertials, (robot.n, 10), "inertials", ModelError))

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.dynamics.batch import batch, bodies
+from ident.dynamics.batch import batch, pseudo_inertias
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.dynamics.tree import tree
 from ident.robot.robot import Robot
 from ident.threads import kernel_threads
 
 
-def mass_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
-    """Return D (N, n, n) of rigid bodies with parameters (n, 10), the kinetic energy being qd^T D qd / 2.
+def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
+    """Return D (N, n, n) of rigid bodies with inertials (n, 10), the kinetic energy being qd^T D qd / 2.
 
     q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. Composite
     bodies (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982)), as traces of pseudo-inertias. Symmetric to the bit.
@@ -25,14 +25,14 @@ def mass_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
     (q,) = batch(robot, q=q)
     out = np.zeros((len(q), robot.n, robot.n))
     with kernel_threads(len(q)):
-        mass_rows(tree(robot), bodies(robot, parameters), q, out)
+        mass_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
     return out
 
 
-def coriolis_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+def coriolis_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return C (N, n, n) with c_kj = sum_i c_ijk qd_i, so that the torque of velocities is C qd and D' - 2 C is skew.
 
-    parameters (n, 10); q, qd (N, n) [rad, rad/s; m, m/s for prismatic joints]. Costs n times the depth of the tree, not
+    inertials (n, 10); q, qd (N, n) [rad, rad/s; m, m/s for prismatic joints]. Costs n times the depth of the tree, not
     the n^3 of the sum (Echeandia, Wensing, J. Comput. Nonlinear Dyn. 16 (2021), here as traces of pseudo-inertias).
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
@@ -41,11 +41,11 @@ def coriolis_matrix(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: Array
     q, qd = batch(robot, q=q, qd=qd)
     out = np.zeros((len(q), robot.n, robot.n))
     with kernel_threads(len(q)):
-        coriolis_rows(tree(robot), bodies(robot, parameters), q, qd, out)
+        coriolis_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, out)
     return out
 
 
-def christoffel(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
+def christoffel(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return the Christoffel symbols of the first kind (N, n, n, n), [s, i, j, k] = c_ijk.
 
     c_ijk = (d d_kj/dq_i + d d_ki/dq_j - d d_ij/dq_k) / 2 (Spong, Hutchinson, Vidyasagar, Robot Modeling and Control,
@@ -57,53 +57,53 @@ def christoffel(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
     (q,) = batch(robot, q=q)
     out = np.zeros((len(q), robot.n, robot.n, robot.n))
     with kernel_threads(len(q)):
-        christoffel_rows(tree(robot), bodies(robot, parameters), q, out)
+        christoffel_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
     return out
 
 
-def gravity_load(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
+def gravity_load(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return g (N, n) [N m; N for prismatic joints]: the torques that hold the robot still at q (N, n).
 
-    parameters (n, 10). g = dP/dq of the potential energy P. Raises ModelError as inverse_dynamics does.
+    inertials (n, 10). g = dP/dq of the potential energy P. Raises ModelError as inverse_dynamics does.
     """
     (q,) = batch(robot, q=q)
     still = np.zeros_like(q)
-    return inverse_dynamics(robot, parameters, q, still, still)
+    return inverse_dynamics(robot, inertials, q, still, still)
 
 
-def bias(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+def bias(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return C qd + g (N, n) [N m; N]: the torques of the motion q, qd (N, n) without acceleration.
 
-    parameters (n, 10). Raises ModelError as inverse_dynamics does.
+    inertials (n, 10). Raises ModelError as inverse_dynamics does.
     """
     q, qd = batch(robot, q=q, qd=qd)
-    return inverse_dynamics(robot, parameters, q, qd, np.zeros_like(q))
+    return inverse_dynamics(robot, inertials, q, qd, np.zeros_like(q))
 
 
-def kinetic_energy(robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
-    """Return K (N,) [J] of the moving links with parameters (n, 10) at q, qd (N, n); K = qd^T D qd / 2.
+def kinetic_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return K (N,) [J] of the moving links with inertials (n, 10) at q, qd (N, n); K = qd^T D qd / 2.
 
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     q, qd = batch(robot, q=q, qd=qd)
-    return _energies(robot, parameters, q, qd)[0]
+    return _energies(robot, inertials, q, qd)[0]
 
 
-def potential_energy(robot: Robot, parameters: ArrayLike, q: ArrayLike) -> Array:
+def potential_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return P (N,) [J] in the field of gravity, P = -sum_l gravity . (m p + R h), zero at the base's origin.
 
-    parameters (n, 10); q (N, n); p and R are the link's frame seen from the base. Bodies fixed to the base
+    inertials (n, 10); q (N, n); p and R are the link's frame seen from the base. Bodies fixed to the base
     do not count.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     (q,) = batch(robot, q=q)
-    return _energies(robot, parameters, q, q)[1]
+    return _energies(robot, inertials, q, q)[1]
 
 
-def _energies(robot: Robot, parameters: ArrayLike, q: Array, qd: Array) -> tuple[Array, Array]:
+def _energies(robot: Robot, inertials: ArrayLike, q: Array, qd: Array) -> tuple[Array, Array]:
     from ident.dynamics.matrix_kernels import energy_rows
 
     kinetic, potential = np.empty(len(q)), np.empty(len(q))
     with kernel_threads(len(q)):
-        energy_rows(tree(robot), bodies(robot, parameters), q, qd, kinetic, potential)
+        energy_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, kinetic, potential)
     return kinetic, potential

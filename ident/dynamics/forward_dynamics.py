@@ -16,14 +16,14 @@ from ident.threads import kernel_threads
 
 def forward_dynamics(
     robot: Robot,
-    parameters: ArrayLike,
+    inertials: ArrayLike,
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
     wrenches: ArrayLike | None = None,
     armature: ArrayLike | None = None,
 ) -> Array:
-    """Return qdd (N, n) [rad/s^2; m/s^2] of rigid bodies with parameters (n, 10) under torques tau (N, n) [N m; N].
+    """Return qdd (N, n) [rad/s^2; m/s^2] of rigid bodies with inertials (n, 10) under torques tau (N, n) [N m; N].
 
     q, qd (N, n). wrenches (N, n, 6): as in `inverse_dynamics`. armature (n,) [kg m^2; kg]: drive inertia of each joint.
     Articulated bodies, O(n) (Featherstone 2008, table 7.1). Raises ModelError when a shape does not fit, a number is
@@ -32,7 +32,7 @@ def forward_dynamics(
     from ident.dynamics.articulated_body import forward_dynamics_rows
 
     q, qd, tau = batch(robot, q=q, qd=qd, tau=tau)
-    theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
     drive = drive_rows(robot, theta, armature)
     out = np.empty((len(q), robot.n))
     with kernel_threads(len(q)):
@@ -43,24 +43,24 @@ def forward_dynamics(
     return out
 
 
-def drive_rows(robot: Robot, parameters: Array, armature: ArrayLike | None) -> Array:
+def drive_rows(robot: Robot, inertials: Array, armature: ArrayLike | None) -> Array:
     """Return (2, n): drive inertia, and the inertia [kg m^2; kg] below which rounding decides what a joint moves."""
     own = checked(np.zeros(robot.n) if armature is None else armature, (robot.n,), "armature", ModelError)
     least = np.zeros(robot.n)
     reach = sum(float(np.abs(joint.placement.position).sum()) for joint in robot.joints)
-    size = np.abs(parameters[:, [4, 7, 9]]).sum(axis=1) + 2 * np.abs(parameters[:, 1:4]).sum(axis=1) * reach
-    turning = size + np.abs(parameters[:, 0]) * reach**2
+    size = np.abs(inertials[:, [4, 7, 9]]).sum(axis=1) + 2 * np.abs(inertials[:, 1:4]).sum(axis=1) * reach
+    turning = size + np.abs(inertials[:, 0]) * reach**2
     for i, joint in enumerate(robot.joints):
         carried = list(robot.carried_by(i))
-        least[i] = 1e-13 * (turning if joint.kind == "revolute" else np.abs(parameters[:, 0]))[carried].sum()
+        least[i] = 1e-13 * (turning if joint.kind == "revolute" else np.abs(inertials[:, 0]))[carried].sum()
     return checked(np.array([own, least]), (2, robot.n), "armature", ModelError)
 
 
-def weightless(robot: Robot, parameters: Array, armature: Array, q: Array) -> ModelError:
+def weightless(robot: Robot, inertials: Array, armature: Array, q: Array) -> ModelError:
     """Return the error that names the first joint, from the tips, whose torque meets no inertia at q (n,)."""
     from ident.dynamics.equations_of_motion import mass_matrix
 
-    d = mass_matrix(robot, parameters, q[None])[0] + np.diag(armature)
+    d = mass_matrix(robot, inertials, q[None])[0] + np.diag(armature)
     for i in range(robot.n - 1, -1, -1):
         carried = list(robot.carried_by(i))
         low = np.linalg.eigvalsh(d[np.ix_(carried, carried)])[0]

@@ -14,7 +14,7 @@ from ident.threads import kernel_threads
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None) -> Array:
-    """Return Y (N, n, 10 n) with tau = Y @ parameters, rigid bodies only.
+    """Return Y (N, n, 10 n) with tau = Y @ theta, theta (10 n,) the inertials one after the other, rigid bodies only.
 
     q, qd, qdd (N, n) [rad, rad/s, rad/s^2; m for prismatic joints]. Parameters are stacked link by link in the order of
     `ident.spatial.inertia.INERTIAL`. `out` (N, n, 10 n), C-contiguous, is filled and returned when given.
@@ -40,9 +40,9 @@ def dense_columns(n: int) -> NDArray[np.int64]:
 
 
 def inverse_dynamics(
-    robot: Robot, parameters: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrenches: ArrayLike | None = None
+    robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrenches: ArrayLike | None = None
 ) -> Array:
-    """Return tau (N, n) [N m; N for prismatic joints] of rigid bodies with parameters (n, 10).
+    """Return tau (N, n) [N m; N for prismatic joints] of rigid bodies with inertials (n, 10).
 
     q, qd, qdd (N, n). wrenches (N, n, 6) [N, N m]: force, then moment about the link frame's origin, in link axes, that
     its surroundings exert on each link. Recursive Newton-Euler by the regressor's sweep (Luh, Walker, Paul 1980). For
@@ -51,7 +51,7 @@ def inverse_dynamics(
     from ident.dynamics.kernels import inverse_dynamics_rows
 
     q, qd, qdd = batch(robot, q=q, qd=qd, qdd=qdd)
-    theta = checked(parameters, (robot.n, 10), "parameters", ModelError)
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
     out = np.empty((len(q), robot.n))
     with kernel_threads(len(q)):
         inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)), out)

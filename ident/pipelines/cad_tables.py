@@ -154,14 +154,14 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if given is not None:
         frames, products = words_of(wishes.frames, wishes.products)
         table = read_source(given, robot, frames, products)
-        parameters = table.for_robot(robot)
+        inertials = table.for_robot(robot)
     elif robot.inertials is None:
         raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
     else:
         table = Cad(robot.links, robot.inertials, experiment.robot.name)
-        parameters = table.parameters
+        inertials = table.inertials
     if unloaded != experiment.terms:
-        model = build_model(experiment, robot, parameters)
+        model = build_model(experiment, robot, inertials)
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
     warned: list[Warned] = []
     moved: list[Motion] = []
@@ -174,7 +174,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     diagnosis = doctor(
         loaded.model,
         regression,
-        parameters,
+        inertials,
         joint_values=table.joint_values,
         about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
         settled=settled(given) if given is not None and given.is_dir() else (),

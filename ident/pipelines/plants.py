@@ -48,7 +48,7 @@ class Dynamics:
 
     @property
     def inertials(self) -> Array:
-        """The ten parameters of every link (n, 10)."""
+        """The inertials of the links (n, 10)."""
         return self.theta[: self.model.n_rigid].reshape(-1, 10)
 
     def torques(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Torques:
@@ -141,13 +141,13 @@ def codegen(
     if c is not None and c.exists() and not c.is_dir():
         raise InputError(f"'{c.name}' is no folder", key="--c", fix="Name a folder, which may be new")
     arm, warned = read_robot(robot), list[str]()
-    parameters, joint_values = None, dict[str, float]()
+    inertials, joint_values = None, dict[str, float]()
     if not (symbolic or (cad is None and arm.inertials is None)):
-        parameters, joint_values = known_numbers(arm, Path(robot), cad, warned)
-    written = [] if c is None else [*write_c(c, arm, parameters)]
-    written += [] if python is None else [write_python(python, arm, parameters)]
-    written += [] if latex is None else [write_latex(latex, arm, parameters)]
-    told = f"link parameters are {'arguments of' if parameters is None else 'worked into'} the code"
+        inertials, joint_values = known_numbers(arm, Path(robot), cad, warned)
+    written = [] if c is None else [*write_c(c, arm, inertials)]
+    written += [] if python is None else [write_python(python, arm, inertials)]
+    written += [] if latex is None else [write_latex(latex, arm, inertials)]
+    told = f"link parameters are {'arguments of' if inertials is None else 'worked into'} the code"
     more = ["friction and other joint terms are not in the code"] if joint_values else []
     return tuple(written), (*(f"warning: {w}" for w in warned), told, *more)
 
@@ -155,7 +155,7 @@ def codegen(
 def known_numbers(
     robot: Robot, file: Path, cad: Path | None, warned: list[str] | None = None
 ) -> tuple[Array, dict[str, float]]:
-    """Return the links' parameters (n, 10) and the joint parameters of a CAD table, or of the robot's own file.
+    """Return the links' inertials (n, 10) and the joint parameters of a CAD table, or of the robot's own file.
 
     What is odd about the robot's own numbers is added to `warned`. Raises CadError where links are not known.
     """
@@ -235,7 +235,7 @@ def _frictionless(model: Model, theta: Array) -> tuple[Model, Array]:
     return less, theta[[model.index(name) for name in less.names]]
 
 
-def _model(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:
+def _model(robot: Robot, inertials: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:
     """Return the model with a term for each kind of joint parameter that is known, and its theta."""
     terms, values = [], []
     for kind, term in plain().items():
@@ -243,4 +243,4 @@ def _model(robot: Robot, parameters: Array, joint_values: dict[str, float]) -> t
         if joints:
             terms.append(term(joints=joints))
             values += [joint_values[f"{name}.{kind}"] for name in joints]
-    return Model(robot, tuple(terms)), np.concatenate([np.ravel(parameters), values])
+    return Model(robot, tuple(terms)), np.concatenate([np.ravel(inertials), values])

@@ -27,7 +27,7 @@ _PLANES = ((0, 1), (0, 2), (1, 2))
 def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = None) -> Figure:
     """Return one link in three views, in its own frame [mm].
 
-    bodies: parameters (10,) by source, one of LOOKS. Each is drawn as its centre of mass and the outline of the solid,
+    bodies: inertials (10,) by source, one of LOOKS. Each is drawn as its centre of mass and the outline of the solid,
     uniform ellipsoid of the same mass and inertia; a body of which none exists is drawn by its centre alone.
     outline (k, 3) [m]: points of the link's mesh or box, whose hull is drawn behind. The views hold all but what was
     identified without CAD, which may lie anywhere where no motion tells.

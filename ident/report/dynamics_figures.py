@@ -20,7 +20,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#00855f", "#b08a00", "#8a5fb0", "#5f6063", "#
 
 
 def gravity_surface(
-    robot: Robot, parameters: Array, joints: tuple[str, str], q: Array, points: int = 61
+    robot: Robot, inertials: Array, joints: tuple[str, str], q: Array, points: int = 61
 ) -> tuple[Array, Array, Array]:
     """Return a, b (points,) [rad; m] over both joints' ranges and their gravity loads (points, points, 2) [N m; N].
 
@@ -37,7 +37,7 @@ def gravity_surface(
     a, b = (np.linspace(*_range(robot.joints[j]), points) for j in index)
     grid = np.tile(np.asarray(q, dtype=np.float64), (points * points, 1))
     grid[:, index[0]], grid[:, index[1]] = np.repeat(a, points), np.tile(b, points)
-    load = gravity_load(robot, parameters, grid)
+    load = gravity_load(robot, inertials, grid)
     load = np.where(np.abs(load) <= 1e-13 * np.abs(load).max(), 0.0, load)
     return a, b, load[:, index].reshape(points, points, 2)
 
@@ -54,12 +54,12 @@ def _range(joint: Joint) -> tuple[float, float]:
     return -np.pi, np.pi
 
 
-def gravity_figure(robot: Robot, parameters: Array, joints: tuple[str, str], q: Array) -> Figure:
+def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: Array) -> Figure:
     """Return both joints' gravity loads over their ranges, as level lines over two angles in degrees."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    a, b, load = gravity_surface(robot, parameters, joints, q)
+    a, b, load = gravity_surface(robot, inertials, joints, q)
     chosen = [robot.joints[robot.joint_names.index(name)] for name in joints]
     (x, x_unit), (y, y_unit) = (_shown(values, joint) for values, joint in zip((a, b), chosen, strict=True))
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")

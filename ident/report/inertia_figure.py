@@ -58,12 +58,12 @@ def inertia_figure(
     return figure
 
 
-def ellipsoid(parameters: ArrayLike) -> tuple[Array, Array] | None:
-    """Return centre (3,) [m] and semi-axes as columns (3, 3) [m] of the solid ellipsoid with a link's ten parameters.
+def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
+    """Return centre (3,) [m] and semi-axes as columns (3, 3) [m] of the solid ellipsoid with a link's ten inertials.
 
     Its second moment about the centre is m A A^T / 5. None for a body without mass or one that cannot exist.
     """
-    p = np.asarray(parameters, dtype=np.float64)
+    p = np.asarray(inertials, dtype=np.float64)
     if not np.isfinite(p).all() or p[0] <= 0:
         return None
     J = pseudo_inertia(p)

@@ -44,7 +44,7 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
             return np.full(q.shape, np.nan)
     out = np.empty(q.shape)
     pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
-    forward_dynamics_rows(plant.tree, plant.parameters, plant.drive, fixed(q), fixed(qd), fixed(left), pushed, out)
+    forward_dynamics_rows(plant.tree, plant.inertials, plant.drive, fixed(q), fixed(qd), fixed(left), pushed, out)
     return out
 
 
@@ -53,7 +53,7 @@ def mass_matrices(plant: Plant, q: Array) -> Array:
     from ident.dynamics.matrix_kernels import mass_rows
 
     out = np.zeros((len(q), plant.robot.n, plant.robot.n))
-    mass_rows(plant.tree, plant.bodies, fixed(q), out)
+    mass_rows(plant.tree, plant.pseudo_inertias, fixed(q), out)
     return out + plant.armature
 
 
@@ -68,7 +68,7 @@ def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | Non
 
     out = np.empty(q.shape)
     pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
-    inverse_dynamics_rows(plant.tree, plant.parameters, fixed(q), fixed(qd), fixed(qdd), pushed, out)
+    inverse_dynamics_rows(plant.tree, plant.inertials, fixed(q), fixed(qd), fixed(qdd), pushed, out)
     return out
 
 

@@ -56,18 +56,18 @@ class Acting:
 class Plant:
     """tau = (D(q) + armature) qdd + C(q, qd) qd + g(q) + joint terms, with numbers.
 
-    parameters (n, 10): the rigid bodies. armature (n, n) [kg m^2; kg]: drive inertia. acting: the other joint terms.
+    inertials (n, 10): the rigid bodies. armature (n, n) [kg m^2; kg]: drive inertia. acting: the other joint terms.
     Raises ModelError when shapes do not fit, a number is not finite or friction is negative.
     """
 
     robot: Robot
-    parameters: Array
+    inertials: Array
     armature: Array
     acting: tuple[Acting, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.robot.n
-        for name, shape in (("parameters", (n, 10)), ("armature", (n, n))):
+        for name, shape in (("inertials", (n, 10)), ("armature", (n, n))):
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name, ModelError))
         for x in self.acting:
             for owner, value in zip(x.owners, x.values, strict=True):
@@ -83,9 +83,9 @@ class Plant:
         return tree(self.robot)
 
     @cached_property
-    def bodies(self) -> Array:
+    def pseudo_inertias(self) -> Array:
         """Pseudo-inertias (n, 4, 4) of the links."""
-        return frozen(pseudo_inertia(self.parameters), (self.robot.n, 4, 4), "bodies")
+        return frozen(pseudo_inertia(self.inertials), (self.robot.n, 4, 4), "pseudo_inertias")
 
     @cached_property
     def limits(self) -> Array:
@@ -101,7 +101,7 @@ class Plant:
     def drive(self) -> Array | None:
         """The diagonal of the armature as the articulated-body kernel reads it; None when drives are coupled."""
         diagonal = np.diag(self.armature)
-        return None if (self.armature != np.diag(diagonal)).any() else drive_rows(self.robot, self.parameters, diagonal)
+        return None if (self.armature != np.diag(diagonal)).any() else drive_rows(self.robot, self.inertials, diagonal)
 
     @property
     def frictions(self) -> tuple[Acting, ...]:
@@ -147,14 +147,14 @@ class Plant:
         """Return the kinetic energy (N,) [J] of bodies and drives at q, qd (N, n)."""
         v = checked(qd, (None, self.robot.n), "qd", ModelError)
         drives = 0.5 * np.einsum("si,ij,sj->s", v, self.armature, v)
-        return np.asarray(kinetic_energy(self.robot, self.parameters, q, v) + drives)
+        return np.asarray(kinetic_energy(self.robot, self.inertials, q, v) + drives)
 
     def potential(self, q: ArrayLike) -> Array:
         """Return the potential energy (N,) [J] of gravity, springs and offsets at q (N, n)."""
         x = checked(q, (None, self.robot.n), "q", ModelError)
         keeping = [(part, getattr(part.term, "energy", None)) for part in self.acting]
         joints = [energy(x @ part.directions.T) @ part.values for part, energy in keeping if energy]
-        return np.asarray(potential_energy(self.robot, self.parameters, x) + sum(joints))
+        return np.asarray(potential_energy(self.robot, self.inertials, x) + sum(joints))
 
 
 def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant:

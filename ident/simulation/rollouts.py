@@ -62,12 +62,12 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
             f"rollouts take drive inertia joint by joint, but a motor of '{plant.robot.name}' turns with several",
             fix="Use simulate",
         )
-    drive = drive_rows(plant.robot, plant.parameters, own)
+    drive = drive_rows(plant.robot, plant.inertials, own)
     kept = steps // every + 1
     q_out, qd_out = np.empty((len(start), kept * n)), np.empty((len(start), kept * n))
     rollout_rows(
         plant.tree,
-        plant.parameters,
+        plant.inertials,
         drive,
         *straight_line(_passive(plant)),
         checked(start, (None, 2 * n), "start", ModelError),
@@ -82,7 +82,7 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     lost = np.asarray(~(np.isfinite(q_out).all(axis=2) & np.isfinite(qd_out).all(axis=2)))
     if kept > 1 and lost[:, 1].any():
         first = int(np.argmax(lost[:, 1]))
-        found = weightless(plant.robot, plant.parameters, own, start[first, :n])
+        found = weightless(plant.robot, plant.inertials, own, start[first, :n])
         if "inertia to accelerate" in str(found):
             raise found
     q_out[lost], qd_out[lost] = np.nan, np.nan

@@ -148,14 +148,14 @@ class ClosedForm:
         return sympy.ImmutableMatrix([[sympy.Add(*write.terms(x)) for x in row] for row in entries])
 
 
-def closed_form(robot: Robot, parameters: ArrayLike | None = None) -> ClosedForm:
+def closed_form(robot: Robot, inertials: ArrayLike | None = None) -> ClosedForm:
     """Return the equations of motion of a robot in closed form.
 
-    parameters (n, 10): numbers to put in; without them they are symbols. Numbers of the geometry are made tidy:
+    inertials (n, 10): numbers to put in; without them they are symbols. Numbers of the geometry are made tidy:
     cos(pi/2) is 0, cosines of multiples of pi/12 are exact, lengths are those given.
-    Raises ModelError when parameters do not fit or an expression has more terms than anyone reads.
+    Raises ModelError when inertials do not fit or an expression has more terms than anyone reads.
     """
-    numbers = None if parameters is None else checked(parameters, (robot.n, 10), "parameters", ModelError)
+    numbers = None if inertials is None else checked(inertials, (robot.n, 10), "inertials", ModelError)
     names = parameter_names(robot)
     arm = mechanism(robot)
     ring = Ring(arm.revolute, names)

@@ -18,21 +18,21 @@ from ident.symbolic.program import Program, traced
 from ident.symbolic.tape import Objects
 
 
-def functions(robot: Robot, parameters: ArrayLike | None = None) -> tuple[Program, ...]:
+def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program, ...]:
     """Return the programs of inverse dynamics, regressor, base regressor, mass matrix, Coriolis matrix and gravity.
 
-    Inputs are q, qd, qdd (n) as far as they are needed and, without `parameters`, theta (10 n), the standard
-    parameters in their usual order; with parameters (n, 10) their numbers are worked in. All are
-    recursions from link to link but the Coriolis matrix, a sum of traces. Raises ModelError when parameters do not fit.
+    Inputs are q, qd, qdd (n) as far as they are needed and, without `inertials`, theta (10 n), the standard
+    parameters in their usual order; with inertials (n, 10) their numbers are worked in. All are
+    recursions from link to link but the Coriolis matrix, a sum of traces. Raises ModelError when inertials do not fit.
     """
     n, arm = robot.n, mechanism(robot)
     q, qd, qdd = ({letter: joint_names(letter, n)} for letter in ("q", "qd", "qdd"))
-    if parameters is None:
+    if inertials is None:
         theta = {"theta": parameter_names(robot)}
         numbers = None
     else:
         theta = {}
-        numbers = checked(parameters, (n, 10), "parameters", ModelError).astype(object)
+        numbers = checked(inertials, (n, 10), "inertials", ModelError).astype(object)
 
     def bodies(given: Objects | None) -> Objects:
         return numbers if given is None else given.reshape(n, 10)  # type: ignore[return-value]

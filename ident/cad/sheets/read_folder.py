@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.cad.convention import Convention
 from ident.cad.sheets.read_sheet import read_sheet
-from ident.cad.sheets.readings import products_of, to_parameters
+from ident.cad.sheets.readings import products_of, to_inertials
 from ident.cad.sheets.sheet import Products, Sheet
 from ident.cad.table import Cad, Row, Table
 from ident.cad.units import LENGTH, MASS
@@ -68,7 +68,7 @@ def read_sheets(
     frames: for each link whose output frame is not its link frame, the output frame seen from the link frame.
     products: the sign of the printed products in all sheets, where the user knows it; without it, what each sheet
     decides or declares. Given `robot`, it must have these links. The table keeps the printed numbers where all sheets
-    share units, sign and digits and no frame is given; otherwise it holds the parameters alone.
+    share units, sign and digits and no frame is given; otherwise it holds the inertials alone.
     Raises CadError naming the sheet and what is wrong with it, such as a sign that cannot be told.
     """
     paths = find_sheets(folder)
@@ -77,10 +77,10 @@ def read_sheets(
         if link not in paths:
             raise CadError(f"a frame is given for '{link}', which has no report{nearest(link, paths)}", file=folder)
     sheets = {link: read_sheet(path) for link, path in paths.items()}
-    parameters = np.array([to_parameters(r, products, frames.get(link)) for link, r in sheets.items()])
+    inertials = np.array([to_inertials(r, products, frames.get(link)) for link, r in sheets.items()])
     digest = hashlib.sha256("".join(r.sha256 for r in sheets.values()).encode()).hexdigest()
     table = None if frames else _printed(sheets, products)
-    cad = Cad(tuple(sheets), parameters, Path(folder).resolve().name, digest, table=table)
+    cad = Cad(tuple(sheets), inertials, Path(folder).resolve().name, digest, table=table)
     if robot is not None:
         cad.for_robot(robot)
     return cad

@@ -268,10 +268,10 @@ def products_of(sheet: Sheet) -> Products:
     )
 
 
-def to_parameters(sheet: Sheet, products: Products | None = None, frame: Pose | None = None) -> Array:
-    """Return the ten parameters (10,) of the body [kg, kg m, kg m^2], tensor signs, about the frame's origin.
+def to_inertials(sheet: Sheet, products: Products | None = None, frame: Pose | None = None) -> Array:
+    """Return the ten inertials (10,) of the body [kg, kg m, kg m^2], tensor signs, about the frame's origin.
 
-    frame: the CAD output frame seen from the link frame; without it, the parameters are in the output frame.
+    frame: the CAD output frame seen from the link frame; without it, the inertials are in the output frame.
     products: the sign of the printed products, where the user knows it; without it, see `products_of`.
     Raises CadError when the numbers contradict one another, when the sign cannot be told or is refuted by them, or when
     the tensors are not about the points that the sheet names.
@@ -298,7 +298,7 @@ def to_parameters(sheet: Sheet, products: Products | None = None, frame: Pose | 
             fix="Exchange the two, or print the report again",
         )
     found = from_com(*central(sheet, products))
-    return frozen(transformed(found, frame) if frame is not None else found, (10,), "parameters", CadError)
+    return frozen(transformed(found, frame) if frame is not None else found, (10,), "inertials", CadError)
 
 
 def declared(sheet: Sheet) -> tuple[Products | None, str]:

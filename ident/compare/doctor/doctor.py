@@ -30,7 +30,7 @@ from ident.compare.doctor.hypotheses import (
     can_exist,
     kind_of,
 )
-from ident.compare.doctor.mistakes import Setting, parameters_of
+from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Search, alike
 from ident.errors import ModelError
 from ident.logs.motion import Motion
@@ -144,7 +144,7 @@ class Undecidable:
 class Diagnosis:
     """What is wrong with a table, and what could not be told.
 
-    corrected (n, 10): parameters without the asserted mistakes; combinations: how many numbers the logs determine;
+    corrected (n, 10): inertials without the asserted mistakes; combinations: how many numbers the logs determine;
     deviation: root mean square of the differences to CAD in their standard deviations (fit and tolerance), as given
     and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
     the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
@@ -235,15 +235,15 @@ def diagnosis(search: Search) -> Diagnosis:
     if any(f.kind in ("unit", "count") and f.where == "the whole table" for f in faults):
         notes.append("A mass scale of the whole table and one gain of all torques cannot be told apart by any motion.")
     start = space.start(search.table)
-    for i, body in enumerate(start.bodies):
+    for i, body in enumerate(start.numbers):
         if not can_exist(body, space.setting.about_origin):
             notes.append(f"{robot.links[i]}: as given, this body cannot exist.")
         for k in range(i):
-            if body[0] and np.allclose(body, start.bodies[k], rtol=1e-6, atol=0):
+            if body[0] and np.allclose(body, start.numbers[k], rtol=1e-6, atol=0):
                 pair = f"{robot.links[k]} and {robot.links[i]}"
                 notes.append(f"{pair} have the same numbers: is one report in both places?")
     return Diagnosis(
-        tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.parameters(right), E.size,
+        tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.inertials(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
         np.maximum(search.shares(right), shares)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
         _unknown(space, best, right, asserted),
@@ -258,11 +258,11 @@ FREED = (0.3, 1.0)
 def _unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collection[Move]) -> dict[str, str]:
     """Return the links whose numbers no mistake that is sure makes right, and why."""
     robot, found = space.setting.robot, dict[int, str]()
-    for i, (body, parameters) in enumerate(zip(right.bodies, space.parameters(right), strict=True)):
+    for i, (body, inertials) in enumerate(zip(right.numbers, space.inertials(right), strict=True)):
         if not can_exist(body, space.setting.about_origin):
             found[i] = "a body with these numbers cannot exist"
             continue
-        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(parameters)[2])[2] / body[0]))
+        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(inertials)[2])[2] / body[0]))
         if not GYRATION[0] <= radius <= GYRATION[1]:
             found[i] = f"its radius of gyration would be {radius:.2g} m"
     alone = Counter(m.links[0] for m in best.moves if isinstance(m, InLinks | Unexplained) and len(m.links) == 1)
@@ -316,7 +316,7 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
 def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
     """Return for each link the kinds of mistakes that these logs would not show if they had been made."""
     E, space = search.evidence(best), search.space
-    parameters = space.parameters(best)
+    inertials = space.inertials(best)
     tolerance = search.tolerance(best)
     _, covariance = search.totals(E, best, tolerance)
     shares = search.shares(best)
@@ -329,10 +329,10 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
             if (i, mistake.kind) in space.settled:
                 continue
             counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
-            wrong = parameters_of(
-                mistake.made(best.bodies[i], i, space.setting_in(best.view))[None], space.setting.about_origin
+            wrong = inertials_of(
+                mistake.made(best.numbers[i], i, space.setting_in(best.view))[None], space.setting.about_origin
             )[0]
-            odds = search.expected(E, covariance, i, parameters[i], wrong, shares[i])
+            odds = search.expected(E, covariance, i, inertials[i], wrong, shares[i])
             if odds is None:
                 nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1
             elif odds + space.log_prior(InLinks(mistake, (i,))) < MARGIN:
@@ -397,7 +397,7 @@ def _asked(search: Search, best: Hypothesis, move: Unexplained) -> str:
     if not move.asked:
         return ""
     (i,) = move.links
-    body = search.space.parameters(best)[i]
+    body = search.space.inertials(best)[i]
     root = search.errors(best, i) if move in best.moves else np.zeros((10, 11))
     if move.part == "density":
         return f": the logs ask for {move.asked[0]:.3g} times as much"
@@ -415,10 +415,9 @@ def _numbers(space: Space, before: Hypothesis, after: Hypothesis, robot: Robot) 
     found = []
     for i, link in enumerate(robot.links):
         for k, part in enumerate(COLUMNS):
-            a, b = float(before.bodies[i, k]), float(after.bodies[i, k])
-            size = (
-                max(abs(a), abs(b)) if k == 0 else np.abs(after.bodies[i, 4:] if k > 3 else after.bodies[i, 1:4]).max()
-            )
+            a, b = float(before.numbers[i, k]), float(after.numbers[i, k])
+            kind = slice(4, 10) if k > 3 else slice(1, 4)
+            size = max(abs(a), abs(b)) if k == 0 else float(np.abs(after.numbers[i, kind]).max())
             if abs(a - b) > 1e-9 * size:
                 found.append(CorrectedNumber(f"{link}.{part}", a, b))
     return tuple(found)

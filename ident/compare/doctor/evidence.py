@@ -94,7 +94,7 @@ class Evidence:
         return A @ extra.mean, B @ B.T
 
     def extra_body(self, residual: Array, covariance: Array, extra: ExtraBody) -> tuple[Array, Array]:
-        """Return the parameters (10,) of the extra body that the residual (d,) asks for, and a root of their errors.
+        """Return the inertials (10,) of the extra body that the residual (d,) asks for, and a root of their errors.
 
         covariance (d, d): of the residual without it, beside the fit's own 1.
         """
@@ -107,7 +107,7 @@ class Evidence:
         return extra.mean + extra.root @ u, extra.root @ (V * np.sqrt(np.maximum(w, 0.0)))
 
     def link(self, i: int, body: Array) -> tuple[Array, Array]:
-        """Return what link i, parameters body (10,), adds to the mean (d,), and `roots` (d, 11) of it."""
+        """Return what link i, inertials `body` (10,), adds to the mean (d,), and `roots` (d, 11) of it."""
         key = (i, body.tobytes())
         if key not in self.seen:
             A = self.A[:, 10 * i : 10 * i + 10]
@@ -162,7 +162,7 @@ def student(squares: Array, logdet: ArrayLike, d: int) -> Array:
 
 
 def deviations(body: Array, share: float) -> Array:
-    """Return a root (10, 10) of the covariance of one body's parameters (10,), for numbers off by this share.
+    """Return a root (10, 10) of the covariance of one body's inertials (10,), for numbers off by this share.
 
     Each coordinate of the centre by that share of its distance or of the radius of gyration, the larger one.
     """
@@ -191,7 +191,7 @@ def _moments(body: Array) -> tuple[float, float, float]:
 
 
 def spread(body: Array) -> Array:
-    """Return how parameters (10,) change with each number and with a factor of mass and tensor, each by its size."""
+    """Return how inertials (10,) change with each number and with a factor of mass and tensor, each by its size."""
     return np.column_stack([deviations(body, 1.0), body])
 
 

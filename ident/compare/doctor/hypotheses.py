@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.mistakes import Mistake, Setting, known_mistakes, natural, parameters_of
+from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, known_mistakes, natural
 from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com
 
@@ -81,7 +81,7 @@ class ExtraBody:
 
     @property
     def mean(self) -> Array:
-        """Its parameters (10,) before the logs are looked at: half of what they may be."""
+        """Its inertials (10,) before the logs are looked at: half of what they may be."""
         return 0.5 * from_com(self.mass, np.zeros(3), self.mass * self.radius**2 * np.eye(3))
 
     @property
@@ -121,13 +121,13 @@ Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | O
 class Hypothesis:
     """What is right if these mistakes have been made.
 
-    given, bodies (n, 10): m, c, tensor as the table declares them, with and without the mistakes. shares (n, 11): what
+    given, numbers (n, 10): m, c, tensor as the table declares them, with and without the mistakes. shares (n, 11): what
     the tolerance of each number is at least, the last that of a factor of mass and tensor. gains (n,): of the torques.
     """
 
     moves: tuple[Move, ...]
     given: Array
-    bodies: Array
+    numbers: Array
     shares: Array
     gains: Array
     view: str = ""
@@ -161,34 +161,34 @@ class Space:
         """Number of links."""
         return self.setting.robot.n
 
-    def start(self, parameters: Array) -> Hypothesis:
+    def start(self, inertials: Array) -> Hypothesis:
         """Return the table as given (n, 10)."""
-        bodies = natural(parameters, self.setting.about_origin)
-        return self._from(bodies)
+        numbers = natural(inertials, self.setting.about_origin)
+        return self._from(numbers)
 
-    def _from(self, bodies: Array) -> Hypothesis:
-        return Hypothesis((), bodies, bodies, np.zeros((self.n, 11)), np.ones(self.n))
+    def _from(self, numbers: Array) -> Hypothesis:
+        return Hypothesis((), numbers, numbers, np.zeros((self.n, 11)), np.ones(self.n))
 
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
         moves = (*state.moves, move)
         match move:
             case InLinks(mistake, links):
-                bodies = state.bodies.copy()
+                numbers = state.numbers.copy()
                 for i in links:
-                    bodies[i] = mistake.undone(bodies[i], i, self.setting_in(state.view))
-                return replace(state, moves=moves, bodies=bodies)
+                    numbers[i] = mistake.undone(numbers[i], i, self.setting_in(state.view))
+                return replace(state, moves=moves, numbers=numbers)
             case Swapped(a, b):
-                bodies = state.bodies.copy()
-                bodies[[a, b]] = bodies[[b, a]]
-                return replace(state, moves=moves, bodies=bodies)
+                numbers = state.numbers.copy()
+                numbers[[a, b]] = numbers[[b, a]]
+                return replace(state, moves=moves, numbers=numbers)
             case Unexplained(links, share, part, asked):
-                bodies = state.bodies.copy()
+                numbers = state.numbers.copy()
                 if asked:
-                    bodies[links[0]] = self.with_asked(bodies[links[0]], part, asked)
+                    numbers[links[0]] = self.with_asked(numbers[links[0]], part, asked)
                 shares = state.shares.copy()
                 shares[list(links)] = np.maximum(shares[list(links)], share * PARTS[part])
-                return replace(state, moves=moves, bodies=bodies, shares=shares)
+                return replace(state, moves=moves, numbers=numbers, shares=shares)
             case TorqueSign(joint):
                 return replace(state, moves=moves, gains=_times(state.gains, joint, -1.0))
             case TorqueGain(joint, factor, _):
@@ -203,25 +203,25 @@ class Space:
     def with_asked(self, body: Array, part: str, asked: tuple[float, ...]) -> Array:
         """Return a body (10,) as the table declares it with another mass, centre or density; all else is kept."""
         origin = self.setting.about_origin
-        central = natural(parameters_of(body[None], origin), False)[0]
+        central = natural(inertials_of(body[None], origin), False)[0]
         if part == "centre":
             central[1:4] = asked
         else:
             factor = asked[0] / central[0] if part == "mass" else asked[0]
             central[0] *= factor
             central[4:] *= 1.0 if part == "mass" else factor
-        return np.asarray(natural(parameters_of(central[None], False), origin)[0])
+        return np.asarray(natural(inertials_of(central[None], False), origin)[0])
 
-    def of(self, parameters: Array, moves: tuple[Move, ...]) -> Hypothesis:
+    def of(self, inertials: Array, moves: tuple[Move, ...]) -> Hypothesis:
         """Return the hypothesis with these mistakes."""
-        state = self.start(parameters)
+        state = self.start(inertials)
         for move in moves:
             state = self.after(state, move)
         return state
 
-    def parameters(self, state: Hypothesis) -> Array:
-        """Return the links' parameters (n, 10)."""
-        return parameters_of(state.bodies, self.setting.about_origin)
+    def inertials(self, state: Hypothesis) -> Array:
+        """Return the links' inertials (n, 10)."""
+        return inertials_of(state.numbers, self.setting.about_origin)
 
     def log_prior(self, move: Move) -> float:
         """Return the log of a move's odds beforehand; half of a kind's share goes to whole tables."""
@@ -274,7 +274,7 @@ def can_exist(body: Array, about_origin: bool) -> bool:
     """Return whether a body (10,) can exist, but for the rounding of its digits."""
     if not body[0] > 0:
         return False
-    central = natural(parameters_of(body[None], about_origin), False)[0] if about_origin else body
+    central = natural(inertials_of(body[None], about_origin), False)[0] if about_origin else body
     xx, xy, xz, yy, yz, zz = central[4:]
     half = (xx + yy + zz) / 2
     matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])

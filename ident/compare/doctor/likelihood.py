@@ -9,7 +9,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.doctor.evidence import Evidence, log_student, reach, root_of, spread, student
 from ident.compare.doctor.hypotheses import PARTS, Space
-from ident.compare.doctor.mistakes import parameters_of
+from ident.compare.doctor.mistakes import inertials_of
 
 _FAR = 3.0  # a number that is off alone is off by no more than so many times itself
 
@@ -58,7 +58,7 @@ class Alone:
         Gauss-Newton, as the parameters are quadratic in the centre. shares (11,): tolerances; g: which of the others'.
         """
         origin, which = space.setting.about_origin, PARTS[part] > 0
-        start = now = parameters_of(body[None], origin)[0]
+        start = now = inertials_of(body[None], origin)[0]
         asked: tuple[float, ...] = ()
         for _ in range(4 if part == "centre" else 1):
             B = self.R[g] @ (E.roots(i, spread(now)[None])[0] * shares)
@@ -73,16 +73,16 @@ class Alone:
                 off = off * reach(now) / reach(start)
             else:
                 asked = (float(f"{(1.0 + off[0]) * (start[0] if part == 'mass' else 1.0):.5g}"),)
-            now = parameters_of(space.with_asked(body, part, asked)[None], origin)[0]
+            now = inertials_of(space.with_asked(body, part, asked)[None], origin)[0]
         return asked, float(np.linalg.norm(off))
 
-    def logs(self, E: Evidence, bodies: Array, roots: Array, shares: Array) -> Array:
-        """Return the log probability (g, k) of bodies (k, 10), off by shares (g, k, 11) of roots (k, 10, 11)."""
+    def logs(self, E: Evidence, inertials: Array, roots: Array, shares: Array) -> Array:
+        """Return the log probability (g, k) of inertials (k, 10), off by shares (g, k, 11) of roots (k, 10, 11)."""
         g, m = self.w.shape
-        k = len(bodies)
+        k = len(inertials)
         B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 11)).reshape(g, m, k, 11)
         B = B.transpose(0, 2, 1, 3) * shares[:, :, None]
-        residuals = self.w[:, None] - (self.R @ bodies.T).transpose(0, 2, 1)
+        residuals = self.w[:, None] - (self.R @ inertials.T).transpose(0, 2, 1)
         covariances = np.eye(m) + B @ B.transpose(0, 1, 3, 2)
         return log_student(residuals, covariances, E.size, self.squares[:, None], self.logdets[:, None])
 

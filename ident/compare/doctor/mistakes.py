@@ -188,14 +188,14 @@ def _seen_from_base(robot: Robot, link: int) -> Pose:
     return robot.poses(np.zeros(robot.n))[link]
 
 
-def natural(parameters: Array, about_origin: bool) -> Array:
-    """Return m, c and the tensor about the declared point (n, 10) of parameters (n, 10)."""
-    return _about(parameters, -1.0, about_origin)
+def natural(inertials: Array, about_origin: bool) -> Array:
+    """Return m, c and the tensor about the declared point (n, 10) of inertials (n, 10)."""
+    return _about(inertials, -1.0, about_origin)
 
 
-def parameters_of(bodies: Array, about_origin: bool) -> Array:
-    """Return the ten parameters (n, 10) of bodies as they are printed (n, 10)."""
-    return _about(bodies, 1.0, about_origin)
+def inertials_of(numbers: Array, about_origin: bool) -> Array:
+    """Return the ten inertials (n, 10) of bodies as they are printed (n, 10)."""
+    return _about(numbers, 1.0, about_origin)
 
 
 def _about(values: Array, sign: float, about_origin: bool) -> Array:
@@ -223,7 +223,7 @@ def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:
     """Return the body as printed in frame A; `pose` is its own frame seen from A."""
     if not pose.position.any():
         return _turned(body, pose.rotation)
-    central = natural(parameters_of(body[None], setting.about_origin), False)[0]
+    central = natural(inertials_of(body[None], setting.about_origin), False)[0]
     turned = _turned(central, pose.rotation)
     turned[1:4] += pose.position
-    return np.asarray(natural(parameters_of(turned[None], False), setting.about_origin)[0])
+    return np.asarray(natural(inertials_of(turned[None], False), setting.about_origin)[0])

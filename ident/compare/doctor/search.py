@@ -27,7 +27,7 @@ from ident.compare.doctor.hypotheses import (
     can_exist,
 )
 from ident.compare.doctor.likelihood import Alone, Along, Parts, links_alone, over_tolerances
-from ident.compare.doctor.mistakes import Mistake, parameters_of
+from ident.compare.doctor.mistakes import Mistake, inertials_of
 from ident.spatial.inertia import pseudo_inertia
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
@@ -50,10 +50,10 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class _Readings:
-    """What one link's numbers may be: mistakes (k), parameters (k, 10) without them, and the `spread` (k, 10, 11)."""
+    """What one link's numbers may be: mistakes (k), inertials (k, 10) without them, and the `spread` (k, 10, 11)."""
 
     mistakes: tuple[Mistake, ...]
-    parameters: Array
+    inertials: Array
     spreads: Array
 
 
@@ -116,8 +116,8 @@ class Search:
 
     def extra_bodies(self, state: Hypothesis) -> list[ExtraBody]:
         """Return extra bodies on the last link, of sizes after the links', likely ones first."""
-        size = max(float(np.median(np.linalg.norm(state.bodies[:, 1:4], axis=1))), 0.03)
-        typical = float(np.median(np.abs(state.bodies[:, 0])))
+        size = max(float(np.median(np.linalg.norm(state.numbers[:, 1:4], axis=1))), 0.03)
+        typical = float(np.median(np.abs(state.numbers[:, 0])))
         sizes = [(float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
         extras = [ExtraBody(self.space.n - 1, mass, radius) for mass, radius in sizes]
         return sorted(extras, key=lambda e: -self.score(self.space.after(state, e)))
@@ -170,7 +170,7 @@ class Search:
         """Return a root (10, 11) of the covariance of link i's parameters, by the logs and the hypothesis together."""
         E, shares = self.evidence(state), self.shares(state)
         _, covariance = self.totals(E, state, self.tolerance(state))
-        body = self.space.parameters(state)[i]
+        body = self.space.inertials(state)[i]
         B = E.link(i, body)[1] * shares[i]
         inner = np.eye(11) - B.T @ np.linalg.solve(covariance + np.eye(E.size), B)
         values, vectors = np.linalg.eigh((inner + inner.T) / 2)
@@ -183,7 +183,7 @@ class Search:
     def penalty(self, state: Hypothesis) -> float:
         """Return the log odds against links of a hypothesis that cannot exist."""
         origin = self.space.setting.about_origin
-        return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.bodies)
+        return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.numbers)
 
     def totals(self, E: Evidence, state: Hypothesis, tolerance: float) -> tuple[Array, Array]:
         """Return the residual (d,) and the covariance (d, d) beside the fit's own."""
@@ -194,7 +194,7 @@ class Search:
         """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
         fixed = np.eye(E.size) + E.B @ E.B.T
-        links = [E.link(i, body) for i, body in enumerate(self.space.parameters(state))]
+        links = [E.link(i, body) for i, body in enumerate(self.space.inertials(state))]
         for extra in state.extras:
             mean, part = E.extra(extra)
             residual, fixed = residual - mean, fixed + part
@@ -207,7 +207,7 @@ class Search:
         E = self.evidence(state)
         p = self._parts(E, state)
         base = self.log_prior(state.moves) + E.fit(state.gains, self.effective)
-        bad = [not can_exist(b, self.space.setting.about_origin) for b in state.bodies]
+        bad = [not can_exist(b, self.space.setting.about_origin) for b in state.numbers]
         found: list[Option] = []
         for moves, logs, mended in self._scored(E, state, p, bad):
             for move, score, less in zip(moves, over_tolerances(logs), mended, strict=True):
@@ -220,13 +220,13 @@ class Search:
         """Yield moves of links with their log probabilities (g, k), and how many impossible links each mends."""
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
         for i, alone in enumerate(links_alone(E, p)):  # in the ten directions or fewer that a link can change
-            readings = self._readings(i, state.bodies[i], state.view)
+            readings = self._readings(i, state.numbers[i], state.view)
             roots = E.roots(i, readings.spreads)
             shares = np.repeat(p.shares[:, i : i + 1], len(roots), axis=1)
             moves = [InLinks(m, (i,)) for m in readings.mistakes]
-            yield moves, alone.logs(E, readings.parameters, roots, shares), [bad[i]] * len(moves)
+            yield moves, alone.logs(E, readings.inertials, roots, shares), [bad[i]] * len(moves)
             A = E.A[:, 10 * i : 10 * i + 10]
-            for mistake, mean, root in zip(readings.mistakes, readings.parameters @ A.T, A @ roots, strict=True):
+            for mistake, mean, root in zip(readings.mistakes, readings.inertials @ A.T, A @ roots, strict=True):
                 whole.setdefault(mistake, {})[i] = (mean, root)
             for part in PARTS:
                 if part == "all" or not any(alike(Unexplained((i,), 0.0, part), m) for m in state.moves):
@@ -245,7 +245,7 @@ class Search:
     ) -> tuple[list[Unexplained], Array]:
         """Return that a part of one link's numbers is off, by each share that is more than now, and the logs (g, k)."""
         space, which = self.space, PARTS[part]
-        now, least = space.parameters(state)[i], space.tolerances[0]
+        now, least = space.inertials(state)[i], space.tolerances[0]
         levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
         shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
 
@@ -258,13 +258,13 @@ class Search:
             return [Unexplained((i,), float(u), part) for u in levels], logs
         # the torques are quadratic in the centre: about the one that the logs ask for
         g, k = divmod(int(np.argmax(logs)), logs.shape[1])
-        asked, off = alone.asked(E, space, i, state.bodies[i], part, shares[g, k], g)
-        moved = space.with_asked(state.bodies[i], part, asked)
+        asked, off = alone.asked(E, space, i, state.numbers[i], part, shares[g, k], g)
+        moved = space.with_asked(state.numbers[i], part, asked)
         if not can_exist(moved, space.setting.about_origin):
             return [], logs[:, :0]
         costs = (-0.5 * np.sum(off**2) / levels**2).tolist()
         wider = [Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs, strict=True)]
-        return wider, logs_of(parameters_of(moved[None], space.setting.about_origin)[0])
+        return wider, logs_of(inertials_of(moved[None], space.setting.about_origin)[0])
 
     def _several(
         self,
@@ -275,7 +275,7 @@ class Search:
         whole: Mapping[Mistake, Mapping[int, tuple[Array, Array]]],
     ) -> Iterator[_Scored]:
         """Yield moves of several links at once; whole: what each link that a mistake changes adds without it."""
-        n, now, least = self.space.n, self.space.parameters(state), self.space.tolerances[0]
+        n, now, least = self.space.n, self.space.inertials(state), self.space.tolerances[0]
         units = p.roots[..., :10] @ p.roots[..., :10].transpose(0, 2, 1)
         widened = [bool(x.any()) for x in state.shares]
         spreads = p.spreads()
@@ -346,20 +346,20 @@ class Search:
         key = (i, body.tobytes(), view)
         if key not in self._links:
             setting, least = self.space.setting_in(view), self.space.tolerances[0]
-            before = parameters_of(body[None], setting.about_origin)[0]
+            before = inertials_of(body[None], setting.about_origin)[0]
             size = _sizes(spread(before))
-            mistakes, parameters, spreads = [], [], []
+            mistakes, inertials, spreads = [], [], []
             for mistake in (m for m, link in self.space.link_moves() if link == i):
                 mended = mistake.undone(body, i, setting)
                 if can_exist(mended, setting.about_origin):
-                    after = parameters_of(mended[None], setting.about_origin)[0]
+                    after = inertials_of(mended[None], setting.about_origin)[0]
                     root = spread(after)
                     if not _within(before, after, size, _sizes(root), least):
                         mistakes.append(mistake)
-                        parameters.append(after)
+                        inertials.append(after)
                         spreads.append(root)
             self._links[key] = _Readings(
-                tuple(mistakes), np.array(parameters).reshape(-1, 10), np.array(spreads).reshape(-1, 10, 11)
+                tuple(mistakes), np.array(inertials).reshape(-1, 10), np.array(spreads).reshape(-1, 10, 11)
             )
         return self._links[key]
 
@@ -368,12 +368,12 @@ class Search:
         origin = self.space.setting.about_origin
         return all(
             i in changes or can_exist(mistake.undone(b, i, self.space.setting_in(state.view)), origin)
-            for i, b in enumerate(state.bodies)
+            for i, b in enumerate(state.numbers)
         )
 
 
 def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
-    """Return whether parameters (10,) with covariance root @ root.T may be those of a body that can exist."""
+    """Return whether inertials (10,) with covariance root @ root.T may be those of a body that can exist."""
     J = pseudo_inertia(body)
     values, vectors = np.linalg.eigh(J)
     if values[0] >= 0:
@@ -384,7 +384,7 @@ def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
 
 
 def _same(a: Array, b: Array, share: float) -> bool:
-    """Return whether two bodies' parameters (10,) are alike within a part of the tolerance of the smaller of them."""
+    """Return whether two bodies' inertials (10,) are alike within a part of the tolerance of the smaller of them."""
     return _within(a, b, _sizes(spread(a)), _sizes(spread(b)), share)
 
 

@@ -34,22 +34,22 @@ def write_c_header(item: Identified) -> Written:
     return Written(_header(made.name, made.functions, "static inline", **values), made.notes)
 
 
-def write_c(folder: str | Path, robot: Robot, parameters: ArrayLike | None = None) -> tuple[Path, Path]:
+def write_c(folder: str | Path, robot: Robot, inertials: ArrayLike | None = None) -> tuple[Path, Path]:
     """Write NAME.c and NAME.h to a folder and return their paths; NAME is the robot's name as an identifier.
 
     The functions NAME_inverse_dynamics, NAME_regressor, NAME_base_regressor, NAME_mass_matrix, NAME_coriolis_matrix and
-    NAME_gravity take and fill arrays of double, matrices row by row, and allocate nothing. Without `parameters` they
-    take the standard parameters theta (10 n) too; parameters (n, 10) are worked into the code. The header is all that
+    NAME_gravity take and fill arrays of double, matrices row by row, and allocate nothing. Without `inertials` they
+    take the standard parameters theta (10 n) too; inertials (n, 10) are worked into the code. The header is all that
     C and C++ need; the source makes functions of it that can be linked.
     Compiled with -DNAME_EXAMPLE (in capitals) the source holds a `main` that compares each function with a test vector
     from the batch functions of `ident.dynamics` and returns 0 when they agree, else the number of the first that does
-    not. Raises ModelError when parameters do not fit, InputError when the folder cannot be written to.
+    not. Raises ModelError when inertials do not fit, InputError when the folder cannot be written to.
     """
     name = identifier(robot.name, "robot")
     if name.lower() in ("math", "stdio"):  # NAME.h must not stand before the library's own
         name = f"robot_{name}"
-    programs, base = functions(robot, parameters), code_parameters(robot)
-    given, expected = _test(robot, parameters, base.kept)
+    programs, base = functions(robot, inertials), code_parameters(robot)
+    given, expected = _test(robot, inertials, base.kept)
     floor = 1e-3 * max(float(np.abs(x).max()) for x in expected.values())  # for those that are all 0
     real, big = f"{name}_real", name.upper()
     about = [
@@ -194,11 +194,11 @@ def identified_test(made: Controller, real: str, constant: str, prefix: str) -> 
 
 
 def _test(
-    robot: Robot, parameters: ArrayLike | None, kept: tuple[int, ...]
+    robot: Robot, inertials: ArrayLike | None, kept: tuple[int, ...]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return arguments and what the functions of source and header give for them, by `ident.dynamics`."""
     q, qd, qdd = np.random.default_rng(7).uniform(-2.0, 2.0, (3, 1, robot.n))
-    theta = _bodies(robot) if parameters is None else checked(parameters, (robot.n, 10), "parameters", ModelError)
+    theta = _bodies(robot) if inertials is None else checked(inertials, (robot.n, 10), "inertials", ModelError)
     Y = regressor(robot, q, qd, qdd)
     return {"q": q, "qd": qd, "qdd": qdd, "theta": theta}, {
         "inverse_dynamics": inverse_dynamics(robot, theta, q, qd, qdd),
@@ -211,7 +211,7 @@ def _test(
 
 
 def _bodies(robot: Robot) -> Array:
-    """Return parameters (n, 10) to test with: the robot's own where it has them all."""
+    """Return inertials (n, 10) to test with: the robot's own where it has them all."""
     if robot.inertials is not None and np.isfinite(robot.inertials).all():
         return robot.inertials
     rng = np.random.default_rng(8)

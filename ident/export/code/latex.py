@@ -24,25 +24,25 @@ _READABLE = 4000  # terms of D, C and g together
 _GLYPHS_A_LINE = 70  # about as many as the page is wide
 
 
-def write_latex(path: str | Path, robot: Robot | ClosedForm, parameters: ArrayLike | None = None) -> Path:
+def write_latex(path: str | Path, robot: Robot | ClosedForm, inertials: ArrayLike | None = None) -> Path:
     r"""Write a LaTeX document (amsmath) with D, C and g of a robot, or of a closed form such as `planar(3)`.
 
-    Symbols are q_i, \dot q_i and, without `parameters` (n, 10), m_i, h_{ix} = m_i c_{ix}, I_{ixx} of link i. A robot
+    Symbols are q_i, \dot q_i and, without `inertials` (n, 10), m_i, h_{ix} = m_i c_{ix}, I_{ixx} of link i. A robot
     whose closed form has more than 4000 terms is written as assignments, sines s_i and cosines c_i first.
-    Raises ModelError when parameters do not fit, InputError when the path does not end in .tex, cannot be written to,
-    or parameters are given beside a closed form.
+    Raises ModelError when inertials do not fit, InputError when the path does not end in .tex, cannot be written to,
+    or inertials are given beside a closed form.
     """
     path = Path(path)
     if path.suffix != ".tex":
         raise InputError(f"a LaTeX document ends in .tex, not in '{path.suffix}'", file=path)
     if isinstance(robot, ClosedForm):
-        if parameters is not None:
+        if inertials is not None:
             raise InputError("a closed form has its parameters already", fix="Give parameters to closed_form")
         title, body = f"{robot.n} joints", _entries(robot)
     else:
         name = identifier(robot.name, "robot").replace("_", r"\_")
         title = rf"{name}, {robot.n} joints"
-        body = _robot(robot, parameters)
+        body = _robot(robot, inertials)
     text = "\n".join(
         [
             r"\documentclass[fleqn]{article}",
@@ -60,10 +60,10 @@ def write_latex(path: str | Path, robot: Robot | ClosedForm, parameters: ArrayLi
     return write_whole(path, text)
 
 
-def _robot(robot: Robot, parameters: ArrayLike | None) -> list[str]:
-    programs = functions(robot, parameters)  # first, for what it says of wrong parameters
+def _robot(robot: Robot, inertials: ArrayLike | None) -> list[str]:
+    programs = functions(robot, inertials)  # first, for what it says of wrong inertials
     try:
-        form = closed_form(robot, parameters)
+        form = closed_form(robot, inertials)
         if _readable(form):
             return _entries(form)
     except ModelError:  # too large

@@ -39,18 +39,18 @@ def write_python_module(item: Identified) -> Written:
     return Written(text, made.notes)
 
 
-def write_python(path: str | Path, robot: Robot, parameters: ArrayLike | None = None) -> Path:
+def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = None) -> Path:
     """Write a module with inverse_dynamics, regressor, base_regressor, mass_matrix, coriolis_matrix and gravity.
 
     They take q, qd, qdd (..., n), any number of samples or one, and return (..., n), (..., n, 10 n), (..., n, b),
-    (..., n, n). Without `parameters` they take the standard parameters theta, (10 n) or (n, 10), too; parameters
-    (n, 10) are worked into the code. Raises ModelError when parameters do not fit, InputError when the path does not
+    (..., n, n). Without `inertials` they take the standard parameters theta, (10 n) or (n, 10), too; inertials
+    (n, 10) are worked into the code. Raises ModelError when inertials do not fit, InputError when the path does not
     end in .py or cannot be written to.
     """
     path = Path(path)
     if path.suffix != ".py":
         raise InputError(f"a Python module ends in .py, not in '{path.suffix}'", file=path)
-    made = [_function(program) for program in functions(robot, parameters)]
+    made = [_function(program) for program in functions(robot, inertials)]
     name = identifier(robot.name, "robot")
     return write_whole(path, filled(_ANY, name=name, robot=robot, base=code_parameters(robot), functions=made))
 

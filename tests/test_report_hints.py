@@ -118,7 +118,7 @@ def test_friction_of_another_shape(seed, j, what, column):
     assert found[0].share > 0.3
 
 
-@pytest.mark.parametrize(("left", "what"), [((DriveInertia(), Viscous(), Offset()), "Coulomb"),
+@pytest.mark.parametrize(("left", "what"), [((DriveInertia(), Viscous(), Offset()), "coulomb"),
                                             ((DriveInertia(), Coulomb(), Offset()), "viscous")])  # fmt: skip
 def test_a_friction_term_that_was_left_out(left, what):
     found = hints(0, terms=left)

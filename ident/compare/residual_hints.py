@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
+from ident.model import LoadFriction, NonlinearViscous
 from ident.model.model import Model, torque
+from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import packed_columns, packed_rows
 from ident.regression.segment import r_factor
@@ -144,6 +146,7 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
     """Yield every joint's candidates, with columns (N, c)."""
     t, q, qd, qdd = motion.t[part], motion.q[part], motion.qd[part], motion.qdd[part]
     moving = np.ptp(q, axis=0) > 0
+    rubbing = {kind: term for kind, term in plain().items() if term.kind.friction}
     for j in np.flatnonzero(moving):
         v, load = qd[:, j], predicted[:, j]
         sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
@@ -151,8 +154,7 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
             *(("delay", "delay", _delayed(t, load, shift)) for shift in _SHIFTS if len(t) > 1),
             ("gain", "gain", load),
             ("offset", "offset", np.ones(len(t))),
-            ("friction", "viscous", v),
-            ("friction", "Coulomb", sign),
+            *(("friction", kind, term().column(q[:, j], v, qdd[:, j])) for kind, term in rubbing.items()),
             ("friction", "at low speed", sign * np.exp(-np.abs(v) / (0.05 * top))),
             ("friction", "at low speed", sign * np.exp(-np.abs(v) / (0.15 * top))),
             ("friction", "bent", v * np.abs(v)),
@@ -313,16 +315,14 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         if hint.what == "movement"
         else f"the residual follows the torque of {hint.other}; look for crosstalk of the sensors or a coupled drive",
     }
-    friction = {
-        "viscous": "the residual grows with speed; viscous friction is missing",
-        "Coulomb": "the residual changes sign with the direction of movement; Coulomb friction is missing",
+    friction = {name: f"the residual {kind.trace}; {kind.words} is missing" for name, kind in kinds().items()} | {
         "at low speed": "friction near standstill is "
         + ("larger" if value > 0 else "smaller")
         + " than the law says; "
         + ("try a Stribeck term" if value > 0 else "try a smooth or Dahl law instead of a jump"),
-        "bent": "friction bends with speed more than its law; try nonlinear_viscous, or another power of it",
+        "bent": f"friction bends with speed more than its law; try {NonlinearViscous.kind.key}, or another power of it",
         "by direction": "friction at speed differs between the two directions",
-        "by load": "friction grows with the load on the joint, as that of gears does; try load_friction",
+        "by load": f"friction grows with the load on the joint, as that of gears does; try {LoadFriction.kind.key}",
     }
     what = friction[hint.what] if hint.kind == "friction" else told[hint.kind]
     whose = "what no joint explains falls" if hint.kind == "gain" else "its residual falls"

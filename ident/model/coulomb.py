@@ -19,6 +19,7 @@ COULOMB = Kind(
     friction=True,
     standard=True,
     example="{ tanh = 0.01 }",
+    trace="changes sign with the direction of movement",
 )
 
 

@@ -31,7 +31,7 @@ class Kind:
     as a formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
     movement; key: in [model] of an experiment, by default the name; standard: whether a model has it unless it is told
     otherwise; example: of a table of it there; numbers: what the numbers of its terms are called in files of
-    parameters, where these mean nothing without them.
+    parameters, where these mean nothing without them; trace: what a residual does that lacks it.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Kind:
     standard: bool = False
     example: str = ""
     numbers: str = ""
+    trace: str = "follows its law"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.key or self.name)

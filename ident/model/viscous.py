@@ -19,7 +19,13 @@ class Viscous:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = Kind(
-        "viscous", "viscous friction", "torque = value * qd", ("N m s/rad", "N s/m"), friction=True, standard=True
+        "viscous",
+        "viscous friction",
+        "torque = value * qd",
+        ("N m s/rad", "N s/m"),
+        friction=True,
+        standard=True,
+        trace="grows with speed",
     )
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:

@@ -55,9 +55,10 @@ class Program:
         }
 
     @property
-    def has_power(self) -> bool:
-        """Whether an operation is a power, for which a language may need more functions."""
-        return any(node.op == "power" for node in self.nodes)
+    def rare(self) -> tuple[str, ...]:
+        """Functions of the C library that it needs beside sin, cos and tanh."""
+        ops = {node.op for node in self.nodes}
+        return (("fabs", "pow", "copysign") if "power" in ops else ()) + (("exp",) if "exp" in ops else ())
 
     @cached_property
     def used(self) -> frozenset[str]:

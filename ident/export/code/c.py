@@ -94,7 +94,7 @@ def _header(name: str, programs: Sequence[Program], linkage: str, **values: obje
         call=lambda function, argument: f"{big}_{function.upper()}({argument})",
         power=lambda x, p: f"{big}_COPYSIGN({big}_POW({big}_FABS({x}), {p}), {x})",
     )
-    used = ["sin", "cos", "tanh", "fabs", *(["pow", "copysign"] if any(p.has_power for p in programs) else [])]
+    used = list(dict.fromkeys(["sin", "cos", "tanh", "fabs", *(name for p in programs for name in p.rare)]))
     written = [
         (meaning(p), signature(p, f"{linkage} void {name}_", real), body(p, real, style, f"{big}_COULOMB_WIDTH"))
         for p in programs

@@ -65,9 +65,9 @@ class Controller:
         return self.robot.n
 
     @property
-    def has_power(self) -> bool:
-        """Whether friction needs a power of the speed."""
-        return any(program.has_power for program in self.functions)
+    def rare(self) -> tuple[str, ...]:
+        """Functions that the programs need beside sin, cos and tanh, see `Program.rare`."""
+        return tuple(dict.fromkeys(name for program in self.functions for name in program.rare))
 
     def phi_lines(self) -> list[str]:
         """Return what each base parameter is, and its standard error, one a line."""

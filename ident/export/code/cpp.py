@@ -21,7 +21,7 @@ def write_cpp_header(item: Identified) -> Written:
         **shown(made, number),
         **identified_test(made, "Real", "const", ""),
         real="Real",
-        has_power=made.has_power,
+        used=" and ".join([", ".join(["sin", "cos", "tanh", *made.rare][:-1]), ["tanh", *made.rare][-1]]),
         space=f"{made.name}_dynamics",  # a name alone could be a keyword
         big=f"{made.name.upper()}_DYNAMICS",
         functions=[_function(program) for program in made.functions],
@@ -33,7 +33,7 @@ def _function(program: Program) -> tuple[str, str, list[str]]:
     """Return what a function gives, its head, and its statements."""
     style = Style(number=lambda x: f"Real({number(x)})", power=lambda x, p: f"copysign(pow(fabs({x}), {p}), {x})")
     with_width = PER_WIDTH in program.inputs
-    names = ["sin", "cos", "tanh", *(["fabs", "pow", "copysign"] if program.has_power else [])]
+    names = ["sin", "cos", "tanh", *program.rare]
     lines = [f"using std::{name};" for name in names]
     lines += ["(void)width;"] if with_width and PER_WIDTH not in program.used else []
     head = signature(program, "void ", "Real", *(["double width = coulomb_width"] if with_width else []))
@@ -44,8 +44,7 @@ _HEADER = (
     """\
 {{ about | join("\\n") }}
 // Include this file and call its functions. They allocate nothing; results may stand on arguments.
-// Real is double, float, or any type like them that has sin, cos
-{%- if has_power %}, tanh, fabs, pow and copysign{% else %} and tanh{% endif %}. To try it, include it in try.cpp,
+// Real is double, float, or any type like them that has {{ used }}. To try it, include it in try.cpp,
 // g++ -std=c++11 -O2 -D{{ big }}_EXAMPLE try.cpp -o try && ./try
 #ifndef {{ big }}_HPP
 #define {{ big }}_HPP

@@ -85,7 +85,7 @@ _IDENTIFIED = '''\
 {{ about | join("\\n") }}
 # q, qd, qdd (..., n): one sample or any number; results (..., n), (..., n, n), (..., n, b).
 import numpy as np
-from numpy import cos, sin, tanh
+from numpy import cos, {{ "exp, " if "exp" in made.rare }}sin, tanh
 
 JOINTS = ({% for joint in joints %}{{ joint.__repr__() }},{{ " " if not loop.last }}{% endfor %})
 COULOMB_WIDTH = {{ made.width }}  # rad/s (m/s)

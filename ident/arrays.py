@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ident.errors import InputError
+from ident.errors import InputError, cut
 
 Array = NDArray[np.float64]
 
@@ -24,7 +23,7 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
             raise TypeError
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as cause:
-        raise error(f"{name} must be numbers, got {_short(value)}") from cause
+        raise error(f"{name} must be numbers, got {cut(repr(value), 60)}") from cause
     if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
         wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
         raise error(f"{name} must have shape {wanted}, got {array.shape}")
@@ -51,8 +50,3 @@ def checked(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: t
             view.setflags(write=False)
             return view
     return frozen(value, shape, name, error)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

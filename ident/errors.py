@@ -25,12 +25,18 @@ class IdentError(Exception):
 
 def shortened(message: str) -> str:
     """Return a message that quotes at most QUOTED characters of a name, whoever wrote the file that it comes from."""
-    message = _QUOTE.sub(lambda found: f"'{_cut(found[0][1:-1])}'", message)
-    return _WORD.sub(lambda found: _cut(found[0]), message)
+    message = _QUOTE.sub(lambda found: f"'{cut(found[0][1:-1])}'", message)
+    return _WORD.sub(lambda found: cut(found[0]), message)
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= QUOTED else f"{name[: QUOTED - 3]}..."
+def cut(text: str, most: int = QUOTED) -> str:
+    """Return a text of at most `most` characters: its beginning, and dots where some are left out."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def plural(number: int, what: str) -> str:
+    """Return "1 column", "2 columns"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 class InputError(IdentError):
@@ -57,7 +63,7 @@ class InputError(IdentError):
         self.key = key
         self.fix = fix
         places = [self.file, None if line is None else f"line {line}", key]
-        where = ", ".join(_cut(p) for p in places if p)
+        where = ", ".join(cut(p) for p in places if p)
         message = f"{where}: {problem}" if where else problem
         super().__init__(" ".join(_sentence(part) for part in (message, fix) if part))
 

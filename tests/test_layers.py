@@ -18,6 +18,7 @@ ORDER = (
     "jit",
     "files",
     "tell",
+    "tables",
     "spatial",
     "robot",
     "logs",

@@ -165,16 +165,16 @@ def test_paths_stay_in_their_folder(tmp_path, monkeypatch):
     [
         ("x = " + "[" * 5000, "nested too deep"),
         ("urdf = " + "9" * 5000, "not valid TOML"),
-        ("name = true\nconvention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\n", "name: is True, wanted a text"),
+        ("name = true\nconvention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\n", "name: is true, wanted a text"),
         ("joint = 3\nconvention = 'dh'\nlength = 'm'\nangle = 'rad'\n", r"joint: is 3, wanted tables \[\[joint\]\]"),
         ("joint = [3]\nconvention = 'dh'\nlength = 'm'\nangle = 'rad'\n", r"joint\[1\]: is 3, wanted a table"),
         (
             "convention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\na = 0x" + "f" * 5000,
-            r"joint\[1\].a: .* too large",
+            r"joint\[1\].a: is a number of thousands of digits, wanted",
         ),
         (
             "convention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\na = true",
-            r"joint\[1\].a: is True, wanted a number",
+            r"joint\[1\].a: is true, wanted a number",
         ),
     ],
 )

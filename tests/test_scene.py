@@ -395,7 +395,7 @@ def test_a_scene_file_fits_the_collision_shapes(tmp_path: Path) -> None:
         ("radius = 40\n", "radius = '40'\n", r"capsule\[1\].radius: is '40', wanted a number"),
         ("radius = 40\n", "", r"capsule\[1\].radius: is missing, wanted a number"),
         ("end = [400, 0, 0]", "end = [400, 0]", r"capsule\[1\].end: has 2 entries, wanted 3 numbers"),
-        ("end = [400, 0, 0]", "end = [400, 0, nan]", r"capsule\[1\].end\[3\]: is not finite"),
+        ("end = [400, 0, 0]", "end = [400, 0, nan]", r"capsule\[1\].end\[3\]: is nan, wanted a finite number"),
         ("normal = [0, 0, 2]", "normal = [0, 0, 0]", r"plane\[1\]: plane 'table' has a zero normal"),
         ("normal = [0, 0, 2]", "norm = [0, 0, 0]", r"plane\[1\].norm: is not a known key here; did you mean 'normal'"),
         ("size = [200, 1000, 200]", "size = [200, -1, 200]", r"box\[1\]: box 'shelf' has an edge of -0.001 m"),

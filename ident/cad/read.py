@@ -24,7 +24,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,11 @@ from typing import Any
 from ident.cad.convention import convention_from
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.cad.units import normal
-from ident.errors import CadError, nearest
+from ident.errors import CadError, cut, nearest
 from ident.files import csv_name
 from ident.model.offset import Offset
 from ident.model.terms import plain
+from ident.tables import parse_toml
 
 
 def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
@@ -236,8 +236,7 @@ def _number(text: str, file: str, line: int | None, key: str) -> Printed:
     try:
         return Printed(text)
     except ValueError as cause:
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        problem = f"wanted a finite number, got {shown}" if text else "there is no number"
+        problem = f"wanted a finite number, got {cut(text, 60)}" if text else "there is no number"
         fix = "Write it with digits and a point, such as 0.25"
         raise CadError(problem, file=file, line=line, key=key, fix=fix) from cause
 
@@ -256,11 +255,9 @@ class _Float:
 
 def _toml(text: str, file: str, problem: str, fix: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text, parse_float=_Float)
-    except (ValueError, RecursionError) as cause:  # a ValueError also for integers of thousands of digits
-        at = re.search(r"\s*\(at (?:line (\d+)|end).*\)$", str(cause))
-        line = int(at[1]) if at and at[1] else None
-        raise CadError(problem, file=file, line=line, fix=fix) from cause
+        return parse_toml(text, file, CadError, parse_float=_Float)
+    except CadError as cause:
+        raise CadError(problem, file=file, line=cause.line, fix=fix) from cause
 
 
 def _inside(name: Any, path: Path) -> Path:

@@ -42,7 +42,7 @@ def check(
 def _show_robot(found: CheckedRobot) -> None:
     import numpy as np
 
-    from ident.logs.tables import plural
+    from ident.errors import plural
     from ident.report.text import number, table
 
     robot, (kept, dropped) = found.robot, found.margin

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ident.arrays import Array
-from ident.errors import InfeasibleError, InputError, nearest
+from ident.errors import InfeasibleError, InputError, cut, nearest
 from ident.estimate.covariance import Covariance
 from ident.estimate.estimate import Estimate
 from ident.estimate.written import rounded
@@ -389,9 +389,5 @@ def _readable(cause: ValidationError, path: Path) -> InputError:
         said.replace("Input should be ", "").replace("List should have ", "").replace("greater than", "a number above")
     )
     said = said.replace("a number above or equal to 0", "a number that is not negative")
-    return InputError(f"is {_short(error['input'])}, wanted {said}", file=path, key=key, fix=fix)
-
-
-def _short(value: Any) -> str:
-    text = "null" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    found = cut(json.dumps(error["input"], ensure_ascii=False), 60)
+    return InputError(f"is {found}, wanted {said}", file=path, key=key, fix=fix)

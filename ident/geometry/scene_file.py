@@ -45,13 +45,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ident.errors import RobotError
 from ident.geometry.fit_capsules import fit_capsules, link_capsules
 from ident.geometry.scene import Scene, carrier
 from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot.file import ANGLE, LENGTH, data_path
 from ident.robot.robot import Robot
-from ident.robot.toml_table import TomlTable, read_toml
 from ident.spatial.pose import Pose, rpy
+from ident.tables import Table, read_toml
 
 _KEYS = (
     "length", "angle", "margins", "ignored", "link_radius", "fit", "meshes",
@@ -68,11 +69,11 @@ def read_scene(path: str | Path, robot: Robot) -> Scene:
     and for links that the robot does not have.
     """
     path = Path(path)
-    top = TomlTable(read_toml(path), "", path)
+    top = Table(read_toml(path, RobotError), "", path, RobotError)
     with top.place():
         top.known(_KEYS)
         units = _Units(top)
-        room = top.table("workspace") if "workspace" in top.data else TomlTable({}, "workspace", path)
+        room = top.table("workspace") if "workspace" in top.data else Table({}, "workspace", path, RobotError)
         room.known(("plane", "box"))
         capsules = [units.capsule(t, robot) for t in _tables(top, "capsule")]
         own = {carrier(robot, capsule.link)[0] for capsule in capsules}
@@ -93,18 +94,18 @@ def read_scene(path: str | Path, robot: Robot) -> Scene:
         return scene
 
 
-def _tables(table: TomlTable, key: str) -> list[TomlTable]:
+def _tables(table: Table, key: str) -> list[Table]:
     return table.tables(key) if key in table.data else []
 
 
-def _ignored(top: TomlTable) -> tuple[tuple[str, str], ...]:
+def _ignored(top: Table) -> tuple[tuple[str, str], ...]:
     if "ignored" not in top.data:
         return ()
     pairs = top.data["ignored"]
     if not isinstance(pairs, list):
         raise top.error("ignored", "must be a list of pairs of names")
     found = []
-    entries = TomlTable({f"ignored[{i + 1}]": pair for i, pair in enumerate(pairs)}, "", top.file)
+    entries = top.entries("ignored")
     for key in entries.data:
         names = entries.texts(key)
         if len(names) != 2:
@@ -113,7 +114,7 @@ def _ignored(top: TomlTable) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _fitted(top: TomlTable, robot: Robot, length: float) -> tuple[Capsule, ...]:
+def _fitted(top: Table, robot: Robot, length: float) -> tuple[Capsule, ...]:
     if "link_radius" in top.data:
         if "fit" in top.data:
             raise top.error("link_radius", "stands beside fit, and both give capsules: keep one of the two")
@@ -138,11 +139,11 @@ def _fitted(top: TomlTable, robot: Robot, length: float) -> tuple[Capsule, ...]:
 class _Units:
     """Reads shapes in the file's units."""
 
-    def __init__(self, top: TomlTable) -> None:
+    def __init__(self, top: Table) -> None:
         self.length = LENGTH[top.choice("length", LENGTH, "m")]
         self.angle = ANGLE[top.choice("angle", ANGLE, "rad")]
 
-    def margins(self, top: TomlTable) -> dict[str, float]:
+    def margins(self, top: Table) -> dict[str, float]:
         if "margins" not in top.data:
             return {}
         table = top.table("margins")
@@ -152,7 +153,7 @@ class _Units:
                 raise table.error(key, f"is {table.number(key):g}, wanted 0 or more")
         return {f"{key}_margin": table.number(key) / self.length for key in table.data}
 
-    def capsule(self, table: TomlTable, robot: Robot) -> Capsule:
+    def capsule(self, table: Table, robot: Robot) -> Capsule:
         table.known(("link", "start", "end", "radius", "name"))
         link = _link(table, robot)
         start = table.numbers("start", 3)
@@ -161,17 +162,17 @@ class _Units:
         with table.place():
             return Capsule(link, start / self.length, end / self.length, radius, table.text("name", link))
 
-    def point(self, table: TomlTable, robot: Robot) -> Point:
+    def point(self, table: Table, robot: Robot) -> Point:
         table.known(("name", "link", "position", "within"))
         within = tuple(table.texts("within")) if "within" in table.data else None
         return Point(table.text("name"), _link(table, robot), table.numbers("position", 3) / self.length, within)
 
-    def plane(self, table: TomlTable) -> Plane:
+    def plane(self, table: Table) -> Plane:
         table.known(("name", "normal", "offset"))
         with table.place():
             return Plane(table.text("name"), table.numbers("normal", 3), table.number("offset", 0.0) / self.length)
 
-    def box(self, table: TomlTable) -> Box:
+    def box(self, table: Table) -> Box:
         table.known(("name", "size", "xyz", "rpy"))
         turn = table.numbers("rpy", 3) / self.angle if "rpy" in table.data else np.zeros(3)
         with table.place():
@@ -179,7 +180,7 @@ class _Units:
             return Box(table.text("name"), table.numbers("size", 3) / self.length, Pose(rpy(*turn), at))
 
 
-def _link(table: TomlTable, robot: Robot) -> str:
+def _link(table: Table, robot: Robot) -> str:
     link = table.text("link")
     with table.place("link"):
         carrier(robot, link)

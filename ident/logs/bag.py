@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import LogError, nearest
+from ident.errors import LogError, nearest, plural
 from ident.logs import bag1
 from ident.logs.joint_state import ARRAYS, Alike, decode
 from ident.logs.request import Chunk, Request
-from ident.logs.tables import plural
 
 CLOCKS = ("stamp", "received")
 JOINT_STATE = "sensor_msgs/msg/JointState"

@@ -9,9 +9,8 @@ from math import ceil, isfinite, log10
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import LogError
+from ident.errors import LogError, plural
 from ident.logs.log import Log, spans
-from ident.logs.tables import plural
 from ident.robot import Robot
 
 GAP = 1.5  # times the median step

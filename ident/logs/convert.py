@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ident.errors import LogError
+from ident.errors import LogError, plural
 from ident.files import whole_file, write_whole
 from ident.logs.info import LogInfo, log_info
 from ident.logs.recorded import Part, joint_units, parts
-from ident.logs.tables import plural
 from ident.robot import Robot
 from ident.tell import Tell, silent
 

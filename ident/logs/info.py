@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.errors import LogError
+from ident.errors import LogError, plural
 from ident.logs import bag
 from ident.logs.check import GAP
 from ident.logs.formats import is_bag
 from ident.logs.process import BREAK_S
 from ident.logs.recorded import Recorded, open_recorded, parts
-from ident.logs.tables import plural
 from ident.logs.units import si_factor
 from ident.robot import Robot
 from ident.tell import Tell, silent

@@ -9,22 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from ident.errors import LogError, nearest
-from ident.logs.tables import (
-    Reader,
-    boolean,
-    count,
-    numbers,
-    plural,
-    positive,
-    read_table,
-    read_toml,
-    shown,
-    string,
-    strings,
-)
+from ident.errors import LogError, nearest, plural
 from ident.logs.units import RAW, Quantity, kind_of, si_factor
 from ident.shown import Shown, shows
+from ident.tables import Reader, Table, boolean, count, number, one_or_more, positive, read_toml, shown, string, table
 
 Column = int | str
 QUANTITIES: tuple[Quantity, ...] = ("time", "position", "velocity", "torque")
@@ -165,131 +153,95 @@ def read_manifest(path: str | Path) -> Manifest:
     wrong types, unknown units, raw units without a gain, and paths that leave the data folder.
     """
     file = Path(path)
-    top = read_table(
-        read_toml(file),
-        file,
-        "top level",
-        {"dataset": _any, "recording": _tables},
-        {"signals": _any, "layout": _named_tables, "text": _any, "remote": _tables},
-    )
-    about = read_table(
-        top["dataset"],
-        file,
-        "dataset",
+    top = Table(read_toml(file, LogError), "", file, LogError)
+    top.known(("dataset", "recording", "signals", "layout", "text", "remote"))
+    about = top.table("dataset").values(
         {"name": _plain_name},
         {"source": string, "licence": string, "citation": string, "note": string, "folder": _folder},
     )
-    text = read_table(
-        top.get("text", {}),
-        file,
-        "text",
-        {},
-        {"delimiter": _character, "header": boolean, "decimal": _character, "skip_lines": count},
+    text = _inner(top, "text").values(
+        {}, {"delimiter": _character, "header": boolean, "decimal": _character, "skip_lines": count}
     )
-    layouts = {"": _layout(top.get("signals", {}), file, "signals")}
-    for name, values in top.get("layout", {}).items():
-        layouts[name] = layouts[""] | _layout(values, file, f"layout.{name}")
-    recordings = tuple(
-        _recording(values, file, f"recording[{i}]", layouts) for i, values in enumerate(top["recording"], start=1)
-    )
+    layouts = {"": _layout(_inner(top, "signals"))}
+    named = _inner(top, "layout")
+    for name in named.data:
+        layouts[name] = layouts[""] | _layout(named.table(name))
+    if not top.tables("recording"):
+        raise top.error("recording", "is empty, wanted one or more tables in double brackets")
+    recordings = tuple(_recording(given, layouts) for given in top.tables("recording"))
     _refuse_twice([r.name for r in recordings], "recording name", file)
-    remotes = tuple(
-        Remote(**read_table(values, file, f"remote[{i}]", {"file": _inside, "url": _https, "sha256": _sha256}, {}))
-        for i, values in enumerate(top.get("remote", []), start=1)
-    )
+    published = top.tables("remote") if "remote" in top.data else ()
+    remotes = tuple(Remote(**r.values({"file": _inside, "url": _https, "sha256": _sha256}, {})) for r in published)
     _refuse_twice([r.file for r in remotes], "remote file", file)
     text.setdefault("header", any(isinstance(c, str) for r in recordings for s in r.signals for c in s.columns))
     return Manifest(file, recordings=recordings, remotes=remotes, text=TextFormat(**text), **({"folder": "."} | about))
 
 
-def _layout(values: Any, file: Path, place: str) -> dict[str, Signal]:
-    table = read_table(values, file, place, {}, dict.fromkeys(QUANTITIES, _any))
-    return {q: _signal(q, table[q], file, f"{place}.{q}") for q in QUANTITIES if q in table}
+def _inner(top: Table, key: str) -> Table:
+    """Return a table that may be left out."""
+    return top.table(key) if key in top.data else Table({}, key, top.file, LogError)
 
 
-def _recording(values: Any, file: Path, place: str, layouts: Mapping[str, dict[str, Signal]]) -> Recording:
-    table = read_table(
-        values,
-        file,
-        place,
+def _layout(given: Table) -> dict[str, Signal]:
+    given.known(QUANTITIES)
+    return {q: _signal(q, given.table(q)) for q in QUANTITIES if q in given.data}
+
+
+def _recording(given: Table, layouts: Mapping[str, dict[str, Signal]]) -> Recording:
+    values = given.values(
         {"name": _plain_name, "file": _inside},
         {"rows": _rows, "layout": string, "note": string, "topic": string, "drop_repeated": boolean}
-        | dict.fromkeys(QUANTITIES, _any),
+        | dict.fromkeys(QUANTITIES, table),
     )
-    layout = table.pop("layout", "")
+    layout = values.pop("layout", "")
     if layout not in layouts:
-        raise LogError(f"there is no [layout.{layout}]{nearest(layout, layouts)}", file=file, key=f"{place}.layout")
-    own = {k: table.pop(k) for k in QUANTITIES if k in table}
-    signals = layouts[layout] | _layout(own, file, place)
+        raise given.error("layout", f"there is no [layout.{layout}]{nearest(layout, layouts)}")
+    own = {q: _signal(q, given.table(q)) for q in QUANTITIES if values.pop(q, None) is not None}
+    signals = layouts[layout] | own
     for quantity in ("time", "position", "torque"):
         if quantity not in signals:
-            raise LogError(
-                f"no signal for {quantity}", file=file, key=place, fix=f"Give {quantity} in [signals] or here"
-            )
+            raise given.error("", f"no signal for {quantity}", f"Give {quantity} in [signals] or here")
     by_name: dict[str, Any] = dict(signals)
-    return Recording(**table, **by_name)
+    return Recording(**values, **by_name)
 
 
-def _signal(quantity: Quantity, values: Any, file: Path, place: str) -> Signal:
+def _signal(quantity: Quantity, given: Table) -> Signal:
     columns: dict[str, Reader] = {"column": _column, "columns": _columns, "array": string, "file": _inside}
     if quantity == "time":
-        table = read_table(values, file, place, {}, columns | {"unit": string, "rate_hz": positive})
-        if ("rate_hz" in table) == bool(table.keys() - {"rate_hz"}):
-            raise LogError("wanted either a column with its unit, or rate_hz", file=file, key=place)
+        values = given.values({}, columns | {"unit": string, "rate_hz": positive})
+        if ("rate_hz" in values) == bool(values.keys() - {"rate_hz"}):
+            raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
-        optional = columns | {"gain": numbers, "side": _side} | ({"offset": numbers} if quantity == "position" else {})
-        table = read_table(values, file, place, {"unit": strings}, optional)
-    if "column" in table:
-        if "columns" in table:
-            raise LogError("has both 'column' and 'columns'", file=file, key=place, fix="Keep one of them")
-        table["columns"] = (table.pop("column"),)
-    signal = Signal(quantity, **table)
+        optional = columns | {"gain": _numbers, "side": _side}
+        optional |= {"offset": _numbers} if quantity == "position" else {}
+        values = given.values({"unit": one_or_more(string, "a text, or a list of texts")}, optional)
+    if "column" in values:
+        if "columns" in values:
+            raise given.error("", "has both 'column' and 'columns'", "Keep one of them")
+        values["columns"] = (values.pop("column"),)
+    signal = Signal(quantity, **values)
     if signal.rate_hz is not None:
         return signal
     if not signal.columns and not signal.array:
-        raise LogError("names no columns", file=file, key=place, fix="Give columns = [...] or array = '...'")
+        raise given.error("", "names no columns", "Give columns = [...] or array = '...'")
     if not signal.unit:
-        raise LogError("the key 'unit' is missing", file=file, key=place)
+        raise given.error("unit", "is missing, wanted a text that is not empty")
     units = (signal.unit,) if isinstance(signal.unit, str) else signal.unit
-    try:
+    with given.place("unit"):
         for unit in units:
             si_factor(unit, quantity)
-    except LogError as cause:
-        raise LogError(cause.problem, file=file, key=f"{place}.unit", fix=cause.fix) from None
     raw = [u for u in units if kind_of(u, quantity) == RAW]
-    if raw and "gain" not in table:
+    if raw and "gain" not in values:
         per = "N m (or N)" if quantity == "torque" else "rad (or m)" if quantity == "position" else "rad/s (or m/s)"
-        raise LogError(
-            f"'{raw[0]}' needs a gain",
-            file=file,
-            key=place,
-            fix=f"Give gain = ... in {per} per {raw[0]}, with its sign",
-        )
+        raise given.error("", f"'{raw[0]}' needs a gain", f"Give gain = ... in {per} per {raw[0]}, with its sign")
     for key in ("unit", "gain", "offset"):
         value = getattr(signal, key)
         if isinstance(value, tuple) and signal.columns and len(value) != len(signal.columns):
-            raise LogError(
-                f"has {plural(len(value), 'value')} for {plural(len(signal.columns), 'column')}",
-                file=file,
-                key=f"{place}.{key}",
-            )
+            raise given.error(key, f"has {plural(len(value), 'value')} for {plural(len(signal.columns), 'column')}")
     return signal
 
 
-def _any(value: Any) -> Any:
-    return value
-
-
-def _tables(value: Any) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise ValueError("one or more tables in double brackets")
-    return value
-
-
-def _named_tables(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("tables such as [layout.NAME]")
-    return value
+_numbers = one_or_more(number, "a finite number, or a list of them")
 
 
 def _plain_name(value: Any) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ident.errors import LogError, nearest
+from ident.errors import LogError, nearest, plural
 from ident.logs.manifest import Column
 from ident.logs.request import EVERYTHING, Chunk, Request
-from ident.logs.tables import plural
 
 LINE = 2**22  # bytes of the longest line of a text file
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.errors import LogError
+from ident.errors import LogError, plural
 from ident.logs.manifest import Column, TextFormat
-from ident.logs.tables import plural
 
 Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from ident.regression import base_parameters, rank_margin
 from ident.regression.base import DOUBTFUL, ROUNDING
 from ident.robot import Robot, read_robot
 from ident.spatial.inertia import consistency
+from ident.tables import read_toml
 
 Kind = Literal["robot", "cad", "log", "dataset", "experiment"]
 
@@ -137,12 +137,7 @@ def kind_of(file: Path) -> Kind:
         return "cad"
     if ending != ".toml":
         raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
-    try:
-        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys()
-    except OSError as cause:
-        raise InputError(f"cannot be read: {cause.strerror}", file=file) from None
-    except (ValueError, RecursionError) as cause:
-        raise InputError(f"is not valid TOML: {cause}", file=file) from None
+    keys = read_toml(file, InputError).keys()
     kinds: dict[Kind, set[str]] = {
         "experiment": {"experiment"},
         "dataset": {"dataset", "recording"},

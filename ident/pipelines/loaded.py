@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad import read_source, require_consistent
-from ident.errors import ConfigError, InputError, ModelError, nearest
+from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest
 from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.experiment import Experiment, build_model
 from ident.logs import Manifest, read_manifest
@@ -23,6 +22,7 @@ from ident.robot import Robot, read_robot, read_urdf
 from ident.robot.file import data_path
 from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import INERTIAL
+from ident.tables import Table, read_toml
 
 #: A frame is another one when an axis or a point is farther off [1; m], which rounding is not.
 _SAME_FRAME = 1e-4
@@ -144,7 +144,7 @@ def urdf_source(robot_file: Path) -> Path | None:
     """Return the URDF that a robot file is, or names; None for a DH table."""
     if robot_file.suffix.lower() in (".urdf", ".xml"):
         return robot_file
-    named = tomllib.loads(robot_file.read_text(encoding="utf-8")).get("urdf")
+    named = read_toml(robot_file, RobotError).get("urdf")
     return data_path(named, robot_file.parent) if isinstance(named, str) else None
 
 
@@ -155,18 +155,11 @@ def read_truth(path: Path, robot: Robot) -> dict[str, float]:
     """
     known = [f"{link}.{part}" for link in robot.links for part in INERTIAL]
     known += [f"{joint}.{term}" for joint in robot.joint_names for term in kinds()]
-    try:
-        given = tomllib.loads(path.read_text(encoding="utf-8")).get("parameters")
-    except (OSError, ValueError, RecursionError) as cause:
-        raise ConfigError(f"is no TOML file that can be read: {cause}", file=path) from None
-    if not isinstance(given, dict):
-        raise ConfigError("the table [parameters] is missing", file=path)
-    for name, value in given.items():
+    given = Table(read_toml(path, ConfigError), "", path, ConfigError).table("parameters")
+    for name in given.data:
         if name not in known:
             raise ConfigError(f"'{name}' is no parameter of '{robot.name}'{nearest(name, known)}", file=path)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
-            raise ConfigError("wanted a finite number", file=path, key=f"parameters.{name}")
-    return {name: float(value) for name, value in given.items()}
+    return {name: given.number(name) for name in given.data}
 
 
 def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:

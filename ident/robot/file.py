@@ -16,10 +16,10 @@ from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.frames import moving_frame
 from ident.robot.robot import GRAVITY, FixedBody, Limits, Robot
-from ident.robot.toml_table import TomlTable, read_toml
 from ident.robot.transmission import Transmission
 from ident.robot.urdf import read_urdf
 from ident.spatial.pose import Pose, rpy
+from ident.tables import Table, read_toml
 
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
@@ -41,7 +41,7 @@ def read_robot(path: str | Path) -> Robot:
         return read_urdf(path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
-    table = TomlTable(read_toml(path), "", path)
+    table = Table(read_toml(path, RobotError), "", path, RobotError)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
         robot = robot.with_gravity(_gravity(table))
@@ -76,7 +76,7 @@ def data_path(text: str, folder: Path) -> Path:
     return found
 
 
-def _from_urdf(table: TomlTable, path: Path) -> Robot:
+def _from_urdf(table: Table, path: Path) -> Robot:
     for key in _DH_KEYS:
         if key in table.data and key not in _URDF_KEYS:
             raise table.error(key, "stands beside urdf, and belongs to a DH table: keep one of the two")
@@ -88,7 +88,7 @@ def _from_urdf(table: TomlTable, path: Path) -> Robot:
     return replace(robot, name=table.text("name", robot.name))
 
 
-def _from_table(table: TomlTable, path: Path) -> Robot:
+def _from_table(table: Table, path: Path) -> Robot:
     if not table.data.keys() & {"convention", "joint"}:
         table.known((*_DH_KEYS, *_URDF_KEYS))
         raise table.error("", "the file has neither a DH table nor a urdf", "Add [[joint]] tables, or urdf = 'FILE'")
@@ -115,13 +115,13 @@ def _from_table(table: TomlTable, path: Path) -> Robot:
     return replace(robot, notes=rounding_told(rounded))
 
 
-def _meant(table: TomlTable, angle: float) -> float:
+def _meant(table: Table, angle: float) -> float:
     """Return the angle [rad] that is meant: degrees are exact, and radians may be rounded."""
     literal = table.flag("literal_angles", False) or table.choice("angle", ANGLE) == "deg"
     return angle if literal else meant_angle(repr(float(angle)))
 
 
-def _with_flange(table: TomlTable, robot: Robot) -> Robot:
+def _with_flange(table: Table, robot: Robot) -> Robot:
     """Return the robot with its flange: the name of a frame, or of a DH table a frame fixed to the last link."""
     if isinstance(table.data["flange"], str):
         with table.place("flange"):
@@ -136,7 +136,7 @@ def _with_flange(table: TomlTable, robot: Robot) -> Robot:
     return replace(robot, fixed=(*robot.fixed, FixedBody(name, robot.n - 1, pose)), flange=name)
 
 
-def _placed(table: TomlTable, key: str, known: tuple[str, ...]) -> Pose:
+def _placed(table: Table, key: str, known: tuple[str, ...]) -> Pose:
     """Return the pose { xyz, rpy } of a DH robot's file in SI units; each defaults to zero."""
     given = table.table(key)
     given.known(known)
@@ -145,7 +145,7 @@ def _placed(table: TomlTable, key: str, known: tuple[str, ...]) -> Pose:
     return Pose(rpy(*angles), xyz / LENGTH[table.choice("length", LENGTH)])
 
 
-def _row(table: TomlTable, length: float, angle: float) -> dict[str, Any]:
+def _row(table: Table, length: float, angle: float) -> dict[str, Any]:
     """Return the fields of a DHJoint or MDHJoint in SI units."""
     table.known(("name", "link", "kind", "a", "alpha", "d", "theta", "offset", "sign", "limits"))
     kind = table.choice("kind", ("revolute", "prismatic"), "revolute")
@@ -168,7 +168,7 @@ def _row(table: TomlTable, length: float, angle: float) -> dict[str, Any]:
     return row | {"kind": kind, "sign": int(sign), "limits": limits}
 
 
-def _gravity(table: TomlTable) -> Array:
+def _gravity(table: Table) -> Array:
     if "mounting_rpy" not in table.data:
         return table.numbers("gravity", 3) if "gravity" in table.data else np.array(GRAVITY)
     if "gravity" in table.data:
@@ -178,7 +178,7 @@ def _gravity(table: TomlTable) -> Array:
     return np.asarray(rpy(*angles).T @ np.array(GRAVITY))
 
 
-def _transmission(table: TomlTable, robot: Robot) -> Transmission:
+def _transmission(table: Table, robot: Robot) -> Transmission:
     """Return q_motor = matrix @ q_joint from ratios on the diagonal and couplings beside it, or the matrix itself."""
     table.known(("motors", "ratios", "coupling", "matrix"))
     motors = table.texts("motors")
@@ -190,7 +190,7 @@ def _transmission(table: TomlTable, robot: Robot) -> Transmission:
         rows = table.data["matrix"]
         if not isinstance(rows, list) or len(rows) != robot.n:
             raise table.error("matrix", f"must be {robot.n} rows of {robot.n} numbers")
-        holder = TomlTable({f"matrix[{i + 1}]": row for i, row in enumerate(rows)}, table.path, table.file)
+        holder = table.entries("matrix")
         matrix = np.array([holder.numbers(key, robot.n) for key in holder.data])
     else:
         matrix = np.diag(table.numbers("ratios", robot.n))

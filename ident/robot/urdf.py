@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import RobotError, nearest
+from ident.errors import RobotError, cut, nearest
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
@@ -263,10 +263,10 @@ class At:
         if len(words) != count or not all(_NUMBER.fullmatch(w) for w in words):
             macro = "${" in text or "$(" in text
             fix = "This is a xacro template; expand it first: xacro FILE > robot.urdf" if macro else None
-            raise self.error(f'<{element.tag}> has {name}="{_short(text)}", wanted {what}', place, fix)
+            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", wanted {what}', place, fix)
         values = [float(w) for w in words]
         if not all(math.isfinite(v) and abs(v) <= largest for v in values):
-            raise self.error(f'<{element.tag}> has {name}="{_short(text)}", which is too large to be true', place)
+            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", which is too large to be true', place)
         return values
 
     def number(self, element: Element, name: str, default: float | None = None, largest: float = _LARGEST) -> float:
@@ -295,10 +295,6 @@ class At:
         return Pose(rpy(*angles), np.array(xyz))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def _once(what: str, name: str, element: Element, known: Mapping[str, UrdfLink | UrdfJoint], file: str | None) -> None:
     if name in known:
         problem = f"a {what} of the name '{name}' stands already in line {known[name].element.line}"
@@ -318,7 +314,9 @@ def _inertial(at: At, link: Element) -> Array | None:
 def _joint(at: At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
     kind = at.text(element, "type")
     if kind not in KINDS:
-        raise at.error(f"the type is '{_short(kind)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}", element)
+        raise at.error(
+            f"the type is '{cut(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}", element
+        )
     ends = []
     for end in ("parent", "child"):
         holder = at.need(element, end)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
 
+from ident import tables
 from ident.errors import RobotError
 
 MAX_BYTES = 20_000_000
@@ -57,14 +58,7 @@ class Element:
 
 def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes:
     """Return the bytes of a robot's file; raises RobotError when it cannot be read or has more than `limit` bytes."""
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(limit + 1)
-    except OSError as cause:
-        raise RobotError(f"the file cannot be read: {cause.strerror or cause}", file=path) from cause
-    if len(data) > limit:
-        raise RobotError(f"the file is larger than {limit / 1e6:g} MB, the most that is read", file=path)
-    return data
+    return tables.read_bytes(path, RobotError, limit)
 
 
 def parse_xml(data: bytes, *, file: str | None = None) -> Element:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn
 
 from ident.cad.sheets.sheet import ENTRIES, Number, Products, Sheet
 from ident.cad.sheets.units import Kind, printed_unit
-from ident.errors import CadError
+from ident.errors import CadError, cut
 
 #: A number as a sheet prints it; the decimal mark may be a comma.
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
@@ -91,7 +91,7 @@ def _not_understood(state: _State, line: str, n: int) -> NoReturn:
     fix = "Delete the line if it is not part of the report"
     if _GROUPED.search(line):
         fix = "Write the numbers without signs or blanks between thousands"
-    state.fail(f"'{_short(line)}' is not understood", n, fix)
+    state.fail(f"'{cut(line, 60)}' is not understood", n, fix)
 
 
 @dataclass
@@ -145,7 +145,7 @@ class _State:
         self.entries[block][key] = number
 
     def outside(self, text: str, what: str, line: int) -> NoReturn:
-        self.fail(f"'{_short(text)}' stands outside {what}", line)
+        self.fail(f"'{cut(text, 60)}' stands outside {what}", line)
 
     def number(self, text: str, unit: str, kind: Kind | None, line: int, over: bool = False) -> Number:
         for sign in ".,":
@@ -168,7 +168,7 @@ class _State:
         except ValueError:
             believable = False
         if not believable:
-            self.fail(f"'{_short(text)}' is no number that can be true", line)
+            self.fail(f"'{cut(text, 60)}' is no number that can be true", line)
         return made
 
 
@@ -286,7 +286,7 @@ def _row(state: _State, found: re.Match[str], line: int) -> None:
     names = re.findall(r"[IL][xyz]{2}", found[0])
     numbers = re.findall(NUMBER, re.sub(r"[IL][xyz]{2}", " ", found[0]))
     if len(names) != len(numbers):
-        state.fail(f"'{_short(found[0])}' holds {len(names)} names and {len(numbers)} numbers", line)
+        state.fail(f"'{cut(found[0], 60)}' holds {len(names)} names and {len(numbers)} numbers", line)
     key = {"L": "at_center", "I": "at_origin"}[names[0][0]] if state.layout.letters else state.open
     if state.open == "tensor":
         _named(state, key, line)
@@ -412,7 +412,3 @@ def _six(state: _State, key: str) -> Any:
                 "Print the report again; one of the two was changed",
             )
     return tuple(nine[e] for e in ENTRIES)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ident import tables
 from ident.cad.convention import Convention
 from ident.cad.sheets.read_sheet import read_sheet
 from ident.cad.sheets.readings import products_of, to_inertials
@@ -115,32 +115,13 @@ def read_frames(path: str | Path) -> dict[str, Pose]:
 
     Raises CadError naming the key.
     """
-    path = Path(path)
-    keys = "position = [x, y, z] in m and rpy = [roll, pitch, yaw] in rad"
-    try:
-        given = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as cause:
-        raise CadError("there is no such file", file=path) from cause
-    except (ValueError, RecursionError) as cause:
-        raise CadError(f"the file is not valid TOML: {cause}", file=path) from cause
+    top = tables.Table(tables.read_toml(path, CadError), "", Path(path), CadError)
     found = {}
-    for link, entry in given.items():
-        if not isinstance(entry, dict):
-            raise CadError("wanted a table", file=path, key=link, fix=f"Write [{link}], and under it {keys}")
-        for key in entry:
-            if key not in ("position", "rpy"):
-                problem = f"unknown key{nearest(key, ('position', 'rpy'))}"
-                raise CadError(problem, file=path, key=f"{link}.{key}", fix=f"A link has {keys}")
-        three = [_three(entry.get(key, [0, 0, 0]), path, f"{link}.{key}") for key in ("position", "rpy")]
-        if max(map(abs, three[1])) > 2 * math.pi:
-            raise CadError("an angle is more than a turn", file=path, key=f"{link}.rpy", fix="Write it in radians")
-        found[link] = Pose(rpy(*three[1]), np.array(three[0]))
+    for link in top.data:
+        entry = top.table(link)
+        entry.known(("position", "rpy"))
+        position, turn = (entry.numbers(k, 3) if k in entry.data else np.zeros(3) for k in ("position", "rpy"))
+        if np.abs(turn).max() > 2 * math.pi:
+            raise entry.error("rpy", "an angle is more than a turn", "Write it in radians")
+        found[link] = Pose(rpy(*turn), position)
     return found
-
-
-def _three(value: object, path: Path, key: str) -> list[float]:
-    if isinstance(value, list) and len(value) == 3:
-        numbers = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
-        if len(numbers) == 3 and all(math.isfinite(x) for x in numbers):
-            return numbers
-    raise CadError("wanted three finite numbers", file=path, key=key, fix="Write them as [0, 0, 0.1]")

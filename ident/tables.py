@@ -1,0 +1,233 @@
+"""TOML files read strictly: every mistake is named with its file, its line or key, and what was wanted there."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import InputError, cut, nearest
+
+#: Returns a value as it is meant, or raises ValueError that says what was wanted. None, which TOML has not, is refused.
+Reader = Callable[[Any], Any]
+#: Bytes of a file written by hand.
+LARGEST = 1_000_000
+
+
+def read_bytes(path: str | Path, error: type[InputError], limit: int = LARGEST) -> bytes:
+    """Return the content of a file; raises `error` when it cannot be read or has more than `limit` bytes."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(limit + 1)
+    except (OSError, ValueError) as cause:  # ValueError: a zero byte in a path
+        raise error(f"the file cannot be read: {getattr(cause, 'strerror', None) or cause}", file=path) from cause
+    if len(data) > limit:
+        raise error(f"the file is larger than {limit / 1e6:g} MB, the most that is read", file=path)
+    return data
+
+
+def read_toml(path: str | Path, error: type[InputError]) -> dict[str, Any]:
+    """Return the content of a TOML file; raises `error` with the line where it is none."""
+    data = read_bytes(path, error)
+    try:
+        return parse_toml(data.decode("utf-8-sig"), path, error)
+    except UnicodeDecodeError as cause:
+        raise error("the file is not UTF-8 text", file=path, fix="Save it as UTF-8") from cause
+
+
+def parse_toml(
+    text: str, file: str | Path, error: type[InputError], parse_float: Callable[[str], Any] = float
+) -> dict[str, Any]:
+    """Return the content of TOML text; raises `error` with the line of `file` where it is none."""
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except RecursionError as cause:
+        raise error("the file is nested too deep", file=file) from cause
+    except ValueError as cause:  # TOMLDecodeError, or an integer of thousands of digits
+        at = re.search(r"\s*\(at (?:line (\d+)|end of document).*\)$", str(cause))
+        reason, line = (str(cause)[: at.start()], at[1]) if at else (str(cause), None)
+        problem = f"the file is not valid TOML: {reason}"
+        raise error(problem, file=file, line=int(line) if line else None) from cause
+
+
+def shown(value: Any) -> str:
+    """Return a value much as TOML has it, short enough for a message."""
+    try:
+        return cut(str(value).lower() if isinstance(value, bool) else repr(value), 60)
+    except ValueError:  # Python writes no integers of thousands of digits
+        return "a number of thousands of digits"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One TOML table, its key path, the file, and the kind of error that names them."""
+
+    data: Mapping[str, Any]
+    path: str
+    file: Path
+    kind: type[InputError]
+
+    def key(self, key: str) -> str:
+        """Return the whole path of a key."""
+        return ".".join(p for p in (self.path, key) if p)
+
+    def error(self, key: str, problem: str, fix: str | None = None) -> InputError:
+        """Return the error that names this file and key."""
+        return self.kind(problem, file=self.file, key=self.key(key) or None, fix=fix)
+
+    @contextlib.contextmanager
+    def place(self, key: str = "") -> Iterator[None]:
+        """Give errors that do not know their file this table's file and key."""
+        try:
+            yield
+        except InputError as cause:
+            if cause.file is not None:
+                raise
+            raise self.error(key, cause.problem, cause.fix) from cause
+
+    def known(self, keys: Iterable[str]) -> None:
+        """Refuse keys that are none of these."""
+        names = list(keys)
+        for key in self.data:
+            if key not in names:
+                hint = nearest(key, names)
+                fix = None if hint else f"Known here: {', '.join(names)}"
+                raise self.error(key, f"is not a known key here{hint}", fix)
+
+    def read(self, key: str, reader: Reader, default: Any = None) -> Any:
+        """Return the value of a key as `reader` means it; `default`, unless that is None, where the key is absent."""
+        value = self.data.get(key)
+        if value is None and default is not None:
+            return default
+        try:
+            return reader(value)
+        except ValueError as wanted:
+            found = "is missing" if value is None else f"is {shown(value)}"
+            raise self.error(key, f"{found}, wanted {wanted}") from None
+
+    def values(self, required: Mapping[str, Reader], optional: Mapping[str, Reader]) -> dict[str, Any]:
+        """Return what all keys mean, absent ones left out; refuses unknown keys, and missing ones that are required."""
+        readers = {**required, **optional}
+        self.known(readers)
+        return {key: self.read(key, readers[key]) for key in readers if key in required or key in self.data}
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """Return a finite number."""
+        return float(self.read(key, number, default))
+
+    def numbers(self, key: str, count: int) -> Array:
+        """Return so many finite numbers (count,)."""
+        values = self.read(key, lambda value: _list(value, f"{count} numbers"))
+        if len(values) != count:
+            raise self.error(key, f"has {len(values)} entries, wanted {count} numbers")
+        entries = self.entries(key)
+        return np.array([entries.number(k) for k in entries.data])
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        return bool(self.read(key, boolean, default))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a text that is not empty."""
+        return str(self.read(key, string, default))
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts."""
+        self.read(key, lambda value: _list(value, "a list of texts"))
+        entries = self.entries(key)
+        return [entries.text(k) for k in entries.data]
+
+    def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
+        """Return a text that is one of `known`."""
+        names = list(known)
+        wanted = "one of " + ", ".join(f"'{n}'" for n in names)
+        value = self.read(key, lambda value: _text(value, wanted), default)
+        if value not in names:
+            raise self.error(key, f"is '{cut(value, 60)}', wanted {wanted}{nearest(value, names)}")
+        return str(value)
+
+    def table(self, key: str) -> Table:
+        """Return a table within this one."""
+        return Table(self.read(key, table), self.key(key), self.file, self.kind)
+
+    def tables(self, key: str) -> list[Table]:
+        """Return a list of tables within this one."""
+        self.read(key, lambda value: _list(value, f"tables [[{key}]]"))
+        entries = self.entries(key)
+        return [entries.table(k) for k in entries.data]
+
+    def entries(self, key: str) -> Table:
+        """Return a list within this table as a table whose keys are KEY[1], KEY[2] and so on."""
+        found = {f"{key}[{i + 1}]": value for i, value in enumerate(self.data[key])}
+        return Table(found, self.path, self.file, self.kind)
+
+
+def _list(value: Any, wanted: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(wanted)
+    return value
+
+
+def _text(value: Any, wanted: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(wanted)
+    return value
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Read a table."""
+    if not isinstance(value, dict):
+        raise ValueError("a table")
+    return value
+
+
+def string(value: Any) -> str:
+    """Read a text that is not empty."""
+    return _text(value, "a text that is not empty")
+
+
+def boolean(value: Any) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def number(value: Any) -> float:
+    """Read a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e12:
+        raise ValueError("a finite number, at most 1e12" if type(value) in (int, float) else "a number")
+    return float(value)
+
+
+def positive(value: Any) -> float:
+    """Read a finite number above 0."""
+    if number(value) <= 0:
+        raise ValueError("a number above 0")
+    return float(value)
+
+
+def count(value: Any) -> int:
+    """Read a whole number, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("a whole number, 0 or more")
+    return value
+
+
+def one_or_more(reader: Reader, wanted: str) -> Reader:
+    """Return what reads one value, or a list of them as a tuple."""
+
+    def read(value: Any) -> Any:
+        try:
+            return tuple(reader(v) for v in value) if isinstance(value, list) and value else reader(value)
+        except ValueError:
+            raise ValueError(wanted) from None
+
+    return read

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
@@ -118,6 +119,14 @@ class Table:
         self.known(readers)
         return {key: self.read(key, readers[key]) for key in readers if key in required or key in self.data}
 
+    def each(self, reader: Reader) -> dict[str, Any]:
+        """Return what every key of a table of names means."""
+        return {key: self.read(key, reader) for key in self.data}
+
+    def inner(self, key: str) -> Table:
+        """Return a table within this one, an empty one where it is left out."""
+        return self.table(key) if key in self.data else Table({}, self.key(key), self.file, self.kind)
+
     def number(self, key: str, default: float | None = None) -> float:
         """Return a finite number."""
         return float(self.read(key, number, default))
@@ -219,6 +228,45 @@ def count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("a whole number, 0 or more")
     return value
+
+
+def typed(hint: Any, wanted: str, rule: Callable[[Any], bool] = lambda value: True) -> Reader:
+    """Return what reads a value of a type: numbers, texts that are not empty, flags, words, lists as tuples, "none".
+
+    Numbers are finite; `rule` says which values are sound.
+    """
+
+    def read(value: Any) -> Any:
+        try:
+            found = _meant(hint, value)
+        except ValueError:
+            raise ValueError(wanted) from None
+        if not rule(found):
+            raise ValueError(wanted)
+        return found
+
+    return read
+
+
+def _meant(hint: Any, value: Any) -> Any:
+    kind, options = get_origin(hint), get_args(hint)
+    if kind in (Union, types.UnionType):
+        for option in options:
+            with contextlib.suppress(ValueError):
+                return _meant(option, value)
+    elif kind is Literal and any(
+        value is option or value == option for option in options if type(value) is type(option)
+    ):
+        return value
+    elif kind is tuple and isinstance(value, list):
+        hints = options[:1] * len(value) if Ellipsis in options else options
+        if len(hints) == len(value):
+            return tuple(map(_meant, hints, value))
+    elif hint is float:
+        return number(value)
+    elif (hint in (bool, int, str) and type(value) is hint and value != "") or (hint is type(None) and value == "none"):
+        return None if value == "none" and hint is type(None) else value
+    raise ValueError
 
 
 def one_or_more(reader: Reader, wanted: str) -> Reader:

@@ -233,7 +233,7 @@ def test_mistakes_in_nonlinear_viscous_friction_are_named(tmp_path, value, messa
         ("{ rest = inf }", "model.spring.rest: is inf, wanted a position."),
         (
             "{ stiffness = 3 }",
-            "model.spring: 'stiffness' is not a known key here. Known here: rest, joints, nonnegative.",
+            "model.spring.stiffness: is not a known key here. Known here: rest, joints, nonnegative.",
         ),
         (
             "{ joints = ['elbo'] }",

@@ -3,83 +3,71 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, create_model
-from pydantic import Field as Key
-
-from ident.errors import ConfigError, ModelError
+from ident.errors import ModelError
 from ident.model.term import Term, numbers, required
 from ident.model.terms import TERMS
+from ident.tables import Reader, Table, boolean, typed
 
-_Joints = Annotated[bool | tuple[str, ...], Key(description="true, false, or a list of joint names")]
-_Names = Annotated[
-    tuple[Annotated[str, Key(min_length=1)], ...], Key(description="a list of names, each once")
-]  # fmt: skip
+_JOINTS = typed(bool | tuple[str, ...], "true, false, or a list of joint names")
+_NAMES = typed(tuple[str, ...], "a list of names, each once")
 
 
-def _by_key() -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+def terms_of(model: Table) -> tuple[Term, ...]:
+    """Return the terms that [model] asks for, in the order of `TERMS`; ConfigError for numbers that no term takes.
+
+    A term without numbers of its own is asked for by true, false or joints, another by one table or several.
+    """
+    kinds: dict[str, list[Any]] = {}
     for term in TERMS:
-        found.setdefault(term.kind.key, []).append(term)
-    return found
-
-
-def model_table(base: type[BaseModel]) -> Any:
-    """Return the schema of [model]: true, false or joints for a term without numbers of its own, tables for others."""
-    found: dict[str, Any] = {}
-    for key, laws in _by_key().items():
-        kind = laws[0].kind
-        if not any(map(numbers, laws)):
-            found[key] = (_Joints, kind.standard)
-            continue
-        fields = {f.name: f for law in laws for f in dataclasses.fields(law)}
-        needed = len(laws) == 1 and any(required(f) for f in fields.values())
-        names = [x for law in laws for x in numbers(law)]
-        values: dict[str, Any] = {name: _number(fields[name], needed) for name in names}
-        values["joints"] = (_Names | None, None)
-        values |= {
-            x: (Annotated[bool, Key(**fields[x].metadata)], fields[x].default)
-            for law in laws
-            for x in numbers(law, "bool")
-        }
-        table = create_model(f"_{key}", __base__=base, **values)
-        example = kind.example or f"{{ {', '.join(f'{name} = ...' for name in names)} }}"
-        said = f"{'' if needed else 'true, false, '}a table such as {example}, or a list of such tables"
-        hint = Annotated[tuple[table, ...], BeforeValidator(_tables), Key(description=said)]  # type: ignore[valid-type]
-        found[key] = (hint, (table(),) if kind.standard else ())
-    found["coupled_drives"] = (Annotated[bool, Key(description="true or false")], False)
-    return create_model("_Model", __base__=base, **found)
-
-
-def _number(f: dataclasses.Field[Any], needed: bool) -> tuple[Any, Any]:
-    hint = Annotated[float, Key(**{"description": "a number", **f.metadata})]
-    return (hint, ...) if needed and required(f) else (hint | None, None)
-
-
-def _tables(value: Any) -> Any:
-    """Read true as one plain table, false as none, a table as one."""
-    if isinstance(value, bool):
-        return ({},) if value else ()
-    return (value,) if isinstance(value, dict) else value
-
-
-def terms_of(model: Any, file: Path) -> tuple[Term, ...]:
-    """Return the terms that [model] asks for, in the order of `TERMS`; ConfigError for numbers that no term takes."""
+        kinds.setdefault(term.kind.key, []).append(term)
+    model.known((*kinds, "coupled_drives"))
     found: list[Term] = []
-    for key, laws in _by_key().items():
-        value = getattr(model, key)
-        if not any(map(numbers, laws)):
-            found += [laws[0](joints=value if isinstance(value, tuple) else None)] if value else []
-            continue
-        for i, table in enumerate(value):
-            place = f"model.{key}" if len(value) == 1 else f"model.{key}[{i + 1}]"
-            found.append(_term(laws, table.model_dump(exclude_none=True), file, place))
+    for key, laws in kinds.items():
+        if any(map(numbers, laws)):
+            found += _laws(model, key, laws)
+        elif value := model.read(key, _JOINTS, laws[0].kind.standard):
+            found.append(laws[0](joints=value if isinstance(value, tuple) else None))
     return tuple(found)
 
 
-def _term(laws: list[Any], given: dict[str, Any], file: Path, place: str) -> Term:
+def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
+    kind, names = laws[0].kind, [x for law in laws for x in numbers(law)]
+    fields = {f.name: f for law in laws for f in dataclasses.fields(law)}
+    needed = [x for x in names if len(laws) == 1 and required(fields[x])]
+    readers: dict[str, Reader] = {x: _number(**fields[x].metadata) for x in names}
+    others = {x: readers[x] for x in names if x not in needed} | {"joints": _NAMES}
+    others |= {x: boolean for law in laws for x in numbers(law, "bool")}
+    example = kind.example or f"{{ {', '.join(f'{name} = ...' for name in names)} }}"
+    said = f"{'' if needed else 'true, false, '}a table such as {example}, or a list of such tables"
+
+    def tables(value: Any) -> tuple[Any, ...]:
+        if value is True and not needed:
+            return ({},)
+        if value is False:
+            return ()
+        found = (value,) if isinstance(value, dict) else tuple(value) if isinstance(value, list) else (None,)
+        if not all(isinstance(x, dict) for x in found):
+            raise ValueError(said)
+        return found
+
+    given = model.read(key, tables, ({},) if kind.standard else ())
+    found = []
+    for i, data in enumerate(given):
+        place = f"{key}[{i + 1}]" if isinstance(model.data.get(key), list) else key
+        table = Table(data, model.key(place), model.file, model.kind)
+        values = table.values({x: readers[x] for x in needed}, others)
+        found.append(_term(model, key if len(given) == 1 else place, laws, values))
+    return found
+
+
+def _number(description: str = "a number", **bounds: float) -> Reader:
+    rules = {"gt": float.__gt__, "ge": float.__ge__, "lt": float.__lt__, "le": float.__le__}
+    return typed(float, description, lambda x: all(rules[name](x, float(end)) for name, end in bounds.items()))
+
+
+def _term(model: Table, place: str, laws: list[Any], given: dict[str, Any]) -> Term:
     said = [name for law in laws for name in numbers(law) if name in given]
     for law in laws:
         needed = {f.name for f in dataclasses.fields(law) if required(f)}
@@ -87,8 +75,8 @@ def _term(laws: list[Any], given: dict[str, Any], file: Path, place: str) -> Ter
             try:
                 term: Term = law(**given)
             except ModelError as cause:
-                raise ConfigError(cause.problem, file=file, key=place, fix=cause.fix) from None
+                raise model.error(place, cause.problem, cause.fix) from None
             return term
     if len(said) > 1:
-        raise ConfigError(f"has both {' and '.join(said)}", file=file, key=place, fix="Keep one of them")
-    raise ConfigError(f"lacks one of {', '.join(x for law in laws for x in numbers(law))}", file=file, key=place)
+        raise model.error(place, f"has both {' and '.join(said)}", "Keep one of them")
+    raise model.error(place, f"lacks one of {', '.join(x for law in laws for x in numbers(law))}")

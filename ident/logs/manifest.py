@@ -159,11 +159,11 @@ def read_manifest(path: str | Path) -> Manifest:
         {"name": _plain_name},
         {"source": string, "licence": string, "citation": string, "note": string, "folder": _folder},
     )
-    text = _inner(top, "text").values(
+    text = top.inner("text").values(
         {}, {"delimiter": _character, "header": boolean, "decimal": _character, "skip_lines": count}
     )
-    layouts = {"": _layout(_inner(top, "signals"))}
-    named = _inner(top, "layout")
+    layouts = {"": _layout(top.inner("signals"))}
+    named = top.inner("layout")
     for name in named.data:
         layouts[name] = layouts[""] | _layout(named.table(name))
     if not top.tables("recording"):
@@ -175,11 +175,6 @@ def read_manifest(path: str | Path) -> Manifest:
     _refuse_twice([r.file for r in remotes], "remote file", file)
     text.setdefault("header", any(isinstance(c, str) for r in recordings for s in r.signals for c in s.columns))
     return Manifest(file, recordings=recordings, remotes=remotes, text=TextFormat(**text), **({"folder": "."} | about))
-
-
-def _inner(top: Table, key: str) -> Table:
-    """Return a table that may be left out."""
-    return top.table(key) if key in top.data else Table({}, key, top.file, LogError)
 
 
 def _layout(given: Table) -> dict[str, Signal]:

@@ -40,11 +40,11 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     command = spelt_out(command)
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
+    def wrapped(*args: Any, **given: Any) -> None:
         from ident.errors import EstimationError, IdentError, UnusableError
 
         try:
-            command(**given)
+            command(*args, **given)
         except IdentError as cause:
             for note in getattr(cause, "__notes__", ()):
                 tell_aside(f"note: {note}")

@@ -64,7 +64,8 @@ def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
         ]
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
+    def wrapped(*first: Any, **given: Any) -> None:
+        given |= {p.name: value for p, value in zip(found, first, strict=False)}
         for name, (group, keys) in groups.items():
             given[name] = group(**{key: given.pop(key) for key in keys})
         command(**given)

@@ -13,6 +13,7 @@ from synthetic import recording
 from ident.errors import EstimationError
 from ident.estimate import Allowed, Bounds, Intervals, Prior, cones, confidence_region, intervals, verdicts
 from ident.estimate.cones import feasible, least_norm
+from ident.estimate.covariance import cluster
 from ident.estimate.growth import Growth
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
@@ -76,6 +77,19 @@ def test_the_classical_region_is_the_textbook_one():
     assert region.radius**2 == pytest.approx(s2 * b * f.ppf(0.9, b, N - b), rel=1e-9)
     assert region.residual == pytest.approx(s2 * (N - b), rel=1e-9)
     assert region.inflation == pytest.approx(s2, rel=1e-9)
+
+
+def test_the_region_by_segments_is_that_of_the_jackknife():
+    """Its ellipsoid has the size of W V W', V the covariance of really leaving out each segment."""
+    from scipy.stats import f
+
+    case = small_arm(5, rho=0.5, segments=12)
+    sigma = joint_noise(case.regression)
+    region = confidence_region(case.regression, sigma, 0.9)
+    V = region.W @ cluster(case.regression, sigma, region.centre).matrix @ region.W.T
+    directions = np.trace(V) ** 2 / np.trace(V @ V)
+    assert region.radius**2 == pytest.approx(np.trace(V) * f.ppf(0.9, directions, 11 * directions), rel=1e-6)
+    assert region.inflation == pytest.approx(np.trace(V) / len(V), rel=1e-6)
 
 
 def one_link(text: str, body: np.ndarray, seed: int = 0) -> Case:

@@ -19,7 +19,7 @@ from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset
 from ident.model.term import columns, names, pull_back
 from ident.pipelines.loaded import load
 from ident.regression import compress
-from ident.report.report import friction_law
+from ident.report.drawings import friction_law
 from ident.simulation import plant
 
 

@@ -26,8 +26,9 @@ from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
 from ident.report.charts import recording_data
+from ident.report.drawings import friction_law, identifiability
 from ident.report.inertia_figure import ellipsoid
-from ident.report.report import friction_law, gather, identifiability
+from ident.report.report import gather
 from ident.spatial.inertia import from_com
 from ident.spatial.pose import axis_angle
 

@@ -30,7 +30,7 @@ def report(
     from ident.pipelines import report as written_report
     from ident.pipelines import report_changes
     from ident.report.change_report import judgement, sentences
-    from ident.report.report import known_format
+    from ident.report.page import known_format
 
     known_format(out)
     if len(files) >= 2 and all(_is_estimate(f) for f in files):

@@ -107,7 +107,7 @@ def report(
     figures: folder for every figure as PNG and SVG. Raises InputError for another ending, ConfigError for an estimate
     of another model, and what `load` raises.
     """
-    from ident.report.report import known_format
+    from ident.report.page import known_format
 
     known_format(out)
     found, warned = load_estimate(estimate), list[Warned]()
@@ -136,7 +136,7 @@ def report_changes(
     """
     from ident.compare.change import changes
     from ident.report.change_report import write_comparison
-    from ident.report.report import known_format
+    from ident.report.page import known_format
 
     known_format(out)
     named = tuple(zip(_names(estimates), [load_estimate(file) for file in estimates], strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,14 +12,11 @@ from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.report import figures, text
 from ident.report.figures import plain
-from ident.report.parts import Card, Drawing
+from ident.report.page import known_format, page, write_pictures
+from ident.report.parts import Card, Drawing, drawing
 from ident.report.pdf import Book
-from ident.report.report import known_format, page, write_pictures
 from ident.report.text import Judgement, Table, Tone
 from ident.spatial.inertia import INERTIAL
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
 _DRAWN = {"changed": "contradicted", "same": "agrees"}
@@ -121,52 +117,59 @@ def _drawn(
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if r.standard_errors is not None]
         if rows:
-            title = f"{plain(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed"
-
-            def draw(rows: list[Changed] = rows, title: str = title, change: Change = c) -> Figure:
-                off = [r.standard_errors or 0.0 for r in rows]
-                verdicts = [_DRAWN.get(r.verdict, "not determined") for r in rows]
-                return figures.comparison_figure(
-                    [r.name for r in rows],
-                    off,
-                    verdicts,
-                    change.boundary,
-                    title=title,
-                    label=f"({plain(change.name, 14)} − {plain(named[0][0], 14)}) / standard error",
-                    words=("same", "changed", "unclear"),
-                )
-
-            about = f"Differences of {c.name} from {named[0][0]} in standard errors"
-            yield Drawing(f"change_{k}", "change", title.replace(r"\$", "$"), about, draw)
+            yield drawing(
+                f"change_{k}",
+                "change",
+                f"{plain(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
+                f"Differences of {c.name} from {named[0][0]} in standard errors",
+                figures.comparison_figure,
+                [r.name for r in rows],
+                [r.standard_errors or 0.0 for r in rows],
+                [_DRAWN.get(r.verdict, "not determined") for r in rows],
+                c.boundary,
+                label=f"({plain(c.name, 14)} − {plain(named[0][0], 14)}) / standard error",
+                words=("same", "changed", "unclear"),
+            )
     velocity = np.linspace(-_SPEED, _SPEED, 401)
     for j, joint in enumerate(named[0][1].joints):
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
         known = [(name, *curve) for name, curve in curves if curve is not None]
         if len(known) == len(named):
-            unit, velocity_unit = _units(joint, slides)
-            yield Drawing(
+            unit, way = _units(joint, slides)
+            about = f"Friction of {joint} over velocity in each result"
+            yield drawing(
                 f"friction_{j + 1}",
                 "friction",
-                joint,
-                f"Friction of {joint} over velocity in each result",
-                lambda known=known, unit=unit, way=velocity_unit, joint=joint: figures.friction_change_figure(  # type: ignore[misc]
-                    velocity, known, title=plain(joint), unit=unit, velocity_unit=way
-                ),
+                plain(joint),
+                about,
+                figures.friction_change_figure,
+                velocity,
+                known,
+                unit=unit,
+                velocity_unit=way,
             )
 
 
 def _rows(first: str, change: Change, slides: frozenset[str] | None) -> Table:
-    columns = ("base parameter", "unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
     rows = [_row(r, slides) for r in change.rows]
     tones = [_TONES[r.verdict] if r.verdict != "same" else "" for r in change.rows]
-    return text.table(f"All base parameters: {change.name} against {first}", columns, rows, tones)
+    return text.table(
+        f"All base parameters: {change.name} against {first}",
+        ("base parameter", *_columns(first, change)),
+        rows,
+        tones,
+    )
 
 
 def _friction(first: str, change: Change, slides: frozenset[str] | None) -> Table:
     chosen = [r for r in change.rows if r.friction]
-    columns = ("friction", "unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict", "change")
+    columns = ("friction", *_columns(first, change), "change")
     rows = [(*_row(r, slides), _relative(r)) for r in chosen]
     return text.table(f"Friction: {change.name} against {first}", columns, rows, [_TONES[r.verdict] for r in chosen])
+
+
+def _columns(first: str, change: Change) -> tuple[str, ...]:
+    return ("unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
 
 
 def _row(r: Changed, slides: frozenset[str] | None) -> tuple[str, ...]:

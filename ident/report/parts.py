@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ident.report import figures, text
 
@@ -30,6 +31,21 @@ class Drawing:
     def svg(self) -> str:
         """The figure as <svg> for the page."""
         return figures.svg(self.figure(), self.description)
+
+
+def drawing(
+    name: str,
+    section: str,
+    title: str,
+    description: str,
+    figure: Callable[..., Figure],
+    *given: Any,
+    chart: tuple[int, int] | None = None,
+    **more: Any,
+) -> Drawing:
+    """Return the drawing of figure(*given, title=title, **more)."""
+    spoken = title.replace(r"\$", "$")  # `plain` escapes what matplotlib would read as mathematics
+    return Drawing(name, section, spoken, description, partial(figure, *given, title=title, **more), chart)
 
 
 @dataclass(frozen=True)

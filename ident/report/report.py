@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.compare import conditioning, residual_hints
 from ident.compare.cad import Comparison
 from ident.compare.residuals import Residuals, residuals
 from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Validation
-from ident.errors import InputError, ModelError
+from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
 from ident.files import write_whole
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.model.offset import Offset
-from ident.model.term import Term, names, rubs, shape
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.charts import page_data, recording_data, stretches
-from ident.report.figures import plain
-from ident.report.inertia_figure import inertia_figure, links_named
-from ident.report.parts import Card, Cell, Drawing, Report
+from ident.report.drawings import (
+    comparisons,
+    errors,
+    frictions,
+    identifiability,
+    identifiable,
+    inertias,
+    residual_drawings,
+    selection,
+    torques,
+)
+from ident.report.inertia_figure import links_named
+from ident.report.page import known_format, page, write_pictures
+from ident.report.parts import Card, Cell, Report
 from ident.report.pdf import pdf
-from ident.report.residual_figure import alike_for, residual_figure
 from ident.spatial.inertia import INERTIAL
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-#: Endings that `write_report` knows.
-FORMATS = (".html", ".htm", ".pdf")
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
 _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
 _MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
@@ -82,7 +83,7 @@ def write_report(
         write_pictures(pictures, report.drawings)
     if path.suffix.lower() == ".pdf":
         return write_whole(path, pdf(report))
-    return write_whole(path, html(report))
+    return write_whole(path, page("report.html.j2", report=report))
 
 
 def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
@@ -91,24 +92,6 @@ def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
     for motion in motions:
         found.setdefault(motion.name, motion)
     return list(found.values())
-
-
-def known_format(path: str | Path) -> Path:
-    """Return the path; raises InputError for an ending that no report has."""
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"a report ends in {', '.join(FORMATS)}, got '{path.suffix}'", file=path)
-    return path
-
-
-def write_pictures(folder: str | Path, drawings: Iterable[Drawing]) -> list[Path]:
-    """Write every figure as PNG and as SVG on white to a folder; raises InputError when that cannot be written."""
-    written = []
-    for drawing in drawings:
-        figure = drawing.figure()
-        written.append(write_whole(Path(folder) / f"{drawing.name}.png", figures.png(figure)))
-        written.append(write_whole(Path(folder) / f"{drawing.name}.svg", figures.svg_file(figure, drawing.description)))
-    return written
 
 
 def gather(
@@ -133,7 +116,7 @@ def gather(
             fix="Use the robot and the terms that were fitted",
         )
     theta = estimate.for_torque
-    slides = frozenset(j.name for j in model.robot.joints if j.kind == "prismatic")
+    slides, units = model.robot.slides, model.robot.units("torque")
     first = fit[0] if fit else None
     drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", first)) if m is not None]
     predicted = [torque(model, theta, m.q, m.qd, m.qdd) for _, m in drawn]
@@ -143,33 +126,21 @@ def gather(
         regression = compress(model, fit, base=estimate.base)
     hints = residual_hints.hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     drawings = [
-        *_errors(validation),
-        *_identifiable(estimate),
-        *_comparisons(comparison),
-        *_inertias(estimate, model, comparison, [m for _, m in drawn]),
-        *_selection(estimate),
+        *errors(validation),
+        identifiable(estimate),
+        *comparisons(comparison),
+        *inertias(estimate, model, comparison, [m for _, m in drawn]),
+        *selection(estimate),
     ]
-    units = ["N m" if j.kind == "revolute" else "N" for j in model.robot.joints]
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     for place, ((section, motion), tau) in enumerate(zip(drawn, predicted, strict=True)):
-        drawings += _torques(model, motion, tau, section, place)
+        drawings += torques(model, motion, tau, section, place)
     if left is not None:
-        drawings += _residuals(model, left)
-        drawings += _frictions(model, theta, left)
-    tables = {
-        "compared": text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
-        "standard": text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
-        "residual": text.residual_rows(estimate, slides),
-        "numbers": text.figures_rows(estimate),
-        "provenance": text.provenance_rows(estimate, command),
-        "combinations": _combinations(estimate, slides),
-    }
+        drawings += residual_drawings(model, left)
+        drawings += frictions(model, theta, left)
+    tables = _tables(estimate, slides, comparison, validation, truth, command)
     if left is not None and len(judged) > 1:
         tables["recordings"] = text.recording_rows(left.names, left.rms(), estimate.joints, units)
-    if validation is not None:
-        tables["validation"] = text.validation_rows(validation)
-    if truth is not None:
-        tables["truth"] = text.truth_rows(truth, slides)
     return Report(
         robot=estimate.robot,
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
@@ -199,65 +170,27 @@ def gather(
     )
 
 
-def html(report: Report) -> str:
-    """Return the page."""
-    return page("report.html.j2", report=report)
-
-
-def page(template: str, **shown: Any) -> str:
-    """Return a page of this folder's templates, with the script whose hash lets it run."""
-    import base64
-    import hashlib
-
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    script = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = Environment(
-        loader=PackageLoader("ident.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(
-        script=script,
-        script_hash=f"sha256-{digest}",
-        colours=figures.COLOURS,
-        states=figures.STATES,
-        parameters=INERTIAL,
-        **shown,
-    )
-
-
-def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Array:
-    """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), all else at rest."""
-    qd = np.zeros((len(velocity), model.robot.n))
-    qd[:, joint] = velocity
-    travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
-    columns = model.term_columns(travel, qd, np.zeros_like(qd))
-    law = np.zeros(len(velocity))
-    steady = {
-        name for term in model.terms if term.kind == Offset.kind or rubs(term) for name in names(term, model.robot)
+def _tables(
+    estimate: Estimate,
+    slides: frozenset[str],
+    comparison: Comparison | None,
+    validation: Validation | None,
+    truth: TruthComparison | None,
+    command: str | None,
+) -> dict[str, text.Table]:
+    found = {
+        "compared": text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
+        "standard": text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
+        "residual": text.residual_rows(estimate, slides),
+        "numbers": text.figures_rows(estimate),
+        "provenance": text.provenance_rows(estimate, command),
+        "combinations": _combinations(estimate, slides),
     }
-    for (j, k), column in zip(model.term_entries, columns, strict=True):
-        if j == joint and model.names[k] in steady:
-            law += theta[k] * column
-    return law
-
-
-def identifiability(estimate: Estimate) -> list[list[str]]:
-    """Return per link and parameter: "alone", "sum", "logs" (the logs do not show it) or "never"."""
-    K = estimate.base.K
-    shown = np.isfinite(estimate.covariance.standard_errors)
-    alone, ever, now = set(estimate.fixed_by_data), (K != 0).any(axis=0), (K[shown] != 0).any(axis=0)
-
-    def state(k: int) -> str:
-        if estimate.base.standard[k] in alone:
-            return "alone"
-        return "sum" if now[k] else "logs" if ever[k] else "never"
-
-    return [[state(10 * i + k) for k in range(10)] for i in range(len(estimate.links))]
+    if validation is not None:
+        found["validation"] = text.validation_rows(validation)
+    if truth is not None:
+        found["truth"] = text.truth_rows(truth, slides)
+    return found
 
 
 def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> list[Card]:
@@ -401,181 +334,3 @@ def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
     ]
     columns = ("parameter", "unit", "known", "combination")
     return text.table("Which parameters are known, and in which combinations", columns, rows)
-
-
-# ---- figures -------------------------------------------------------------------------------------------------------
-
-
-def _torques(model: Model, motion: Motion, predicted: Array, section: str, place: int) -> Iterator[Drawing]:
-    for j, joint in enumerate(model.robot.joints):
-        measured = motion.tau[:, j]
-        energy = float(np.linalg.norm(measured))
-        share = float(np.linalg.norm(measured - predicted[:, j])) / energy if energy > 0 else None
-        title = f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
-
-        def draw(j: int = j, title: str = title) -> Figure:
-            unit = "N m" if model.robot.joints[j].kind == "revolute" else "N"
-            return figures.torque_figure(motion.t, motion.tau[:, j], predicted[:, j], title=title, unit=unit)
-
-        name = f"torque_{section}_{j + 1}"
-        about = f"Measured and predicted torque of {joint.name} in {motion.name}"
-        yield Drawing(name, section, _spoken(title), about, draw, (place, j))
-
-
-def _residuals(model: Model, left: Residuals) -> Iterator[Drawing]:
-    for j, joint in enumerate(model.robot.joints):
-        unit, position = ("N m", "rad") if joint.kind == "revolute" else ("N", "m")
-        residual = left.residual[:, j]
-        lasting, alike = alike_for(left.t, residual, left.starts)
-        rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
-        correlated = f"{text.number(1e3 * lasting, 2)} ms" if lasting < 0.0995 else f"{text.number(lasting, 2)} s"
-        title = f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}"
-
-        def draw(j: int = j, title: str = title, unit: str = unit, position: str = position) -> Figure:
-            return residual_figure(
-                left.t, left.residual[:, j], left.qd[:, j], left.q[:, j], title=title, unit=unit,
-                position_unit=position, starts=left.starts,
-            )  # fmt: skip
-
-        about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
-        about += f" {text.number(alike, 2)} samples count as one"
-        yield Drawing(f"residual_{j + 1}", "residual", _spoken(title), about, draw)
-
-
-def _frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
-    rubbing = {name: term for term in model.terms if term.kind.friction for name in names(term, model.robot)}
-    for j, joint in enumerate(model.robot.joints):
-        own = dict.fromkeys(k for i, k in model.term_entries if i == j and model.names[k] in rubbing)
-        if not any(rubs(rubbing[model.names[k]]) for k in own):
-            continue
-        unit, velocity_unit = ("N m", "rad/s") if joint.kind == "revolute" else ("N", "m/s")
-        said = [_said(rubbing[model.names[k]], theta[k], joint.kind) for k in own]
-        title = f"{plain(joint.name)}: {', '.join(said)}"
-
-        def draw(j: int = j, title: str = title, unit: str = unit, velocity_unit: str = velocity_unit) -> Figure:
-            velocity = left.qd[:, j]
-            reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
-            grid = np.linspace(-reach, reach, 601)
-            return figures.friction_figure(
-                velocity,
-                left.residual[:, j] + friction_law(model, theta, j, velocity),
-                grid,
-                friction_law(model, theta, j, grid),
-                title=title,
-                unit=unit,
-                velocity_unit=velocity_unit,
-            )
-
-        yield Drawing(f"friction_{j + 1}", "friction", _spoken(title), f"Friction of {joint.name} over velocity", draw)
-
-
-def _said(term: Term, value: float, joint_kind: str) -> str:
-    """Return a friction parameter with its unit in words."""
-    unit = term.kind.unit(joint_kind).removeprefix("1")
-    for name, number in shape(term).items():
-        unit = unit.replace(name, f"{number:g}")
-    return f"{term.kind.words.removesuffix(' friction')} {text.number(value, 3)} {unit}".rstrip()
-
-
-def _errors(validation: Validation | None) -> Iterator[Drawing]:
-    if validation is None:
-        return
-    totals = {n: validation.total(n) for n in validation.names if n != ZERO}
-    relative = {n: t.relative for n, t in totals.items() if t is not None}
-    own = totals[validation.names[0]]
-    if own is None:
-        return
-    title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
-    about = "Relative prediction error of each joint on recordings kept out of the fit"
-    joints = validation.joints
-    yield Drawing("errors", "errors", title, about, lambda: figures.error_figure(joints, relative, title=title))
-
-
-def _comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
-    rows = [r for r in comparison.rows if r.standard_errors_off is not None] if comparison else []
-    if comparison is None or not rows:
-        return
-    bad = comparison.count("contradicted")
-    told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
-    title = told if bad else f"No contradiction with CAD in {len(rows)} base parameters"
-    verdicts = [r.verdict for r in rows]
-    names = [r.name for r in rows]
-    off, boundary = [r.standard_errors_off or 0.0 for r in rows], comparison.boundary
-    yield Drawing(
-        "cad_standard_errors",
-        "cad",
-        title,
-        told,
-        lambda: figures.comparison_figure(names, off, verdicts, boundary, title=title),
-    )
-    sized = [r for r in rows if r.scale and r.half_width is not None and r.difference is not None]
-    if not sized:
-        return
-    widths = [(r.half_width or 0.0) / (r.scale or 1.0) for r in sized]
-    differences = [(r.difference or 0.0) / (r.scale or 1.0) for r in sized]
-    within = sum(abs(d) < 0.1 for d in differences)
-    said = f"{within} of {len(sized)} base parameters are within 10 % of CAD's size"
-    yield Drawing(
-        "cad_intervals",
-        "cad",
-        said,
-        said,
-        lambda: figures.interval_figure(
-            [r.name for r in sized], differences, widths, [r.verdict for r in sized], title=said
-        ),
-    )
-
-
-def _identifiable(estimate: Estimate) -> Iterator[Drawing]:
-    states = identifiability(estimate)
-    known = sum(row.count("alone") for row in states)
-    title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
-    yield Drawing(
-        "identifiability",
-        "map",
-        title,
-        "Which link parameters the data determine",
-        lambda: figures.identifiability_figure(estimate.links, INERTIAL, states, title=title),
-    )
-
-
-def _inertias(
-    estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion]
-) -> Iterator[Drawing]:
-    inertials = estimate.inertials
-    if inertials is None:
-        return
-    n = len(estimate.links)
-    cad = None
-    if comparison is not None:
-        cad = np.array([np.nan if r.cad is None else r.cad for r in comparison.standard[: 10 * n]]).reshape(n, 10)
-    q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
-    title = f"The {n} links as solid ellipsoids of the same mass and inertia"
-    yield Drawing(
-        "inertia_ellipsoids",
-        "inertia",
-        title,
-        f"{title}, on the robot",
-        lambda: inertia_figure(model.robot, q, inertials, cad, title=title, named="CAD"),
-    )
-
-
-def _selection(estimate: Estimate) -> Iterator[Drawing]:
-    tried = [(w, e) for w, e in estimate.selection if w > 0 and np.isfinite(e)]
-    if len(tried) < 2 or not estimate.weight:
-        return
-    weights, errors = zip(*tried, strict=True)
-    chosen = estimate.weight
-    title = f"The prior has weight {chosen:.2g}: what left-out data and the noise ask for"
-    yield Drawing(
-        "prior_weight",
-        "selection",
-        title,
-        "Cross-validation error over the weight of the prior",
-        lambda: figures.selection_figure(weights, errors, chosen, title=title),
-    )
-
-
-def _spoken(title: str) -> str:
-    """Return a figure's title as text: `plain` escapes what matplotlib would read as mathematics."""
-    return title.replace(r"\$", "$")

@@ -1,0 +1,219 @@
+"""The figures of a report, each with its title: what it shows, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.cad import Comparison
+from ident.compare.residuals import Residuals
+from ident.compare.validate import ZERO, Validation
+from ident.estimate.estimate import Estimate
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.model.offset import Offset
+from ident.model.term import Term, names, rubs, shape
+from ident.report import figures, text
+from ident.report.figures import plain
+from ident.report.inertia_figure import inertia_figure
+from ident.report.parts import Drawing, drawing
+from ident.report.residual_figure import alike_for, residual_figure
+from ident.spatial.inertia import INERTIAL
+
+
+def torques(model: Model, motion: Motion, predicted: Array, section: str, place: int) -> Iterator[Drawing]:
+    """Yield each joint's measured and predicted torque (N, n)."""
+    for j, joint in enumerate(model.robot.joints):
+        measured, own = motion.tau[:, j], predicted[:, j]
+        energy = float(np.linalg.norm(measured))
+        share = float(np.linalg.norm(measured - own)) / energy if energy > 0 else None
+        yield drawing(
+            f"torque_{section}_{j + 1}",
+            section,
+            f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included",
+            f"Measured and predicted torque of {joint.name} in {motion.name}",
+            figures.torque_figure,
+            motion.t,
+            measured,
+            own,
+            chart=(place, j),
+            unit=joint.unit("torque"),
+        )
+
+
+def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
+    """Yield each joint's residual."""
+    for j, joint in enumerate(model.robot.joints):
+        unit, residual = joint.unit("torque"), left.residual[:, j]
+        lasting, alike = alike_for(left.t, residual, left.starts)
+        rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
+        correlated = f"{text.number(1e3 * lasting, 2)} ms" if lasting < 0.0995 else f"{text.number(lasting, 2)} s"
+        about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
+        yield drawing(
+            f"residual_{j + 1}",
+            "residual",
+            f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}",
+            f"{about} {text.number(alike, 2)} samples count as one",
+            residual_figure,
+            left.t,
+            residual,
+            left.qd[:, j],
+            left.q[:, j],
+            unit=unit,
+            position_unit=joint.unit("position"),
+            starts=left.starts,
+        )
+
+
+def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
+    """Yield the friction of each joint that has any, with the samples that it was fitted to."""
+    rubbing = {name: term for term in model.terms if term.kind.friction for name in names(term, model.robot)}
+    for j, joint in enumerate(model.robot.joints):
+        own = dict.fromkeys(k for i, k in model.term_entries if i == j and model.names[k] in rubbing)
+        if not any(rubs(rubbing[model.names[k]]) for k in own):
+            continue
+        said = [_said(rubbing[model.names[k]], theta[k], joint.kind) for k in own]
+        velocity = left.qd[:, j]
+        reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
+        grid = np.linspace(-reach, reach, 601)
+        yield drawing(
+            f"friction_{j + 1}",
+            "friction",
+            f"{plain(joint.name)}: {', '.join(said)}",
+            f"Friction of {joint.name} over velocity",
+            figures.friction_figure,
+            velocity,
+            left.residual[:, j] + friction_law(model, theta, j, velocity),
+            grid,
+            friction_law(model, theta, j, grid),
+            unit=joint.unit("torque"),
+            velocity_unit=joint.unit("velocity"),
+        )
+
+
+def _said(term: Term, value: float, joint_kind: str) -> str:
+    """Return a friction parameter with its unit in words."""
+    unit = term.kind.unit(joint_kind).removeprefix("1")
+    for name, number in shape(term).items():
+        unit = unit.replace(name, f"{number:g}")
+    return f"{term.kind.words.removesuffix(' friction')} {text.number(value, 3)} {unit}".rstrip()
+
+
+def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Array:
+    """Return the torque (m,) of friction and offset on joint `joint` at steady velocity (m,), all else at rest."""
+    qd = np.zeros((len(velocity), model.robot.n))
+    qd[:, joint] = velocity
+    travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
+    columns = model.term_columns(travel, qd, np.zeros_like(qd))
+    law = np.zeros(len(velocity))
+    steady = {
+        name for term in model.terms if term.kind == Offset.kind or rubs(term) for name in names(term, model.robot)
+    }
+    for (j, k), column in zip(model.term_entries, columns, strict=True):
+        if j == joint and model.names[k] in steady:
+            law += theta[k] * column
+    return law
+
+
+def errors(validation: Validation | None) -> Iterator[Drawing]:
+    """Yield the errors of predictions on recordings kept out of the fit, where there are any."""
+    if validation is None:
+        return
+    totals = {n: validation.total(n) for n in validation.names if n != ZERO}
+    relative = {n: t.relative for n, t in totals.items() if t is not None}
+    own = totals[validation.names[0]]
+    if own is not None:
+        title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
+        about = "Relative prediction error of each joint on recordings kept out of the fit"
+        yield drawing("errors", "errors", title, about, figures.error_figure, validation.joints, relative)
+
+
+def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
+    """Yield the base parameters against CAD: in standard errors, and as shares of CAD's size."""
+    rows = [r for r in comparison.rows if r.standard_errors_off is not None] if comparison else []
+    if comparison is None or not rows:
+        return
+    bad = comparison.count("contradicted")
+    told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
+    yield drawing(
+        "cad_standard_errors",
+        "cad",
+        told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
+        told,
+        figures.comparison_figure,
+        [r.name for r in rows],
+        [r.standard_errors_off or 0.0 for r in rows],
+        [r.verdict for r in rows],
+        comparison.boundary,
+    )
+    sized = [r for r in rows if r.scale and r.half_width is not None and r.difference is not None]
+    if not sized:
+        return
+    differences = [(r.difference or 0.0) / (r.scale or 1.0) for r in sized]
+    said = f"{sum(abs(d) < 0.1 for d in differences)} of {len(sized)} base parameters are within 10 % of CAD's size"
+    yield drawing(
+        "cad_intervals",
+        "cad",
+        said,
+        said,
+        figures.interval_figure,
+        [r.name for r in sized],
+        differences,
+        [(r.half_width or 0.0) / (r.scale or 1.0) for r in sized],
+        [r.verdict for r in sized],
+    )
+
+
+def identifiable(estimate: Estimate) -> Drawing:
+    """Return the map of what the data determine."""
+    states = identifiability(estimate)
+    known = sum(row.count("alone") for row in states)
+    title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
+    about = "Which link parameters the data determine"
+    return drawing(
+        "identifiability", "map", title, about, figures.identifiability_figure, estimate.links, INERTIAL, states
+    )
+
+
+def identifiability(estimate: Estimate) -> list[list[str]]:
+    """Return per link and parameter: "alone", "sum", "logs" (the logs do not show it) or "never"."""
+    K = estimate.base.K
+    shown = np.isfinite(estimate.covariance.standard_errors)
+    alone, ever, now = set(estimate.fixed_by_data), (K != 0).any(axis=0), (K[shown] != 0).any(axis=0)
+
+    def state(k: int) -> str:
+        if estimate.base.standard[k] in alone:
+            return "alone"
+        return "sum" if now[k] else "logs" if ever[k] else "never"
+
+    return [[state(10 * i + k) for k in range(10)] for i in range(len(estimate.links))]
+
+
+def inertias(
+    estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion]
+) -> Iterator[Drawing]:
+    """Yield the links as ellipsoids on the robot, where bodies are known."""
+    inertials = estimate.inertials
+    if inertials is None:
+        return
+    n = len(estimate.links)
+    cad = None
+    if comparison is not None:
+        cad = np.array([np.nan if r.cad is None else r.cad for r in comparison.standard[: 10 * n]]).reshape(n, 10)
+    q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
+    title = f"The {n} links as solid ellipsoids of the same mass and inertia"
+    about = f"{title}, on the robot"
+    yield drawing("inertia_ellipsoids", "inertia", title, about, inertia_figure, model.robot, q, inertials, cad)
+
+
+def selection(estimate: Estimate) -> Iterator[Drawing]:
+    """Yield how the prior's weight was chosen, where it was."""
+    tried = [(w, e) for w, e in estimate.selection if w > 0 and np.isfinite(e)]
+    if len(tried) < 2 or not estimate.weight:
+        return
+    weights, found = zip(*tried, strict=True)
+    title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
+    about = "Cross-validation error over the weight of the prior"
+    yield drawing("prior_weight", "selection", title, about, figures.selection_figure, weights, found, estimate.weight)

@@ -90,7 +90,7 @@ def test_who_takes_it_and_who_says_no(tmp_path):
         plant(model, theta)
     with pytest.raises(ModelError, match="motions are designed without load friction"):
         pull_back(model.terms[-1], c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))
-    with pytest.raises(ModelError, match="bodies of the load"):
+    with pytest.raises(ModelError, match="inertials of the load"):
         LoadFriction.of([[np.nan] * 10], Coulomb())
     v = np.linspace(-1, 1, 9)
     np.testing.assert_allclose(friction_law(model, theta, 1, v), friction_law(without, theta[:-3], 1, v), atol=1e-12)
@@ -113,7 +113,7 @@ def test_the_experiment_names_its_joints_and_each_keeps_its_law(tmp_path):
         loaded = load(read_experiment(beside(tmp_path, text.replace("load_friction = {}", f"load_friction = {said}"))))
         terms = [t for t in loaded.model.terms if isinstance(t, LoadFriction)]
         assert tuple(t.law for t in terms) == laws
-        assert all(np.array_equal(t.bodies, loaded.prior.inertials) for t in terms)
+        assert all(np.array_equal(t.inertials, loaded.prior.inertials) for t in terms)
     without = text.replace("load_friction = {}", "load_friction = true").replace('cad = "cad.csv"\n', "")
     with pytest.raises(
         ConfigError, match=r"model.load_friction: needs the load that the links are, from a CAD table\. Give"

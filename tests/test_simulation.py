@@ -122,7 +122,7 @@ def test_without_friction_keeps_drive_inertia_springs_and_offsets() -> None:
     bare = without_friction(p)
     assert bare.friction_law == "no friction"
     assert not bare.friction(np.ones((1, 7))).any()
-    for name in ("parameters", "armature"):
+    for name in ("inertials", "armature"):
         np.testing.assert_array_equal(getattr(bare, name), getattr(p, name))
     q = np.linspace(-1.0, 1.0, 7)
     np.testing.assert_array_equal(bare.static(q), p.static(q))

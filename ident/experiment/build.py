@@ -11,18 +11,18 @@ from ident.model.term import Term
 from ident.robot import Robot
 
 
-def build_model(experiment: Experiment, robot: Robot, bodies: Array | None = None) -> Model:
+def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = None) -> Model:
     """Return the model that the experiment asks for.
 
-    bodies (n, 10): the links as CAD has them, for friction that grows with their load. Raises ConfigError for joints
-    that the robot does not have, and where bodies are needed and not given.
+    inertials (n, 10): the links as CAD has them, for friction that grows with their load. Raises ConfigError for joints
+    that the robot does not have, and where inertials are needed and not given.
     """
     terms: list[Term] = []
     for term in experiment.terms:
         _require_joints(term, robot, experiment)
         if "load" not in getattr(term, "needs", ()):
             terms.append(term)
-        elif bodies is None:
+        elif inertials is None:
             raise ConfigError(
                 "needs the load that the links are, from a CAD table",
                 file=experiment.file,
@@ -30,7 +30,7 @@ def build_model(experiment: Experiment, robot: Robot, bodies: Array | None = Non
                 fix="Give experiment.cad",
             )
         else:
-            terms += term.at_work(experiment.terms, robot, bodies)  # type: ignore[attr-defined]
+            terms += term.at_work(experiment.terms, robot, inertials)  # type: ignore[attr-defined]
     if experiment.coupled_drives:
         if robot.transmission is None:
             raise ConfigError(

@@ -48,7 +48,7 @@ class Source:
 class Identified:
     """Numbers that may be written.
 
-    bodies (n, 10): of the moving links, about their frames' origins, verified feasible as they are; terms: joint
+    inertials (n, 10): of the moving links, about their frames' origins, verified feasible as they are; terms: joint
     parameters by name; head: lines that every file carries. robot and source are None where they were not given.
     fixed_massless: bodies of the source that outweigh the link that carries them lose their mass to it.
     """
@@ -61,8 +61,8 @@ class Identified:
     fixed_massless: bool = False
 
     @property
-    def bodies(self) -> Array:
-        """The links' ten parameters (n, 10)."""
+    def inertials(self) -> Array:
+        """The inertials of the links (n, 10)."""
         return self.theta[: 10 * len(self.estimate.links)].reshape(-1, 10)
 
     @property
@@ -180,7 +180,7 @@ def moved(body: Array, pose: Pose) -> Array:
 
 
 def on_axis(item: Identified, target: str) -> tuple[Robot, tuple[Pose, ...], Array]:
-    """Return the robot, placements and bodies (n, 10) with each link's frame shifted onto its joint's line.
+    """Return the robot, placements and inertials (n, 10) with each link's frame shifted onto its joint's line.
 
     The axes of the frames stay; placement i is link i's shifted frame seen from its parent's at zero position.
     """
@@ -190,8 +190,8 @@ def on_axis(item: Identified, target: str) -> tuple[Robot, tuple[Pose, ...], Arr
     for joint, shift in zip(robot.joints, shifts, strict=True):
         before = Pose.identity() if joint.parent < 0 else shifts[joint.parent].inverse()
         placements.append(before @ joint.placement @ shift)
-    bodies = np.array([
+    inertials = np.array([
         body if not joint.point.any() else moved(body, shift.inverse())
-        for body, joint, shift in zip(item.bodies, robot.joints, shifts, strict=True)
+        for body, joint, shift in zip(item.inertials, robot.joints, shifts, strict=True)
     ])  # fmt: skip
-    return robot, tuple(placements), bodies
+    return robot, tuple(placements), inertials

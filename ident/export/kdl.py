@@ -34,7 +34,7 @@ def write_kdl(item: Identified) -> Written:
     lines.append(f"  KDL::Tree tree({quoted(robot.base)});")
     for i in order:
         joint = robot.joints[i]
-        mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.bodies[i])
+        mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.inertials[i])
         place = joint.placement
         point = place.position + place.rotation @ joint.point
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]

@@ -39,7 +39,7 @@ def write_mat(item: Identified) -> Written:
             "link_names": np.array(e.links, dtype=object),
             "joint_names": np.array(e.joints, dtype=object),
             "columns": np.array(["m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"], dtype=object),
-            "links": item.bodies,
+            "links": item.inertials,
             "base_names": np.array(e.base.names, dtype=object),
             "phi": item.phi,
             "K": e.base.K,

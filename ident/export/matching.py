@@ -44,7 +44,7 @@ class FoundJoint:
 
 def own_bodies(
     robot: Robot,
-    bodies: Array,
+    inertials: Array,
     found: Mapping[str, FoundBody],
     joints: Mapping[str, FoundJoint],
     file: str,
@@ -60,13 +60,13 @@ def own_bodies(
     _all_there(robot, found, joints, file)
     base = found[robot.base].pose if robot.base in found else Pose.identity()
     at_zero = robot.poses(np.zeros(robot.n))
-    out = np.empty_like(bodies)
+    out = np.empty_like(inertials)
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         there = base @ at_zero[i]
         _same_joint(robot, i, there, joints[joint.name], found, file)
         frame = found[link].pose.inverse() @ there
         same = np.abs(frame.matrix - np.eye(4)).max() < CLOSE  # the same frame, up to the file's rounding
-        out[i] = bodies[i] if same else moved(bodies[i], frame)
+        out[i] = inertials[i] if same else moved(inertials[i], frame)
     for key, body in found.items():
         if key in robot.links or (body.inertial is None and body.unclear is None):
             continue
@@ -83,11 +83,11 @@ def own_bodies(
         share = transformed(body.inertial, found[carrier].pose.inverse() @ body.pose)
         out[i] = out[i] - share
         try:
-            com_numbers(out[i], size=float(np.abs(bodies[i, 4:]).max()))
+            com_numbers(out[i], size=float(np.abs(inertials[i, 4:]).max()))
         except InfeasibleError as cause:
             raise InfeasibleError(
-                f"link '{carrier}' cannot be written into {file}: its {bodies[i, 0]:.6g} kg include '{key}', which the "
-                f"file fixes to it with {body.inertial[0]:.6g} kg, and the rest cannot exist ({cause}). "
+                f"link '{carrier}' cannot be written into {file}: its {inertials[i, 0]:.6g} kg include '{key}', which "
+                f"the file fixes to it with {body.inertial[0]:.6g} kg, and the rest cannot exist ({cause}). "
                 f"Correct the <inertial> of '{key}', or set it to zero so that the link takes all."
             ) from cause
     return out

@@ -43,9 +43,9 @@ def write_mjcf(item: Identified) -> Written:
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
     values = {attribute: item.per_joint(kind) for attribute, kind in PLACES.items()}
-    inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.bodies, robot.links, strict=True)]
+    inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
-        return Written(edited(item.source, robot, item.bodies, values, comment, full_inertia), notes)
+        return Written(edited(item.source, robot, item.inertials, values, comment, full_inertia), notes)
     limited = _limits(robot)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

@@ -41,7 +41,7 @@ _ALTERING = {
 def edited(
     source: Source,
     robot: Robot,
-    bodies: Array,
+    inertials: Array,
     values: Mapping[str, Mapping[str, float]],
     comment: str,
     inertial: Callable[[Array, str], str],
@@ -56,7 +56,7 @@ def edited(
     if root.tag != "mujoco":
         raise RobotError(f"the root element is <{root.tag}>, wanted <mujoco>", file=source.name, line=root.line)
     reader = _Reader(source, root)
-    own = own_bodies(robot, bodies, reader.bodies, reader.joints, source.name)
+    own = own_bodies(robot, inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits += reader.inertial(link, inertial(body, f"link '{link}'"))

@@ -54,7 +54,7 @@ def write_pinocchio(item: Identified) -> Written:
 
     Confirmed by running it: its torques are compared in the tests.
     """
-    robot, placements, bodies = on_axis(item, TARGET)
+    robot, placements, inertials = on_axis(item, TARGET)
     notes = item.left_out(ARMATURE, DAMPING, FRICTION)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "", "import numpy", "import pinocchio", ""]
     lines += [f"GRAVITY = [{numbers(robot.gravity, ', ')}]  # m/s^2, in the base frame", "", "JOINTS = ["]
@@ -66,7 +66,7 @@ def write_pinocchio(item: Identified) -> Written:
             f"[{numbers(joint.axis, ', ')}]),"
         )
     lines += ["]", "", "INERTIAS = {"]
-    for link, body in zip(robot.links, bodies, strict=True):
+    for link, body in zip(robot.links, inertials, strict=True):
         lines.append(f"    {link!r}: [{numbers(body[list(_ORDER)], ', ')}],")
     lines += ["}", ""]
     for name, kind in (("ARMATURE", ARMATURE), ("DAMPING", DAMPING), ("FRICTION", FRICTION)):

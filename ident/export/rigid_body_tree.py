@@ -24,12 +24,12 @@ _ORDER = (4, 7, 9, 8, 6, 5)
 
 def write_rigid_body_tree(item: Identified) -> Written:
     """Return a MATLAB script that makes `robot`, a rigidBodyTree; raises ModelError without a robot."""
-    robot, placements, bodies = on_axis(item, TARGET)
+    robot, placements, inertials = on_axis(item, TARGET)
     notes = item.left_out()
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "robot = rigidBodyTree('DataFormat', 'row');"]
     lines += [f"robot.BaseName = {matlab(robot.base)};", f"robot.Gravity = [{numbers(robot.gravity)}];"]
     for i, (joint, place) in enumerate(zip(robot.joints, placements, strict=True)):
-        mass, com, _ = com_numbers(bodies[i])
+        mass, com, _ = com_numbers(inertials[i])
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
         lines += [
             "",
@@ -39,7 +39,7 @@ def write_rigid_body_tree(item: Identified) -> Written:
             f"body.Joint.JointAxis = [{numbers(joint.axis)}];",
             f"body.Mass = {number(mass)};",
             f"body.CenterOfMass = [{numbers(com)}];",
-            f"body.Inertia = [{numbers(bodies[i][list(_ORDER)])}];",
+            f"body.Inertia = [{numbers(inertials[i][list(_ORDER)])}];",
             f"addBody(robot, body, {matlab(parent)});",
         ]
         limits = joint.limits
@@ -50,9 +50,9 @@ def write_rigid_body_tree(item: Identified) -> Written:
 
 def write_rigid_body_tree_mat(item: Identified) -> Written:
     """Return a MAT file with what the script has, one row a body; raises ModelError without a robot."""
-    robot, placements, bodies = on_axis(item, TARGET)
+    robot, placements, inertials = on_axis(item, TARGET)
     notes = item.left_out()
-    numbers_of = [com_numbers(body) for body in bodies]
+    numbers_of = [com_numbers(body) for body in inertials]
     parents = [robot.base if p < 0 else robot.links[p] for p in robot.parents]
     return Written(
         mat_file({
@@ -65,7 +65,7 @@ def write_rigid_body_tree_mat(item: Identified) -> Written:
             "jointAxis": np.array([j.axis for j in robot.joints]),
             "Mass": np.array([[m] for m, _, _ in numbers_of]),
             "CenterOfMass": np.array([c for _, c, _ in numbers_of]),
-            "Inertia": bodies[:, list(_ORDER)],
+            "Inertia": inertials[:, list(_ORDER)],
             "Gravity": np.array([robot.gravity]),
         }),
         notes,

@@ -101,7 +101,7 @@ def _links(
 ) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], list[float] | None]]:
     drive, viscous, coulomb = (item.values(kind) for kind in PLACES)
     for i, (joint, row, turned) in enumerate(zip(robot.joints, table.rows, table.turned, strict=True)):
-        mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.bodies[i])
+        mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.inertials[i])
         if turned:
             com, xy, xz = [com[0], -com[1], -com[2]], -xy, -xz
         dynamics: dict[str, float | list[float]] = {

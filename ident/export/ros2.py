@@ -29,7 +29,7 @@ def write_ros2(item: Identified) -> Written:
     lines.append(f"      link_names: [{', '.join(quoted(x) for x in e.links)}]")
     lines.append(f"      joint_names: [{', '.join(quoted(x) for x in e.joints)}]")
     lines.append("      links:")
-    for link, body in zip(e.links, item.bodies, strict=True):
+    for link, body in zip(e.links, item.inertials, strict=True):
         lines += [
             f"        {quoted(link)}:",
             f"          mass: {number(body[0])}",

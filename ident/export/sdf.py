@@ -39,8 +39,8 @@ def write_sdf(item: Identified) -> Written:
     damping, friction = item.per_joint(DAMPING), item.per_joint(FRICTION)
     if item.source is not None:
         robot = item.geometry(TARGET)
-        return Written(edited(item.source, robot, item.bodies, damping, friction, comment, inertial), notes)
-    robot, placements, bodies = on_axis(item, TARGET)
+        return Written(edited(item.source, robot, item.inertials, damping, friction, comment, inertial), notes)
+    robot, placements, inertials = on_axis(item, TARGET)
     gravity = numbers(robot.gravity)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', comment, '<sdf version="1.7">']
     lines += [f"  <!-- gravity in the root link's frame: {gravity} m/s^2; a model's file does not state it -->"]
@@ -51,7 +51,7 @@ def write_sdf(item: Identified) -> Written:
         lines += [
             f"    <link name={quoteattr(robot.links[i])}>",
             f"      <pose relative_to={quoteattr(joint.name)}>0 0 0 0 0 0</pose>",
-            f"      {inertial(bodies[i])}",
+            f"      {inertial(inertials[i])}",
             "    </link>",
             f"    <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>",
             f"      <pose relative_to={quoteattr(parent)}>{pose_text(place)}</pose>",

@@ -34,7 +34,7 @@ _MODEL = "__model__"
 def edited(
     source: Source,
     robot: Robot,
-    bodies: Array,
+    inertials: Array,
     damping: Mapping[str, float],
     friction: Mapping[str, float],
     comment: str,
@@ -52,7 +52,7 @@ def edited(
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
     reader = _Reader(source, models[0], _version(root))
-    own = own_bodies(robot, bodies, reader.bodies, reader.joints, source.name)
+    own = own_bodies(robot, inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits += reader.inertial(link, inertial(body))

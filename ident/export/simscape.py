@@ -22,7 +22,7 @@ def write_simscape(item: Identified) -> Written:
     """Return a MATLAB script that makes `link` and `joint` structure arrays, named by their fields `name`."""
     notes = item.left_out(ARMATURE, DAMPING, FRICTION)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear link joint"]
-    for k, (name, body) in enumerate(zip(item.estimate.links, item.bodies, strict=True), 1):
+    for k, (name, body) in enumerate(zip(item.estimate.links, item.inertials, strict=True), 1):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
         lines += [
             f"link({k}).name = {matlab(name)};",

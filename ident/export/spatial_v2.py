@@ -35,7 +35,7 @@ def z_along(axis: Array) -> Array:
 
 def write_spatial_v2(item: Identified) -> Written:
     """Return a MATLAB script that makes `model` for ID, FDab, HandC ...; raises ModelError without a robot."""
-    robot, placements, bodies = on_axis(item, TARGET)
+    robot, placements, inertials = on_axis(item, TARGET)
     notes = item.left_out()
     turns = [Pose(z_along(joint.axis), np.zeros(3)) for joint in robot.joints]
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "model = struct();", f"model.NB = {robot.n};"]
@@ -44,7 +44,7 @@ def write_spatial_v2(item: Identified) -> Written:
     for i, (joint, place) in enumerate(zip(robot.joints, placements, strict=True)):
         before = Pose.identity() if joint.parent < 0 else turns[joint.parent].inverse()
         tree = before @ place @ turns[i]
-        turned = moved(bodies[i], turns[i].inverse())
+        turned = moved(inertials[i], turns[i].inverse())
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(turned)
         about_com = rows([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         k = i + 1

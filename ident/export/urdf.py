@@ -52,14 +52,14 @@ def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
             robot = _identified_in(given.data, given.name, estimate)
         source, massless = given.data, tuple[str, ...]()
         if item.fixed_massless:
-            source, massless = without_outweighed(source, robot, item.bodies)
-        return write_urdf(source, robot, item.bodies, dynamics), massless
+            source, massless = without_outweighed(source, robot, item.inertials)
+        return write_urdf(source, robot, item.inertials, dynamics), massless
     robot = item.geometry("a URDF")
     source, moved = new_urdf(robot)
     same = parse_urdf(source, gravity=robot.gravity)  # depth first, which a robot of another origin need not be
     order = [robot.links.index(link) for link in same.links]
-    bodies = np.array([transformed(item.bodies[i], moved[i]) for i in order])
-    return write_urdf(source, same, bodies, dynamics), ()
+    inertials = np.array([transformed(item.inertials[i], moved[i]) for i in order])
+    return write_urdf(source, same, inertials, dynamics), ()
 
 
 def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:

@@ -14,8 +14,8 @@ from ident.robot.robot import Robot
 
 
 def load(term: Any, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return the torque (N, n) that links with the parameters `term.bodies` (n, 10) need at each joint [N m; N]."""
-    return inverse_dynamics(robot, np.array(term.bodies), q, qd, qdd)
+    """Return the torque (N, n) that links with the `term.inertials` (n, 10) need at each joint [N m; N]."""
+    return inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
 
 
 #: Who gives a signal (N, n), from the term, the robot and q, qd, qdd (N, n).

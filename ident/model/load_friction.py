@@ -21,13 +21,13 @@ from ident.spatial.inertia import INERTIAL
 class LoadFriction:
     """tau_j = mu_j |load_j(q, qd, qdd)| f(qd_j), mu_j without a unit.
 
-    load_j: torque that links with the parameters `bodies` (n, 10), such as CAD's, need at the joint; f: the column of
-    `law`, some Coulomb friction. The term is linear in mu because the bodies are given: where they are off by a factor,
+    load_j: torque that links with the `inertials` (n, 10), such as CAD's, need at the joint; f: the column of
+    `law`, some Coulomb friction. The term is linear in mu as the inertials are given: where they are off by a factor,
     mu takes it up, and little is lost. joints: as in `Coulomb`. Source: Hamon, Gautier, Garrec, "Dynamic identification
     of robots with a dry friction model depending on load and velocity", IROS 2010.
     """
 
-    bodies: tuple[tuple[float, ...], ...] = ()
+    inertials: tuple[tuple[float, ...], ...] = ()
     law: Term = SIGN
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
@@ -42,18 +42,18 @@ class LoadFriction:
     )
 
     @staticmethod
-    def of(bodies: ArrayLike, law: Term) -> LoadFriction:
-        """Return the term with the load of bodies (n, 10) at the law's joints; ModelError when one is not finite."""
-        given = frozen(bodies, (None, 10), "bodies of the load", ModelError)
+    def of(inertials: ArrayLike, law: Term) -> LoadFriction:
+        """Return the term with the load of inertials (n, 10) at the law's joints; ModelError when one is not finite."""
+        given = frozen(inertials, (None, 10), "inertials of the load", ModelError)
         return LoadFriction(tuple(tuple(float(x) for x in row) for row in given), law, law.joints)
 
-    def at_work(self, others: Sequence[Term], robot: Robot, bodies: ArrayLike) -> list[LoadFriction]:
-        """Return this term with bodies: each joint with the law of its Coulomb friction, the sign where it has none."""
+    def at_work(self, others: Sequence[Term], robot: Robot, inertials: ArrayLike) -> list[LoadFriction]:
+        """Return this term with inertials: each joint with the law of its Coulomb friction, or with the sign."""
         found, left = list[LoadFriction](), list(self.joints or robot.joint_names)
         for law in (*(x for x in others if x.kind == COULOMB), SIGN):
             own = tuple(j for j in left if law.joints is None or j in law.joints)
             if own:
-                found.append(LoadFriction.of(bodies, replace(law, joints=own)))  # type: ignore[type-var]
+                found.append(LoadFriction.of(inertials, replace(law, joints=own)))  # type: ignore[type-var]
                 left = [j for j in left if j not in own]
         return found
 
@@ -63,9 +63,9 @@ class LoadFriction:
 
     @property
     def shape(self) -> Mapping[str, float]:
-        """The law's own shape, and the bodies as {"1 m": ..., "1 hx": ..., ...}, links counted from 1."""
+        """The law's own shape, and the inertials as {"1 m": ..., "1 hx": ..., ...}, links counted from 1."""
         numbers = {
-            f"{i} {part}": x for i, body in enumerate(self.bodies, 1) for part, x in zip(INERTIAL, body, strict=True)
+            f"{i} {part}": x for i, body in enumerate(self.inertials, 1) for part, x in zip(INERTIAL, body, strict=True)
         }
         return {**shape(self.law), **numbers}
 

@@ -15,13 +15,13 @@ from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose
 
 
-def regrouped(robot: Robot, bodies: Array) -> Array:
-    """Return bodies (n, 10) of the same torque at every motion, with zeros where the joint above allows it.
+def regrouped(robot: Robot, inertials: Array) -> Array:
+    """Return inertials (n, 10) of the same torque at every motion, with zeros where the joint above allows it.
 
     Below a revolute joint m, the entry of h and the moment of inertia that fit its axis best become 0, below a
     prismatic one the whole tensor. They are no bodies that could exist.
     """
-    found = np.array(bodies, dtype=np.float64)
+    found = np.array(inertials, dtype=np.float64)
     for i in reversed(range(robot.n)):
         joint = robot.joints[i]
         moved = _line(joint, found[i]) if joint.kind == "revolute" else np.where(np.arange(10) < 4, 0.0, found[i])

@@ -138,7 +138,7 @@ def shown(made: Controller, write: Callable[[float], str]) -> dict[str, object]:
         "phi": [(write(float(x)), beside(told)) for x, told in zip(made.phi, made.phi_lines(), strict=True)],
         "links": [
             (", ".join(map(write, row.tolist())), beside(body_line(link)))
-            for link, row in zip(made.robot.links, made.bodies, strict=True)
+            for link, row in zip(made.robot.links, made.inertials, strict=True)
         ],
     }
 

@@ -42,7 +42,7 @@ class Controller:
     """Functions and numbers for one robot.
 
     name: the robot's as an identifier; functions: see `controller_functions`; phi (b,), expressions and errors (b,):
-    base parameters, NaN where no error is known; bodies (n, 10); state (3, n) and expected: a test vector by the batch
+    base parameters, NaN where no error is known; inertials (n, 10); state (3, n), expected: a test vector by the batch
     functions, for Coulomb friction of `width`; about: lines for the file's head.
     """
 
@@ -52,7 +52,7 @@ class Controller:
     phi: Array
     expressions: tuple[str, ...]
     errors: Array
-    bodies: Array
+    inertials: Array
     state: Array
     expected: dict[str, Array]
     width: float
@@ -116,7 +116,7 @@ def controller(item: Identified, target: str) -> Controller:
         phi=phi,
         expressions=expressions,
         errors=np.array([known.get(text, np.nan) for text in expressions]),
-        bodies=item.bodies,
+        inertials=item.inertials,
         state=state,
         expected=expected,
         width=width,

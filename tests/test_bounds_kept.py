@@ -24,7 +24,7 @@ from ident.estimate import (
     refine_cad,
 )
 from ident.estimate.cones import require_possible
-from ident.estimate.program import Coordinates
+from ident.estimate.coordinates import Coordinates
 from ident.estimate.written import written_within
 from ident.model import Model
 from ident.regression import Regression

@@ -18,7 +18,7 @@ from ident.estimate import (
     estimated,
     refine_cad,
 )
-from ident.estimate.program import Coordinates
+from ident.estimate.coordinates import IDENTITY, Coordinates
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 
@@ -68,7 +68,7 @@ def test_a_prior_of_another_size_is_where_the_search_starts_only_after_scaling()
     for size in (1e-6, 1e-1, 1e6):
         factor = c.regression.factor(np.ones(3))
         found = Coordinates.of(c.model, Prior(size * c.inertials, "cad"), factor, c.regression.base)
-        links = found.T[:30, :30] @ np.tile([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1], 3)
+        links = found.T[:30, :30] @ np.tile(IDENTITY, 3)
         ratio = links.reshape(3, 10)[:, 0] / c.inertials[:, 0]
         assert (ratio > 0.01).all()
         assert (ratio < 100.0).all()

@@ -17,7 +17,6 @@ from ident.estimate.covariance import cluster
 from ident.estimate.growth import Growth
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
-from ident.estimate.program import Coordinates
 from ident.model import DriveInertia, Model, Viscous
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf

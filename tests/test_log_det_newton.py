@@ -7,10 +7,11 @@ import pytest
 from refine_cases import Case, arm5, small_arm
 
 from ident.estimate import Bounds, Prior
+from ident.estimate.coordinates import Coordinates
 from ident.estimate.estimators import WEIGHTS, noise
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.problem import samples
-from ident.estimate.program import Coordinates, Program
+from ident.estimate.program import Program
 
 FALLING = WEIGHTS[::-1]
 
@@ -24,7 +25,7 @@ def paths(case: Case, bounds: Bounds, weights: tuple[float, ...] = FALLING) -> t
     assert newton.interior
     found = newton.path(factor, count, weights)
     assert len(found) == len(weights)
-    conic = Program(case.model, case.regression.base, coordinates, bounds, True).path(factor, count, weights)
+    conic = Program(case.model, case.regression.base, coordinates, bounds).path(factor, count, weights)
     stated = [case.prior.joint_values.get(name, 0.0) for name in case.model.names[case.model.n_rigid :]]
     lower = []
     for weight, theta, other in zip(weights, found, conic, strict=True):

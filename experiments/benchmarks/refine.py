@@ -41,9 +41,9 @@ from ident.estimate import (  # noqa: E402
     refine_cad,
     verdicts,
 )
+from ident.estimate.coordinates import edge  # noqa: E402
 from ident.estimate.interval import natural  # noqa: E402
 from ident.estimate.least_squares import joint_noise  # noqa: E402
-from ident.estimate.program import edge  # noqa: E402
 from ident.regression import compress  # noqa: E402
 
 #: A body counts as on the boundary when the least eigenvalue of its pseudo-inertia against CAD's is below this.

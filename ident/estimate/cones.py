@@ -16,12 +16,15 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.program import ADVICE, SECONDS, Coordinates
+from ident.estimate.coordinates import IDENTITY, SYMMETRIC, Coordinates
 from ident.model.model import Model
 
 Cone = Literal["zero", "nonnegative", "second-order", "semidefinite"]
 Status = Literal["optimal", "inaccurate", "unbounded", "infeasible", "out of time", "failed"]
 
+#: Processor time [s] that a solver may take.
+SECONDS = 20.0
+ADVICE = "Check the units of the torques and that the CAD values are of the right size, or give the prior more weight."
 #: What |x|^2 adds to a squared residual per sample where only the least is wanted: without it, the least may be where
 #: links have grown for ever; a link as large as the prior's costs nothing that could be seen.
 RIDGE = 1e-11
@@ -34,8 +37,6 @@ RESIDUAL = 1e-4
 #: How often it is solved again; how thin a body is taken to be there, against its largest direction; the least number.
 _AGAIN, _THIN, _LEAST = 2, 1e-5, 1e-6
 
-#: Upper entries of a symmetric matrix in the solver's order.
-_COLUMNS = [(i, j) for j in range(4) for i in range(j + 1)]
 _STATUS: dict[str, Status] = {
     "Solved": "optimal",
     "AlmostSolved": "inaccurate",
@@ -171,9 +172,9 @@ def _normed(rows: Array, cone: Cone) -> Array:
 
 def _congruence(s: Array) -> Array:
     """Return the congruence (10, 10), on the solver's rows, that makes the matrix of s (10,) the identity."""
-    values, vectors = np.linalg.eigh(_matrix(s))
+    values, vectors = np.linalg.eigh((SYMMETRIC @ s).reshape(4, 4))
     C = vectors.T / np.sqrt(np.maximum(values, _THIN * max(values[-1], _LEAST)))[:, None]
-    return semidefinite_rows(np.kron(C, C) @ _FULL)
+    return np.asarray(SYMMETRIC.T @ np.kron(C, C) @ SYMMETRIC)
 
 
 def feasible(model: Model, bounds: Bounds, coordinates: Coordinates, margin: float = 0.0) -> list[Block]:
@@ -183,14 +184,10 @@ def feasible(model: Model, bounds: Bounds, coordinates: Coordinates, margin: flo
     (Charnes, Cooper 1962). margin: how far inside, in units of the coordinates, links and inequalities stay.
     """
     n, p = model.robot.n, len(model.names)
-    blocks = []
-    for i in range(n):
-        A = np.zeros((10, p + 1))
-        A[:, 10 * i : 10 * i + 10] = _TRIANGLE
-        A[[0, 2, 5, 9], p] = -margin
-        blocks.append(Block(A, np.zeros(10), "semidefinite"))
-    signs = np.eye(p + 1)[10 * n : p][model.nonnegative]
-    signs = np.concatenate([signs, np.eye(p + 1)[p:]])
+    unit = np.eye(p + 1)
+    inside = margin * np.outer(IDENTITY, unit[p])
+    blocks = [Block(unit[10 * i : 10 * i + 10] - inside, np.zeros(10), "semidefinite") for i in range(n)]
+    signs = np.concatenate([unit[10 * n : p][model.nonnegative], unit[p:]])
     blocks.append(Block(signs, np.zeros(len(signs)), "nonnegative"))
     found = bounds.on(model)
     rows = np.column_stack([-found.rows @ coordinates.T, found.sides])
@@ -247,14 +244,14 @@ def _conflict(
     size = np.abs(rows[:, p]).max() or 1.0  # of the links that the bounds speak of
     relaxed = [*links, Block(np.concatenate([signs.A, rows]), np.zeros(len(signs.b) + len(rows)), "nonnegative")]
     unit = np.append(np.ones(p), 1.0 / size)
-    blocks = [Block(np.column_stack([b.A * unit, _centre(b)]), b.b, b.cone) for b in relaxed]
-    least = ConeProgram([*blocks, fixed(np.eye(p + 2)[p], 1.0)]).minimise(np.eye(p + 2)[p + 1])
+    blocks = [Block(b.A * unit, b.b, b.cone) for b in relaxed]
+    least = least_excess(blocks)
     if not least.upper > 0.0:
         return None
     z, at, total = least.dual, 0, np.zeros(p + 1)
     for block in blocks:
         part = _in_cone(z[at : at + len(block.b)], block.cone)
-        total += block.A[:, : p + 1].T @ part
+        total += block.A.T @ part
         at += len(part)
     if not -total[p] > 1e6 * np.abs(total[:p]).max():  # nothing up to a million times the links' size
         return None
@@ -263,21 +260,19 @@ def _conflict(
     return {name: share for name, share in blame.items() if share > 1e-6 * shares.max()}
 
 
-def _centre(block: Block) -> Array:
-    """Return the middle of a block's cone: the identity, or ones."""
-    return np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1]) if block.cone == "semidefinite" else np.ones(len(block.b))
+def least_excess(blocks: list[Block]) -> Optimum:
+    """Return v = (x, 1, t) of least t, which may be negative: x is so far outside of the cones, along their middles."""
+    p = blocks[0].A.shape[1] - 1
+    middle = {"semidefinite": IDENTITY, "nonnegative": 1.0, "zero": 0.0}
+    wider = [Block(np.column_stack([b.A, middle[b.cone] + np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
+    return ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0)]).minimise(np.eye(p + 2)[p + 1])
 
 
 def _in_cone(z: Array, cone: Cone) -> Array:
     """Return the multipliers moved into their cone, where rounding has left them outside."""
     if cone != "semidefinite":
         return np.maximum(z, 0.0)
-    return z + max(0.0, -float(np.linalg.eigvalsh(_matrix(z))[0])) * np.array([1.0, 0, 1, 0, 0, 1, 0, 0, 0, 1])
-
-
-def _matrix(z: Array) -> Array:
-    """Return the symmetric matrix (4, 4) of the solver's rows (10,)."""
-    return (_FULL @ z).reshape(4, 4)
+    return np.asarray(z + max(0.0, -float(np.linalg.eigvalsh((SYMMETRIC @ z).reshape(4, 4))[0])) * IDENTITY)
 
 
 def ball(rows: Array, centre: Array, radius: float) -> Block:
@@ -294,10 +289,12 @@ def fixed(row: Array, value: float) -> Block:
     return Block(row[None], np.array([-value]), "zero")
 
 
-def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0.0) -> tuple[Array, float]:
-    """Return x with least |rows @ x - centre| and that norm; blocks are for v = (x, s).
+def least_norm(
+    rows: Array, centre: Array, blocks: list[Block], ridge: float = 0.0, linear: Array | None = None
+) -> tuple[Array, float]:
+    """Return x with least |rows @ x - centre| + linear @ x, and that norm; blocks are for v = (x, s).
 
-    ridge: what |x|^2 adds to the square; without, the least may be where some links have grown for ever.
+    ridge: what |x|^2 adds to the square; without both, the least may be where some links have grown for ever.
     Raises EstimationError where the blocks have no point in common, or the solver fails.
     """
     p = rows.shape[1]
@@ -306,37 +303,17 @@ def least_norm(rows: Array, centre: Array, blocks: list[Block], ridge: float = 0
         whole, aim = np.concatenate([rows, np.sqrt(ridge) * np.eye(p)]), np.append(centre, np.zeros(p))
     wider = [Block(np.column_stack([b.A, np.zeros(len(b.b))]), b.b, b.cone) for b in blocks]
     first = np.eye(p + 2)[p + 1]
-    stacked = np.column_stack([whole, -aim, np.zeros(len(whole))])
-    cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
-    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(first)
-    if found.status not in ("optimal", "inaccurate"):
+    # the norm as it is, in units of its value at x = 0, and of its growth with x
+    for size in (1.0, *(float(s) for s in (np.linalg.norm(aim), np.linalg.norm(whole)) if s > 0)):
+        stacked = np.column_stack([whole / size, -aim / size, np.zeros(len(whole))])
+        cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
+        q = first if linear is None else np.concatenate([linear / size, first[p:]])
+        found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(q)
+        if found.status in ("optimal", "inaccurate"):
+            break
+    else:
         raise EstimationError(
             f"the solver failed ('{found.status}') where the links that explain the logs best are sought. {ADVICE}"
         )
     x = found.v[:p]
     return x, float(np.linalg.norm(rows @ x - centre))
-
-
-def semidefinite_rows(matrices: Array) -> Array:
-    """Return the solver's rows (10, k) of symmetric matrices vec(M) (16, k)."""
-    return _TRIANGLE @ matrices[[4 * i + j for i in range(4) for j in range(i, 4)]]
-
-
-def _triangle() -> Array:
-    """Return S (10, 10): from the upper entries of Q, row by row, to the solver's: column by column, sqrt(2) off it."""
-    entries = [(i, j) for i in range(4) for j in range(i, 4)]
-    S = np.zeros((10, 10))
-    for row, (a, b) in enumerate(_COLUMNS):
-        S[row, entries.index((a, b))] = 1.0 if a == b else np.sqrt(2.0)
-    return S
-
-
-_TRIANGLE = _triangle()
-#: vec(M) (16,) = _FULL @ the solver's rows.
-_FULL = np.array(
-    [
-        [(1.0 if a == b else np.sqrt(0.5)) * (e in {(a, b), (b, a)}) for e in _COLUMNS]
-        for a in range(4)
-        for b in range(4)
-    ]
-)

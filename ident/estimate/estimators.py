@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError, ModelError
 from ident.estimate.bounds import Bounds
+from ident.estimate.cones import ADVICE
 from ident.estimate.confidence_region import effective_samples
 from ident.estimate.covariance import Covariance, classical, default_covariance, residual_sigma
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
@@ -35,7 +36,7 @@ from ident.estimate.metric import ConstantPullback, Euclidean, Metric
 from ident.estimate.plausible import implausible
 from ident.estimate.prior import Prior, neutral_prior
 from ident.estimate.problem import Entropic, Quadratic, samples
-from ident.estimate.program import ADVICE, Solution
+from ident.estimate.program import Solution
 from ident.estimate.undetermined import settled
 from ident.estimate.written import rounded, written_within
 from ident.model.model import Model
@@ -117,7 +118,7 @@ def estimated(
             least = 1.0 / (effective_samples(regression, size) * tolerance**2)
     problem: Entropic | Quadratic
     if by is None:
-        problem = Entropic(model, regression, towards, limits, size, with_prior=weight != 0)
+        problem = Entropic(model, regression, towards, limits, size)
     else:
         problem = Quadratic(model, regression, towards, limits, size, by, exist=feasible)
     if weight == "cross-validated":

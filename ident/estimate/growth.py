@@ -17,7 +17,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.estimate.cones import Block, ConeProgram
-from ident.estimate.program import Coordinates
+from ident.estimate.coordinates import Coordinates
 
 #: How large bodies may get, against the prior's; and how far from the logs, against their torques: 1e6 times as little.
 REACHES = (1e1, 1e2, 1e3, 1e4)

@@ -25,10 +25,10 @@ from ident.cad.table import COLUMNS
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm, require_possible
 from ident.estimate.confidence_region import LEVEL, confidence_region
+from ident.estimate.coordinates import Coordinates
 from ident.estimate.growth import Growth
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import Prior
-from ident.estimate.program import Coordinates
 from ident.model.model import Model
 from ident.regression.regression import Regression
 from ident.spatial.inertia import pseudo_inertia

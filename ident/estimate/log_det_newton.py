@@ -19,8 +19,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import Block, ConeProgram, feasible, fixed
-from ident.estimate.program import Coordinates, stated
+from ident.estimate.cones import feasible, least_excess
+from ident.estimate.coordinates import IDENTITY, SYMMETRIC, Coordinates, stated
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.threads import one_thread
@@ -37,10 +37,6 @@ _COLD, _WARM = 1e-2, 1e-7
 
 #: The factors L (n, 4, 4) of the links' Q = L L', and the joint terms.
 _Point = tuple[Array, Array]
-
-_UPPER = [(i, j) for i in range(4) for j in range(i, 4)]
-_I, _J = (np.array(k) for k in zip(*_UPPER, strict=True))
-_DIAGONAL = (_I == _J).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,27 +56,22 @@ class LogDetNewton:
 
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds):
         self._base, self._coordinates = base, coordinates
-        self._links = links = model.n_rigid
-        given = stated(model, coordinates)[model.nonnegative]
-        rows = bounds.on(model)
-        R = rows.rows @ coordinates.T
-        unit = np.linalg.norm(R, axis=1)
-        R, sides = R / unit[:, None], rows.sides / unit
-        positive = links + np.flatnonzero(model.nonnegative)
-        self._E = R[: rows.equal]
-        self._G = np.concatenate([-np.eye(len(coordinates.T))[positive], R[rows.equal :]])
-        self._h = np.concatenate([np.zeros(len(positive)), sides[rows.equal :]])
+        self._links, p = model.n_rigid, len(coordinates.T)
+        blocks = feasible(model, bounds, coordinates)
+        rows = {cone: np.concatenate([o.A for o in blocks if o.cone == cone]) for cone in ("zero", "nonnegative")}
+        self._E = rows["zero"][:, :p]
+        signs = rows["nonnegative"][rows["nonnegative"][:, :p].any(axis=1)]
+        self._G, self._h = -signs[:, :p], signs[:, p]
         # a joint term with a positive prior has the same divergence, of one number: its own row aims at the weight
-        known = given > 0
-        self._stated = np.append(known, np.zeros(len(sides) - rows.equal, dtype=bool))
-        self._linear = np.append(coordinates.trace[:links], np.zeros(len(coordinates.T) - links))
-        self._linear[positive[known]] = 1.0 / given[known]
-        if len(sides):
-            self._start, depth = _deepest(feasible(model, bounds, coordinates))
-            self.interior = depth > 1e-6
-        else:
-            self._start = np.append(np.tile(_DIAGONAL, model.robot.n), np.ones(len(coordinates.T) - links))
-            self.interior = True
+        known = stated(model, coordinates)
+        self._linear = coordinates.trace.copy()
+        self._linear[self._links + np.flatnonzero(known > 0)] = 1.0 / known[known > 0]
+        self._stated = np.zeros(len(signs), dtype=bool)
+        self._stated[: model.nonnegative.sum()] = known[model.nonnegative] > 0
+        self._start, self.interior = np.append(np.tile(IDENTITY, model.robot.n), np.ones(p - self._links)), True
+        if len(bounds.on(model).sides):
+            deepest = least_excess(blocks)
+            self._start, self.interior = deepest.v[:p], bool(deepest.upper < -1e-6)
 
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
@@ -127,51 +118,55 @@ class LogDetNewton:
         L, terms = x
         r, s = target.A @ _joined(x) - target.z, self._h - self._G @ _joined(x)
         size = float(r @ r) + target.constant + weight
-        last = ACCURACY * size / max(len(s), 1)
-        mu = max(min(share * size, 0.1 * before), last)
+        mu = min(share * size, 0.1 * before)
         y = np.where(self._stated, weight, mu) / s
         R = np.sqrt(before) * np.linalg.inv(L).mT  # Q = L L', Z = R R': both stay positive, however thin a body gets
         for _ in range(STEPS):
+            size = float(r @ r) + target.constant + weight
+            last = ACCURACY * size / max(len(s), 1)
+            mu = max(mu, last)
             B, inverse, v = _nesterov_todd(L, R)
             turn = _congruence(B)
             A, G, E, c = (_onto(rows, turn) for rows in (target.A, self._G, self._E, linear[None]))
             aim = np.where(self._stated, weight, mu)
             gradient = 2.0 * (r @ A) + c[0] + (aim / s) @ G
-            gradient[:links] -= weight * (_DIAGONAL / v[:, _I]).ravel()
-            root = np.zeros((links, A.shape[1]))
-            np.fill_diagonal(root, np.tile(np.sqrt(2.0 - _DIAGONAL), len(v)))
+            gradient[:links] -= weight * (_diagonal(1.0 / v).reshape(-1, 16) @ SYMMETRIC).ravel()
+            root = np.eye(links, A.shape[1])
             d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G, root]), gradient, E)
             if mu <= last and -float(gradient @ d) < ACCURACY * size:
                 return L, terms
             S = _matrices(d[:links])
             rest = weight / v - v
-            T = rest[:, :, None] * np.eye(4) - S  # B' dZ B
+            T = _diagonal(rest) - S  # B' dZ B
             ds = -G @ d
             dy = (aim - y * ds) / s - y
             half = 1.0 / np.sqrt(v)
             shrunk = np.concatenate([half[:, :, None] * S * half[:, None, :], half[:, :, None] * T * half[:, None, :]])
             fall = min(np.linalg.eigvalsh(shrunk).min(), (ds / s).min(initial=0.0), (dy / y).min(initial=0.0))
             step = min(1.0, _INSIDE / max(-float(fall), _INSIDE))
-            middle = v[:, :, None] * np.eye(4)
+            middle = _diagonal(v)
             L, R = B @ np.linalg.cholesky(middle + step * S), inverse @ np.linalg.cholesky(middle + step * T)
             terms = terms + step * d[links:]
             r, s, y = r + step * (A @ d), s + step * ds, y + step * dy
             if step > 0.5:
-                mu = max(0.1 * mu, last)
+                mu *= 0.1
         return None
 
 
 def _matrices(links: Array) -> Array:
-    """Return the symmetric matrices (n, 4, 4) of their upper entries (10 n,)."""
-    Q = np.empty((len(links) // 10, 4, 4))
-    Q[:, _I, _J] = Q[:, _J, _I] = links.reshape(-1, 10)
-    return Q
+    """Return the symmetric matrices (n, 4, 4) of coordinates (10 n,)."""
+    return np.asarray((links.reshape(-1, 10) @ SYMMETRIC.T).reshape(-1, 4, 4))
+
+
+def _diagonal(v: Array) -> Array:
+    """Return diagonal matrices (n, 4, 4)."""
+    return np.asarray(v[:, :, None] * np.eye(4))
 
 
 def _joined(point: _Point) -> Array:
-    """Return x (p,): the upper entries of each Q = L L', and the joint terms."""
+    """Return x (p,): the coordinates of each Q = L L', and the joint terms."""
     L, terms = point
-    return np.append((L @ L.mT)[:, _I, _J], terms)
+    return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
 def _nesterov_todd(L: Array, R: Array) -> tuple[Array, Array, Array]:
@@ -182,9 +177,9 @@ def _nesterov_todd(L: Array, R: Array) -> tuple[Array, Array, Array]:
 
 
 def _congruence(B: Array) -> Array:
-    """Return C (n, 10, 10) with the upper entries of B S B' = C @ those of S."""
-    straight = B[:, _I[:, None], _I] * B[:, _J[:, None], _J]
-    return np.asarray(straight + (1.0 - _DIAGONAL) * B[:, _I[:, None], _J] * B[:, _J[:, None], _I])
+    """Return C (n, 10, 10) with the coordinates of B S B' = C @ those of S."""
+    kron = np.einsum("nij,nkl->nikjl", B, B).reshape(-1, 16, 16)
+    return np.asarray(SYMMETRIC.T @ kron @ SYMMETRIC)
 
 
 def _onto(rows: Array, turn: Array) -> Array:
@@ -213,13 +208,3 @@ def _step(root: Array, gradient: Array, E: Array) -> Array:
     if len(E):
         d = d - C @ np.linalg.lstsq(E @ C, E @ d)[0]
     return np.asarray(-d / unit)
-
-
-def _deepest(blocks: list[Block]) -> tuple[Array, float]:
-    """Return the x of v = (x, 1) farthest inside all cones, and how far (at most 1): least eigenvalue or distance."""
-    p = blocks[0].A.shape[1] - 1
-    inside = {"semidefinite": (_I == _J)[np.lexsort((_I, _J))], "nonnegative": True, "zero": False}
-    depth = [-1.0 * np.broadcast_to(inside[block.cone], block.b.shape) for block in blocks]
-    wider = [Block(np.column_stack([o.A, column]), o.b, o.cone) for o, column in zip(blocks, depth, strict=True)]
-    found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0)]).minimise(-np.eye(p + 2)[p + 1])
-    return found.v[:p], float(found.v[p + 1])

@@ -13,13 +13,14 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible, semidefinite_rows
+from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible
+from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior
 from ident.estimate.interval import triangular
 from ident.estimate.least_squares import solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.metric import Metric, Tolerances
 from ident.estimate.prior import Prior
-from ident.estimate.program import EDGE, Coordinates, Program, Solution, decades, edge, interior
+from ident.estimate.program import EDGE, Program, Solution, decades
 from ident.estimate.undetermined import drawn_factor
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -36,32 +37,29 @@ def samples(regression: Regression) -> float:
 
 
 class Entropic:
-    """The log-det divergence: the conic program, and Newton's method where there is a prior.
+    """The log-det divergence: Newton's method, the cone program where there is no prior, cvxpy where these fail.
 
     Raises EstimationError, naming the bounds, where no links that can exist keep them.
     """
 
-    def __init__(
-        self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array, *, with_prior: bool
-    ):
+    def __init__(self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array):
         self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
         self._given = self._of(regression)
         self._coordinates = Coordinates.of(model, prior, self._given[0], regression.base)
         require_possible(model, bounds, self._coordinates)
-        self._program = Program(model, regression.base, self._coordinates, bounds, with_prior)
+        self._program = Program(model, regression.base, self._coordinates, bounds)
         self._newton = LogDetNewton(model, regression.base, self._coordinates, bounds)
 
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
         given = self._given
-        near = self._newton.path(*given, weights) if weights else []
-        found = self._program.direct(*given, weight, near[-1] if near else None)
+        found = None if weight > 0.0 else self._program.plain(*given)
         if found is not None:
             return found
-        told = f" (after {self._program.told})"
-        way = weights or decades(weight or _BARRIER)
-        near = near or self._newton.path(*given, way)
-        if near and len(near) == len(way):
+        told = "" if weight > 0.0 else f" (after {self._program.told})"
+        way = weights or (weight or _BARRIER,)
+        near = self._newton.path(*given, way)
+        if len(near) == len(way):
             return Solution(near[-1], "NEWTON" + told, True)
         *_, last = self._program.path(*given, weights or decades(weight))
         return last
@@ -186,7 +184,7 @@ class Quadratic:
             taken[:3, :3] = (J[:3, :3] / m - np.outer(c, c)) / (2.0 + 2.0 * share) ** 2
             less = PSEUDO_INERTIA_MAP - np.outer(taken.ravel(), np.eye(10)[0])
             D = np.linalg.inv(np.linalg.cholesky(J))
-            A = semidefinite_rows(np.kron(D, D) @ less) @ at.T[10 * i : 10 * i + 10]
+            A = SYMMETRIC.T @ np.kron(D, D) @ less @ at.T[10 * i : 10 * i + 10]
             found.append(Block(np.column_stack([A, np.zeros(10)]), np.zeros(10), "semidefinite"))
         return found
 

@@ -9,8 +9,8 @@ from ident.arrays import Array
 from ident.errors import EstimationError, InfeasibleError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import feasible, least_norm
+from ident.estimate.coordinates import IDENTITY, Coordinates, size_of
 from ident.estimate.prior import Prior
-from ident.estimate.program import Coordinates, size_of
 from ident.model.model import Model
 from ident.spatial.inertia import consistency
 
@@ -21,7 +21,6 @@ _EQUAL, _NO_ROOM = 1e-9, 1e-7
 _MARGINS = (1e-8, 1e-7, 1e-6, 0.0)
 #: Unit of a change against the solver's gap.
 _COST = 1e3
-_IDENTITY = np.array([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1])  # upper entries
 
 
 def rounded(values: ArrayLike, digits: int = DIGITS) -> Array:
@@ -71,7 +70,7 @@ def written_within(model: Model, theta: Array, prior: Prior, bounds: Bounds) -> 
         excess[: rows.equal] = np.maximum(np.abs(excess[: rows.equal]) - _EQUAL, 0.0)
         return np.asarray(excess)
 
-    identity = np.tile(_IDENTITY, model.robot.n)
+    identity = np.tile(IDENTITY, model.robot.n)
     centres = own.T[: model.n_rigid, : model.n_rigid] @ identity
     # what a link's change costs goes with its share of the prior's link: a speck is free to move, the others are not
     share = (own.trace[: model.n_rigid] * identity).reshape(-1, 10).sum(axis=1)

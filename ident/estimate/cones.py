@@ -290,7 +290,7 @@ def fixed(row: Array, value: float) -> Block:
 
 
 def least_norm(
-    rows: Array, centre: Array, blocks: list[Block], ridge: float = 0.0, linear: Array | None = None
+    rows: Array, centre: Array, blocks: list[Block], ridge: float = 0.0, linear: Array | None = None, gap: float = GAP
 ) -> tuple[Array, float]:
     """Return x with least |rows @ x - centre| + linear @ x, and that norm; blocks are for v = (x, s).
 
@@ -308,7 +308,7 @@ def least_norm(
         stacked = np.column_stack([whole / size, -aim / size, np.zeros(len(whole))])
         cone = Block(np.concatenate([first[None], stacked]), np.zeros(len(whole) + 1), "second-order")
         q = first if linear is None else np.concatenate([linear / size, first[p:]])
-        found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone]).minimise(q)
+        found = ConeProgram([*wider, fixed(np.eye(p + 2)[p], 1.0), cone], gap).minimise(q)
         if found.status in ("optimal", "inaccurate"):
             break
     else:

@@ -36,6 +36,8 @@ from ident.regression.base import BaseParameters
 SLIGHT = 1e-8
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
 EDGE = 1e-6
+#: How far the norm may be from its least: links at the edge of what can exist are to end there.
+_GAP = 1e-10
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {
     "CLARABEL": {},
@@ -64,9 +66,8 @@ class Program:
         """Return the accurate solution without a prior, by Clarabel itself; None where it is not found."""
         A, z = self._rows(factor, samples, self._start)
         try:
-            x, _ = least_norm(
-                A, z, feasible(self._model, self._bounds, self._start), linear=0.5 * SLIGHT * self._start.trace
-            )
+            linear = 0.5 * SLIGHT * self._start.trace
+            x, _ = least_norm(A, z, feasible(self._model, self._bounds, self._start), linear=linear, gap=_GAP)
         except EstimationError:
             self.told = "CLARABEL: failed"
             return None

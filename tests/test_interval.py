@@ -13,6 +13,7 @@ from synthetic import recording
 from ident.errors import EstimationError
 from ident.estimate import Allowed, Bounds, Intervals, Prior, cones, confidence_region, intervals, verdicts
 from ident.estimate.cones import feasible, least_norm
+from ident.estimate.coordinates import Coordinates
 from ident.estimate.covariance import cluster
 from ident.estimate.growth import Growth
 from ident.estimate.interval import natural

@@ -140,7 +140,7 @@ def validate(
             for name, phi in phis.items()
         )
         recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
-    units = tuple("N m" if j.kind == "revolute" else "N" for j in model.robot.joints)
+    units = model.robot.units("torque")
     return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings))
 
 

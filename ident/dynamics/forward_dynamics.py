@@ -52,7 +52,7 @@ def drive_rows(robot: Robot, inertials: Array, armature: ArrayLike | None) -> Ar
     turning = size + np.abs(inertials[:, 0]) * reach**2
     for i, joint in enumerate(robot.joints):
         carried = list(robot.carried_by(i))
-        least[i] = 1e-13 * (turning if joint.kind == "revolute" else np.abs(inertials[:, 0]))[carried].sum()
+        least[i] = 1e-13 * (turning if not joint.slides else np.abs(inertials[:, 0]))[carried].sum()
     return checked(np.array([own, least]), (2, robot.n), "armature", ModelError)
 
 

@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 def tree(robot: Robot) -> Tree:
     """Return the flat arrays of `robot`, made once for each robot; nobody may change them."""
     joints = robot.joints
-    turning = np.array([joint.kind == "revolute" for joint in joints], dtype=np.int64)
+    turning = np.array([not joint.slides for joint in joints], dtype=np.int64)
     axis = np.array([joint.axis for joint in joints])
     point = np.array([joint.point for joint in joints])
     # A turn about a line through `point` moves the frame's origin at point x axis (per rad/s).

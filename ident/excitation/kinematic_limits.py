@@ -10,13 +10,9 @@ from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.guarantee import Guarantee
 from ident.excitation.trajectory import Trajectory
-from ident.robot.robot import Robot
+from ident.robot.robot import UNITS, Robot
 
 ORDERS = ("position", "velocity", "acceleration", "jerk")
-UNITS = {
-    "revolute": ("rad", "rad/s", "rad/s^2", "rad/s^3"),
-    "prismatic": ("m", "m/s", "m/s^2", "m/s^3"),
-}
 METHOD = "exact extremes"
 
 
@@ -84,7 +80,7 @@ class KinematicLimits:
         extremes = [trajectory.extremes(order) for order in range(4)]
         for (o, j), name in zip(self._finite, self.names, strict=True):
             least, most = (float(x[j]) for x in extremes[o])
-            unit = UNITS[self.kinds[j]][o]
+            unit = UNITS[ORDERS[o]][self.kinds[j] == "prismatic"]
             if o > 0:
                 found.append(Guarantee(name, max(-least, most), float(self.rates[o - 1, j]), unit, METHOD))
             if o == 0 and np.isfinite(self.lower[j]):

@@ -44,11 +44,6 @@ def origin(robot: Robot) -> str:
     return f"robot {json.dumps(robot.name)}, fingerprint {robot.fingerprint()}"
 
 
-def units(robot: Robot) -> tuple[str, ...]:
-    """Return each joint's unit of position, "rad" or "m"."""
-    return tuple("m" if joint.kind == "prismatic" else "rad" for joint in robot.joints)
-
-
 def require_joints(joints: tuple[str, ...], robot: Robot) -> None:
     """Raise ExcitationError unless the joints are the robot's, in its order."""
     if joints != robot.joint_names:

@@ -12,7 +12,7 @@ from ident.errors import ExcitationError, nearest
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import FourierAndPolynomial
 from ident.excitation.periodic_spline import PeriodicSpline
-from ident.excitation.rows import require_joints, units
+from ident.excitation.rows import require_joints
 from ident.excitation.trajectory import Trajectory
 from ident.files import write_whole
 from ident.robot.robot import Robot
@@ -76,7 +76,9 @@ def save_trajectory(
     numbers = asdict(trajectory.basis)  # type: ignore[call-overload]
     joints = [
         {"name": name, "unit": unit, "coefficients": row}
-        for name, unit, row in zip(trajectory.joints, units(robot), trajectory.coefficients.tolist(), strict=True)
+        for name, unit, row in zip(
+            trajectory.joints, robot.units("position"), trajectory.coefficients.tolist(), strict=True
+        )
     ]
     document = {
         "format": FORMAT,

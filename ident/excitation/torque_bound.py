@@ -52,7 +52,7 @@ def torque_curvature(model: Model, theta: Array, rates: Array) -> Array:
         axis = carried(before, 1.0)[:4]
         axes.append(axis)
         place = joint.placement
-        if joint.kind == "revolute":
+        if not joint.slides:
             spin.append(before + product(axis, rates[1:5, i]))
             at_axis = float(np.linalg.norm(place.position + place.rotation @ joint.point))
             offset.append(carried(before, at_axis) + carried(spin[i], float(np.linalg.norm(joint.point))))
@@ -77,7 +77,7 @@ def torque_curvature(model: Model, theta: Array, rates: Array) -> Array:
         while j >= 0:
             joint = robot.joints[j]
             # from the joint's line to the centre: its own point is fixed in its link
-            if joint.kind == "revolute":
+            if not joint.slides:
                 reach = arm + carried(spin[j], float(np.linalg.norm(joint.point)))[:3]
                 bound[j] += product(axes[j][:3], moment + product(reach, force))[2]
             else:

@@ -119,13 +119,13 @@ class TorqueLimits:
             return most, np.column_stack([np.maximum(before, after), power])
 
         reached = greatest_bound(bound, trajectory.duration, limit)
-        names, units = self.names, {"revolute": "N m", "prismatic": "N"}
+        names, units = self.names, self.model.robot.units("torque")
         found = [
             Guarantee(
                 names[k],
                 float(reached[j] + self.coulomb[j]),
                 float(self.effort[j]),
-                units[self.model.robot.joints[j].kind],
+                units[j],
                 METHOD,
             )
             for k, j in enumerate(self._limited)

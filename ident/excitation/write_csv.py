@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from ident.excitation.rows import checked_rows, ends_at_rest, origin, units
+from ident.excitation.rows import checked_rows, ends_at_rest, origin
 from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
 
@@ -25,7 +25,7 @@ def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: Ar
     out.write(f"# Motion for {origin(robot)}\n")
     out.write(f"# SI units, one row per time; starts and ends at rest: {'yes' if ends_at_rest(rows) else 'NO'}\n")
     writer = csv.writer(out, lineterminator="\n")
-    named = list(zip(robot.joint_names, units(robot), strict=True))
+    named = list(zip(robot.joint_names, robot.units("position"), strict=True))
     columns = [("q", ""), ("qd", "/s"), ("qdd", "/s^2")]
     writer.writerow(["t [s]", *(csv_cell(f"{name}.{x} [{unit}{per}]") for x, per in columns for name, unit in named)])
     for k, time in enumerate(rows.t.tolist()):

@@ -38,7 +38,7 @@ def write_kdl(item: Identified) -> Written:
         place = joint.placement
         point = place.position + place.rotation @ joint.point
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
-        kind = "RotAxis" if joint.kind == "revolute" else "TransAxis"
+        kind = "RotAxis" if not joint.slides else "TransAxis"
         lines += [
             "  tree.addSegment(",
             f"      KDL::Segment({quoted(robot.links[i])},",

@@ -121,7 +121,7 @@ def _same_joint(
         problem = f"it hangs on '{carrier or robot.base}', wanted '{parent}'"
     elif np.abs(joint.axis - axis).max() > CLOSE:
         problem = f"at zero position its axis is {_short(joint.axis)}, wanted {_short(axis)}, seen from the base"
-    elif own.kind == "revolute" and np.linalg.norm(np.cross(axis, joint.point - point)) > CLOSE:
+    elif not own.slides and np.linalg.norm(np.cross(axis, joint.point - point)) > CLOSE:
         problem = "its axis passes elsewhere"
     if problem is not None:
         raise RobotError(

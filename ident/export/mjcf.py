@@ -60,7 +60,7 @@ def write_mjcf(item: Identified) -> Written:
 
     def element(i: int, indent: str) -> list[str]:
         joint = robot.joints[i]
-        kind = "hinge" if joint.kind == "revolute" else "slide"
+        kind = "hinge" if not joint.slides else "slide"
         own = [f' {name}="{number(x[joint.name])}"' for name, x in values.items() if joint.name in x]
         inside = [line for k in range(robot.n) if robot.joints[k].parent == i for line in element(k, indent + "  ")]
         return [

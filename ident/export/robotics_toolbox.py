@@ -37,7 +37,7 @@ def write_rtb_python(item: Identified) -> Written:
     """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
     robot, table = _known(item)
     notes = item.left_out(*PLACES)
-    if robot.joints[0].kind == "prismatic":
+    if robot.joints[0].slides:
         notes += ("The first joint is prismatic, where the toolbox's compiled rne is wrong: call rne_python (of 1.5).",)
     ends = f"base={_se3(table.base)}" + (f", tool={_se3(HALF_TURN)}" if table.turned[-1] else "")
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "import numpy"]
@@ -120,7 +120,7 @@ def _links(
 
 def _geometry(joint: Joint, row: Row) -> dict[str, float]:
     """Return the toolbox's geometry: what the joint moves is 0 there, and its value at zero is the offset."""
-    turns = joint.kind == "revolute"
+    turns = not joint.slides
     return {
         "d": row.d if turns else 0.0,
         "alpha": row.alpha,

@@ -83,7 +83,7 @@ def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
         if joint.parent >= 0:
             origin = back[joint.parent] @ origin
         unlimited = math.isinf(joint.limits.lower) or math.isinf(joint.limits.upper)
-        kind = "continuous" if joint.kind == "revolute" and unlimited else joint.kind
+        kind = "continuous" if not joint.slides and unlimited else joint.kind
         lines += [
             f"  <link name={quoteattr(link)}>",
             "  </link>",

@@ -33,7 +33,7 @@ def clearance_gradient_bound(scene: Scene, robot: Robot, q_range: ArrayLike) -> 
     Raises ModelError for ranges that cross and arrays that do not fit or are not finite, RobotError for unknown links.
     """
     q_range = np.array(q_range, dtype=np.float64)
-    slides = np.array([joint.kind == "prismatic" for joint in robot.joints])
+    slides = np.array([joint.slides for joint in robot.joints])
     if q_range.shape == (robot.n, 2):
         q_range[~slides] = 0.0  # may be infinite, and is not used
     q_range = checked(q_range, (robot.n, 2), "q_range", ModelError)
@@ -55,7 +55,7 @@ def _pair_bound(robot: Robot, pair: Pair, q_range: Array) -> Array:
     back = _levers(robot, j, i, others, q_range)
     bound = np.zeros(robot.n)
     for k, lever in levers.items():
-        bound[k] = 1.0 if robot.joints[k].kind == "prismatic" else min(lever, back[k])
+        bound[k] = 1.0 if robot.joints[k].slides else min(lever, back[k])
     return bound
 
 
@@ -101,7 +101,7 @@ def _levers(robot: Robot, start: int, goal: int, points: Array, q_range: Array) 
         levers[k] = max(_farthest(d, radius, around, axis) for d in offsets - heights[:, None] * axis)
         tilt = radius * float(np.linalg.norm(np.cross(axis, around)))
         low, high = heights.min() - tilt, heights.max() + tilt
-        if joint.kind == "prismatic":
+        if joint.slides:
             slide = q_range[k] if up else -q_range[k][::-1]
             low, high = low + slide[0], high + slide[1]
         centres, radius, around = point + np.outer([low, high], axis), levers[k], axis
@@ -138,7 +138,7 @@ def _towards(robot: Robot, normal: Array, levers: dict[int, float]) -> Array:
         seen = seen @ joint.placement.rotation
         step = _angle(before, seen @ joint.axis)
         least, most = max(0.0, low - step, step - high), min(math.pi, high + step, 2 * math.pi - low - step)
-        if joint.kind == "revolute":
+        if not joint.slides:
             sine = 1.0 if least <= math.pi / 2 <= most else max(math.sin(least), math.sin(most))
             bound[k] = levers[k] * sine
             before, low, high, seen = joint.axis, least, most, np.eye(3)

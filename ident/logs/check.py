@@ -261,7 +261,7 @@ def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt:
     for j, step in enumerate(quantum):
         speed = float(np.abs(np.gradient(log.q[:, j], log.t)).max())
         if step is not None and step / dt > COARSE * speed > 0:
-            unit = _unit(robot, j)
+            unit = robot.joints[j].unit("position")
             yield Finding(
                 "coarse position",
                 (),
@@ -272,7 +272,7 @@ def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt:
 
 def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
     for j, joint in enumerate(robot.joints):
-        unit, limits = _unit(robot, j), joint.limits
+        unit, limits = robot.joints[j].unit("position"), joint.limits
         slack = 1e-6 + 1e-3 * max((abs(x) for x in (limits.lower, limits.upper) if isfinite(x)), default=0.0)
         torque = "N m" if unit == "rad" else "N"
         checks = [
@@ -298,7 +298,7 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
     for j, joint in enumerate(robot.joints):
         limits, largest = joint.limits, float(np.abs(log.q[:, j]).max())
         reach = max(abs(limits.lower), abs(limits.upper))
-        if joint.kind == "revolute" and largest > 2 * (reach if isfinite(reach) else 4 * np.pi):
+        if not joint.slides and largest > 2 * (reach if isfinite(reach) else 4 * np.pi):
             yield Finding(
                 "unit",
                 (),
@@ -345,7 +345,3 @@ def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:
         yield Finding(
             "unit", (), f"velocity of '{name}' is {abs(ratio):.3g} times the change of its position per second{hint}"
         )
-
-
-def _unit(robot: Robot, j: int) -> str:
-    return "m" if robot.joints[j].kind == "prismatic" else "rad"

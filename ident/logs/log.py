@@ -297,7 +297,7 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
         )
     for joint, unit in zip(robot.joints, units, strict=True):
         kind = kind_of(unit, signal.quantity)
-        if signal.side == "joint" and kind not in {RAW, "length" if joint.kind == "prismatic" else "angle"}:
+        if signal.side == "joint" and kind not in {RAW, "length" if joint.slides else "angle"}:
             raise LogError(
                 f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
             )

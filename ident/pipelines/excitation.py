@@ -136,7 +136,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     if urdf is not None:
         inputs[urdf.name] = sha256(urdf)
     known = _known(wishes, robot, notes, inputs)
-    spans = [j.limits.upper - j.limits.lower for j in robot.joints if j.kind == "revolute"]
+    spans = [j.limits.upper - j.limits.lower for j in robot.joints if not j.slides]
     if spans and max(spans) < _NARROW:
         notes.append(
             f"no joint can turn by more than {math.degrees(max(spans)):.2g} degrees: are the limits in radians, but "

@@ -50,11 +50,6 @@ class Loaded:
     inputs: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
-    @property
-    def slides(self) -> frozenset[str]:
-        """Names of the prismatic joints."""
-        return frozenset(j.name for j in self.robot.joints if j.kind == "prismatic")
-
 
 def load(experiment: Experiment) -> Loaded:
     """Read the robot, the manifest, the CAD table and the truth, and check that they fit each other.

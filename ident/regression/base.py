@@ -116,7 +116,7 @@ def units(model: Model) -> Array:
     length = length if length > _DEPENDENT else 1.0
     found = np.ones(len(model.names))
     found[: model.n_rigid] = np.tile([length**2, *[length] * 3, *[1.0] * 6], model.robot.n)
-    found[[k for j, k in model.term_entries if joints[j].kind == "prismatic"]] = length**2
+    found[[k for j, k in model.term_entries if joints[j].slides]] = length**2
     return found
 
 

@@ -46,7 +46,7 @@ def _range(joint: Joint) -> tuple[float, float]:
     low, high = joint.limits.lower, joint.limits.upper
     if np.isfinite(low) and np.isfinite(high):
         return low, high
-    if joint.kind == "prismatic":
+    if joint.slides:
         raise ModelError(
             f"joint '{joint.name}' slides without limits, so there is no range to draw",
             fix="Give the joint limits in the robot file",
@@ -76,7 +76,7 @@ def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: A
         drawn = axes.contourf(x, y, torque.T, levels=levels, cmap="RdBu_r")
         lines = axes.contour(x, y, torque.T, levels=levels, colors="#1b1b1c", linewidths=0.4)
         axes.clabel(lines, fontsize=6)
-        unit = "N m" if joint.kind == "revolute" else "N"
+        unit = joint.unit("torque")
         axes.set_title(f"Gravity load of {plain(joint.name)}: at most {most:.3g} {unit}", fontsize=10)
         figure.colorbar(drawn, ax=axes, label=f"torque that holds {plain(joint.name)} [{unit}]")
     return figure
@@ -87,7 +87,7 @@ def simulation_figure(simulation: Simulation) -> Figure:
     from matplotlib.figure import Figure
 
     robot = simulation.plant.robot
-    slides = [joint.kind == "prismatic" for joint in robot.joints]
+    slides = [joint.slides for joint in robot.joints]
     figure = Figure(figsize=(9.6, 6.0), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True).ravel()
     drawn = (
@@ -131,4 +131,4 @@ def simulation_figure(simulation: Simulation) -> Figure:
 
 
 def _shown(values: Array, joint: Joint) -> tuple[Array, str]:
-    return (np.degrees(values), "deg") if joint.kind == "revolute" else (values, "m")
+    return (np.degrees(values), "deg") if not joint.slides else (values, "m")

@@ -9,13 +9,14 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.kinematic_limits import ORDERS, UNITS, KinematicLimits
+from ident.excitation.kinematic_limits import ORDERS, KinematicLimits
 from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth
 from ident.report.excitation_text import PROMISES, Promise, promises, relative_errors
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, PALE, RED, empty, keep, plain, style
 from ident.report.text import number, unit
+from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     )
     for o in orders:
         values = trajectory.derivative(t, o)
-        units = sorted({UNITS[kind][o] for kind in limits.kinds}, reverse=True)
+        units = sorted({UNITS[ORDERS[o]][kind == "prismatic"] for kind in limits.kinds}, reverse=True)
         grid[0][o].set_title(f"{ORDERS[o]} [{_written('; '.join(units))}]", fontsize=9, color=INK)
         for j in range(trajectory.n):
             _curve(grid[j][o], t, values[:, j], (lower[o, j], upper[o, j]), float(used[o, j]))
@@ -78,7 +79,7 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     t = instants(trajectory)
     states = trajectory.states(t)
     tau, friction, effort = limits.torques(states), limits.coulomb, limits.effort
-    units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.joints]
+    units = robot.units("torque")
     used = _used((tau - friction).min(axis=0), (tau + friction).max(axis=0), -effort, effort)
     shares, names = used.tolist(), [f"torque of {plain(joint)}" for joint in robot.joint_names]
     panels = robot.n + int(np.isfinite(limits.power))

@@ -103,7 +103,7 @@ def singular(plant: Plant, D: Array) -> str:
     """Return in words which joint makes a mass matrix (n, n) singular or indefinite."""
     j, pivot, _ = _weakest(D)
     joint, link = plant.robot.joints[j], plant.robot.links[j]
-    unit = "kg m^2" if joint.kind == "revolute" else "kg"
+    unit = joint.unit("inertia")
     if pivot < -NOTHING * np.diag(D).max():
         return f"the mass matrix is not positive: joint '{joint.name}' moves an inertia of {pivot:.3g} {unit}"
     return f"the mass matrix is singular: joint '{joint.name}' moves nothing that has inertia (link '{link}' and on)"

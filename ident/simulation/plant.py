@@ -113,7 +113,7 @@ class Plant:
         """The friction that a simulation of this plant has, in words."""
         words = (x.term.kind.words.removesuffix(" friction") for x in self.frictions if x.term.kind != COULOMB)
         smooth = " and ".join(dict.fromkeys(words))
-        slides = {j.name for j in self.robot.joints if j.kind == "prismatic"}
+        slides = self.robot.slides
         widths: dict[str, list[str]] = {}
         for x in (x for x in self.frictions if x.term.kind == COULOMB):
             for owner in x.owners:

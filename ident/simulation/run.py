@@ -39,7 +39,7 @@ def start(
     require_inertia(plant, state[None, :n])
     for joint, x, (low, high) in zip(plant.robot.joints, state[:n], plant.limits.T, strict=True):
         if limits and not low - BEYOND <= x <= high + BEYOND:
-            unit = "rad" if joint.kind == "revolute" else "m"
+            unit = joint.unit("position")
             raise ModelError(
                 f"joint '{joint.name}' starts at {x:g} {unit}, outside its limits {low:g} to {high:g} {unit}",
                 fix="Start inside, or set stop_at_limits=False",
@@ -97,7 +97,7 @@ def runaway(plant: Plant, t: float, last: Array, y: Array) -> str | None:
     # Where nothing is finite any more, the joint that was fastest before.
     j = int(np.argmax(np.abs(y[n:] if np.isfinite(y).all() else last[n:])))
     joint, before, now = plant.robot.joints[j], float(last[n + j]), float(y[n + j])
-    unit = "rad/s" if joint.kind == "revolute" else "m/s"
+    unit = joint.unit("velocity")
     return f"joint '{joint.name}' ran away: {before:.3g} {unit}, then {now:.3g} {unit} at t = {t:g} s"
 
 
@@ -124,7 +124,7 @@ def limit_reached(
 
             crosses = over(before) * over(float(t)) < 0
             at = float(brentq(over, before, float(t), xtol=1e-12)) if crosses else before
-            unit = "rad" if joints[j].kind == "revolute" else "m"
+            unit = joints[j].unit("position")
             reason = f"joint '{joints[j].name}' reached its {side} limit {limit:g} {unit} at t = {at:.6g} s"
             found.append((at, reason))
         if found:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ident.errors import InputError
 from ident.files import csv_cell, write_whole
-from ident.robot.robot import Joint, Robot
+from ident.robot.robot import Robot
 from ident.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -20,22 +20,13 @@ if TYPE_CHECKING:
 #: The column of times.
 TIME = "t [s]"
 
-#: Unit of each quantity, for a revolute and for a prismatic joint.
-UNITS = {
-    "q": ("rad", "m"),
-    "qd": ("rad/s", "m/s"),
-    "qdd": ("rad/s^2", "m/s^2"),
-    "tau": ("N m", "N"),
-}
-
-
-def _unit(quantity: str, joint: Joint) -> str:
-    return UNITS[quantity][joint.kind == "prismatic"]
+#: What each quantity is.
+QUANTITIES = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "torque"}
 
 
 def columns(robot: Robot, quantity: str) -> list[str]:
     """Return the names of the columns of q, qd, qdd or tau, such as `joint1.tau [N m]`."""
-    return [csv_cell(f"{joint.name}.{quantity} [{_unit(quantity, joint)}]") for joint in robot.joints]
+    return [csv_cell(f"{joint.name}.{quantity} [{joint.unit(QUANTITIES[quantity])}]") for joint in robot.joints]
 
 
 def to_frame(simulation: Simulation) -> pd.DataFrame:
@@ -43,7 +34,7 @@ def to_frame(simulation: Simulation) -> pd.DataFrame:
     import pandas as pd
 
     names, parts = [TIME], [simulation.t[:, None]]
-    for quantity in UNITS:
+    for quantity in QUANTITIES:
         names += columns(simulation.plant.robot, quantity)
         parts.append(getattr(simulation, quantity))
     names += ["kinetic [J]", "potential [J]"]
@@ -70,7 +61,7 @@ def manifest_text(simulation: Simulation, file: str, name: str = "simulation") -
     """Return a `dataset.toml` that reads `file`, written beside it by `write_simulation`, as the recording `name`."""
 
     def signal(quantity: str) -> str:
-        units = [_unit(quantity, joint) for joint in simulation.plant.robot.joints]
+        units = simulation.plant.robot.units(QUANTITIES[quantity])
         return f"{{ columns = {json.dumps(columns(simulation.plant.robot, quantity))}, unit = {json.dumps(units)} }}"
 
     note = f"simulated by {simulation.method}; {simulation.friction_law}"

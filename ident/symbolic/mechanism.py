@@ -83,7 +83,7 @@ def mechanism(robot: Robot) -> Mechanism:
     joints = robot.joints
     return Mechanism(
         parents=robot.parents,
-        revolute=tuple(joint.kind == "revolute" for joint in joints),
+        revolute=tuple(not joint.slides for joint in joints),
         rotations=_each(tidy_cosine, [joint.placement.rotation for joint in joints]),
         positions=_each(tidy, [joint.placement.position for joint in joints]),
         axes=_each(tidy_cosine, [joint.axis for joint in joints]),

@@ -24,10 +24,10 @@ def regrouped(robot: Robot, inertials: Array) -> Array:
     found = np.array(inertials, dtype=np.float64)
     for i in reversed(range(robot.n)):
         joint = robot.joints[i]
-        moved = _line(joint, found[i]) if joint.kind == "revolute" else np.where(np.arange(10) < 4, 0.0, found[i])
+        moved = _line(joint, found[i]) if not joint.slides else np.where(np.arange(10) < 4, 0.0, found[i])
         found[i] -= moved
         if joint.parent >= 0:
-            where = joint.placement if joint.kind == "revolute" else Pose(joint.placement.rotation, np.zeros(3))
+            where = joint.placement if not joint.slides else Pose(joint.placement.rotation, np.zeros(3))
             found[joint.parent] += transformed(moved, where)
     return found
 

@@ -10,7 +10,7 @@ from ident.errors import ExcitationError
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import DEGREE, FourierAndPolynomial
 from ident.excitation.periodic_spline import PeriodicSpline, pieces_of_b_spline
-from ident.excitation.rows import origin, require_joints, units
+from ident.excitation.rows import origin, require_joints
 from ident.excitation.trajectory import Trajectory
 from ident.files import write_whole
 from ident.robot.robot import Robot
@@ -31,7 +31,7 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
     name = identifier(path.stem, "trajectory")
     tables, functions = _basis(trajectory, name)
     n, size = trajectory.coefficients.shape
-    joints = ", ".join(f"{j} [{unit}]" for j, unit in zip(trajectory.joints, units(robot), strict=True))
+    joints = ", ".join(f"{j} [{unit}]" for j, unit in zip(trajectory.joints, robot.units("position"), strict=True))
     text = f"""\
 /* {_comment(f"Motion for {origin(robot)}.")}
    {_comment(f"Joints: {joints}.")}

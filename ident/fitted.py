@@ -180,7 +180,7 @@ class Fit:
 
     @property
     def inertials(self) -> Array | None:
-        """The links' ten parameters (n, 10), about their frames; None where links were not asked to exist."""
+        """The inertials of the links (n, 10), about their frames; None where links were not asked to exist."""
         return self.estimate.inertials if self.estimate.feasible else None
 
     def predict(self, motion: Motion | ArrayLike) -> Array:

@@ -330,7 +330,7 @@ def test_wrong_arguments_are_told_so(tmp_path: Path) -> None:
         lambda p: write_latex(tmp_path / "x.tex", robot, p),
     ]
     for call in calls:
-        with pytest.raises(ModelError, match="parameters"):
+        with pytest.raises(ModelError, match="inertials"):
             call(np.ones((2, 9)))
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 

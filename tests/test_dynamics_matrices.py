@@ -234,10 +234,10 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         (theta, q[0], "q must have shape (any, 4), got (4,)."),
         (theta, far, "q[5, 1] is inf, wanted a finite number."),
         (theta, [["a"] * 4], "q must be numbers, got [['a', 'a', 'a', 'a']]."),
-        (theta[:3], q, "parameters must have shape (4, 10), got (3, 10)."),
-        (theta.ravel(), q, "parameters must have shape (4, 10), got (40,)."),
-        (broken, q, "parameters[2, 3] is nan, wanted a finite number."),
-        (None, q, "parameters must have shape (4, 10), got ()."),
+        (theta[:3], q, "inertials must have shape (4, 10), got (3, 10)."),
+        (theta.ravel(), q, "inertials must have shape (4, 10), got (40,)."),
+        (broken, q, "inertials[2, 3] is nan, wanted a finite number."),
+        (None, q, "inertials must have shape (4, 10), got ()."),
     ]
     for parameters, x, message in cases:
         with pytest.raises(ModelError) as caught:

@@ -262,7 +262,7 @@ def test_wrong_arguments_are_told_so() -> None:
     for call in (lambda p: closed_form(robot, p), lambda p: functions(robot, p)):
         with pytest.raises(ModelError, match=r"inertials must have shape \(2, 10\)"):
             call(np.ones((3, 10)))
-        with pytest.raises(ModelError, match=r"parameters\[0, 3\] is nan"):
+        with pytest.raises(ModelError, match=r"inertials\[0, 3\] is nan"):
             call(np.where(np.arange(20).reshape(2, 10) == 3, np.nan, 1.0))
     for n, lengths in ((0, 1.0), (2, [1.0, -1.0]), (2, [1.0, 2.0, 3.0])):
         for call in (planar, planar_arm):

@@ -88,7 +88,7 @@ class Estimate:
 
     @property
     def inertials(self) -> Array | None:
-        """The links' ten parameters (n, 10), or None when theta is not known."""
+        """The inertials of the links (n, 10), or None when theta is not known."""
         return None if self.theta is None else self.theta[: 10 * len(self.links)].reshape(-1, 10)
 
     def value(self, name: str) -> float | None:

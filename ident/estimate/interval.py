@@ -111,7 +111,7 @@ def intervals(
 def verdicts(
     found: Intervals, inertials: ArrayLike, tolerances: Mapping[str, float] | None = None
 ) -> dict[str, NumberVerdict]:
-    """Return the verdict on each number of a table with parameters `inertials` (n, 10); NaN rows are left out.
+    """Return the verdict on each number of a table with these inertials (n, 10); NaN rows are left out.
 
     The first that applies, for a number x with tolerance t (0 where not stated) [SI]:
 

@@ -24,7 +24,7 @@ STOUTNESS = 0.2  # radius of a link against the mean link length, at least
 @shows
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Link parameters (n, 10) that can exist, positive joint-term values by name, and where they come from.
+    """Physically consistent inertials (n, 10), positive joint-term values by name, and where they come from.
 
     neutral (n,): which links have a neutral body, because nothing is known of them; default none.
     Raises ModelError when a link of the prior cannot exist: its divergence would be infinite.

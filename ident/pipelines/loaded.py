@@ -108,7 +108,7 @@ def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None,
 
 
 def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
-    """Return the links' parameters (n, 10) where the experiment's CAD is a URDF, with all that is fixed to them.
+    """Return the links' inertials (n, 10) where the experiment's CAD is a URDF, with all that is fixed to them.
 
     Raises ConfigError where its link frames are not the robot's.
     """

@@ -76,7 +76,7 @@ def write_urdf(
 def without_outweighed(source: bytes, robot: Robot, inertials: ArrayLike) -> tuple[bytes, tuple[str, ...]]:
     """Return the URDF without the <inertial> of bodies that leave nothing that can exist of the link that carries them.
 
-    Such a link then takes all of its ten parameters in `inertials` (n, 10). Also returned: what was changed, a sentence
+    Such a link then takes all of its row of `inertials` (n, 10). Also returned: what was changed, a sentence
     for each link.
     """
     inertials = frozen(inertials, (robot.n, 10), "inertials", RobotError)

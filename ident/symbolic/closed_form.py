@@ -166,8 +166,8 @@ def closed_form(robot: Robot, inertials: ArrayLike | None = None) -> ClosedForm:
     return ClosedForm(names, arm, terms)
 
 
-def derive(arm: Mechanism, ring: Ring, theta: Objects) -> Terms:
-    """Return D, c and g by Lagrange's equations; theta (n, 10) numbers or sums of `ring`.
+def derive(arm: Mechanism, ring: Ring, inertials: Objects) -> Terms:
+    """Return D, c and g by Lagrange's equations; inertials (n, 10) numbers or sums of `ring`.
 
     D_ij = d^2K / dqd_i dqd_j, c_ijk = (dD_ij/dq_k + dD_ik/dq_j - dD_jk/dq_i) / 2, g_i = dP/dq_i.
     """
@@ -176,13 +176,13 @@ def derive(arm: Mechanism, ring: Ring, theta: Objects) -> Terms:
     D, c, g = zeros(n, n), zeros(n, n, n), zeros(n)
     for p, columns in enumerate(lagrange.jacobians(arm, q)):
         for i, j in itertools.combinations_with_replacement(sorted(columns), 2):
-            D[i, j] = D[j, i] = D[i, j] + lagrange.twice_kinetic(theta[p], columns[i], columns[j])
+            D[i, j] = D[j, i] = D[i, j] + lagrange.twice_kinetic(inertials[p], columns[i], columns[j])
     slopes = zeros(n, n, n)  # dD_ij/dq_k
     for i, j, k in itertools.product(range(n), repeat=3):
         slopes[i, j, k] = _derivative(ring, D[i, j], k) if i <= j else slopes[j, i, k]
     for i, j, k in itertools.product(range(n), repeat=3):
         c[i, j, k] = 0.5 * (slopes[i, j, k] + slopes[i, k, j] - slopes[j, k, i]) if j <= k else c[i, k, j]
-    P = lagrange.potential_energy(arm, theta, q)
+    P = lagrange.potential_energy(arm, inertials, q)
     g[:] = [_derivative(ring, P, i) for i in range(n)]
     return Terms(ring, _parallel(arm), D, c, g)
 

@@ -41,7 +41,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
         raise ModelError("the base parameters are of another model")
     n, arm, robot = model.robot.n, mechanism(model.robot), model.robot
     theta = checked(theta, (len(model.names),), "theta", ModelError)
-    bodies, numbers = regrouped(robot, theta[: 10 * n].reshape(n, 10)).astype(object), theta[10 * n :]
+    inertials, numbers = regrouped(robot, theta[: 10 * n].reshape(n, 10)).astype(object), theta[10 * n :]
 
     def terms(friction: bool, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar = 1.0) -> Objects:
         """Return the torque (n,) of the joint terms that are friction, or of those that are not."""
@@ -51,14 +51,14 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
         return tau
 
     def inverse_dynamics(q: Objects, qd: Objects, qdd: Objects) -> Objects:
-        found = newton_euler.inverse_dynamics(arm, bodies, q, qd, qdd) + terms(False, q, qd, qdd)
+        found = newton_euler.inverse_dynamics(arm, inertials, q, qd, qdd) + terms(False, q, qd, qdd)
         return np.asarray(found)
 
     def gravity(q: Objects) -> Objects:
-        return np.asarray(newton_euler.gravity(arm, bodies, q) + terms(False, q, zeros(n), zeros(n)))
+        return np.asarray(newton_euler.gravity(arm, inertials, q) + terms(False, q, zeros(n), zeros(n)))
 
     def mass_matrix(q: Objects) -> Objects:
-        D, still = newton_euler.mass_matrix(arm, bodies, q), terms(False, q, zeros(n), zeros(n))
+        D, still = newton_euler.mass_matrix(arm, inertials, q), terms(False, q, zeros(n), zeros(n))
         for i in range(n):
             unit = zeros(n)
             unit[i] = 1.0

@@ -34,7 +34,7 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
         theta = {}
         numbers = checked(inertials, (n, 10), "inertials", ModelError).astype(object)
 
-    def bodies(given: Objects | None) -> Objects:
+    def inertials_of(given: Objects | None) -> Objects:
         return numbers if given is None else given.reshape(n, 10)  # type: ignore[return-value]
 
     kept = list(base_parameters(Model(robot)).kept)
@@ -44,7 +44,7 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
             "inverse_dynamics",
             motion | theta,
             "tau",
-            lambda q, qd, qdd, theta=None: newton_euler.inverse_dynamics(arm, bodies(theta), q, qd, qdd),
+            lambda q, qd, qdd, theta=None: newton_euler.inverse_dynamics(arm, inertials_of(theta), q, qd, qdd),
             "joint torques [N m; N] of the motion q, qd, qdd",
         ),
         traced(
@@ -65,21 +65,21 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
             "mass_matrix",
             q | theta,
             "D",
-            lambda q, theta=None: newton_euler.mass_matrix(arm, bodies(theta), q),
+            lambda q, theta=None: newton_euler.mass_matrix(arm, inertials_of(theta), q),
             "tau = D qdd + C qd + g",
         ),
         traced(
             "coriolis_matrix",
             q | qd | theta,
             "C",
-            lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, bodies(theta), q, qd),
+            lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, inertials_of(theta), q, qd),
             "that of the Christoffel symbols, with dD/dt - 2 C skew",
         ),
         traced(
             "gravity",
             q | theta,
             "g",
-            lambda q, theta=None: newton_euler.gravity(arm, bodies(theta), q),
+            lambda q, theta=None: newton_euler.gravity(arm, inertials_of(theta), q),
             "the torques that hold the arm still",
         ),
     )

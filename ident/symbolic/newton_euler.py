@@ -8,11 +8,11 @@ from ident.symbolic.mechanism import Mechanism, cross, skew, symmetric, zeros
 from ident.symbolic.tape import Objects
 
 
-def inverse_dynamics(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
-    """Return tau (n,) of links with parameters theta (n, 10); q, qd, qdd (n,)."""
+def inverse_dynamics(arm: Mechanism, inertials: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
+    """Return tau (n,) of links with inertials (n, 10); q, qd, qdd (n,)."""
     poses, rates = _outward(arm, q, qd, qdd)
     forces, moments = [], []
-    for (w, wd, B, a), (m, *rest) in zip(rates, theta, strict=True):
+    for (w, wd, B, a), (m, *rest) in zip(rates, inertials, strict=True):
         h, inertia = np.array(rest[:3], dtype=object), symmetric(np.array(rest[3:], dtype=object))
         forces.append(m * a + B @ h)
         moments.append(inertia @ wd + cross(w, inertia @ w) + cross(h, a))
@@ -56,13 +56,13 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
     return Y
 
 
-def gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+def gravity(arm: Mechanism, inertials: Objects, q: Objects) -> Objects:
     """Return g (n,): the torque that holds the arm still.
 
     All that joint i carries weighs like one body of mass m and first moment h, which has to accelerate upwards by a:
     g_i = u.(h x a) + v.(m a) for the joint's twist (u, v).
     """
-    bodies, g = composites(arm, theta[:, :4], q), zeros(arm.n)
+    bodies, g = composites(arm, inertials[:, :4], q), zeros(arm.n)
     accelerations: list[Objects] = []
     for i in range(arm.n):
         rotation, _ = arm.placed(i, q)
@@ -73,12 +73,12 @@ def gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
     return g
 
 
-def mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
+def mass_matrix(arm: Mechanism, inertials: Objects, q: Objects) -> Objects:
     """Return D (n, n): column i holds what the joints before take when joint i alone accelerates all that it carries.
 
     Composite bodies: Walker, Orin, J. Dyn. Syst. Meas. Control 104 (1982), method 3.
     """
-    bodies, D = composites(arm, theta, q), zeros(arm.n, arm.n)
+    bodies, D = composites(arm, inertials, q), zeros(arm.n, arm.n)
     for i in range(arm.n):
         m, h, inertia = bodies[i][0], bodies[i][1:4], symmetric(bodies[i][4:])
         u, v = _twist(arm, i)
@@ -92,12 +92,12 @@ def mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
     return D
 
 
-def composites(arm: Mechanism, theta: Objects, q: Objects) -> list[Objects]:
+def composites(arm: Mechanism, inertials: Objects, q: Objects) -> list[Objects]:
     """Return of each link the parameters of all that it carries, itself included, in its frame.
 
-    theta (n, 10), or (n, 4) for mass and first moment alone, which is what is returned then.
+    inertials (n, 10), or (n, 4) for mass and first moment alone, which is what is returned then.
     """
-    bodies = [np.array(body, dtype=object) for body in theta]
+    bodies = [np.array(body, dtype=object) for body in inertials]
     for i in reversed(range(arm.n)):
         if arm.parents[i] >= 0:
             before = bodies[arm.parents[i]]

@@ -20,9 +20,9 @@ from ident.symbolic.mechanism import Mechanism, cross, skew, symmetric, zeros
 from ident.symbolic.tape import Objects
 
 
-def coriolis_matrix(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> Objects:
+def coriolis_matrix(arm: Mechanism, inertials: Objects, q: Objects, qd: Objects) -> Objects:
     """Return C (n, n), that of the Christoffel symbols: dD/dt - 2 C is skew."""
-    S, W = generators_and_composites(arm, theta, q)
+    S, W = generators_and_composites(arm, inertials, q)
     C = zeros(arm.n, arm.n)
     for m in range(arm.n):
         chain = arm.carriers(m)
@@ -38,7 +38,7 @@ def coriolis_matrix(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> 
     return C
 
 
-def generators_and_composites(arm: Mechanism, theta: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
+def generators_and_composites(arm: Mechanism, inertials: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
     """Return S_i and W_i of every joint, 4x4 in the base frame."""
     T: list[Objects] = []
     S: list[Objects] = []
@@ -55,20 +55,20 @@ def generators_and_composites(arm: Mechanism, theta: Objects, q: Objects) -> tup
             S[i][:3, 3] = cross(T[i][:3, :3] @ arm.points[i] + T[i][:3, 3], axis)
         else:
             S[i][:3, 3] = axis
-        W.append(_symmetrized(T[i] @ pseudo_inertia(theta[i]), T[i]))
+        W.append(_symmetrized(T[i] @ pseudo_inertia(inertials[i]), T[i]))
     for i in reversed(range(arm.n)):
         if arm.parents[i] >= 0:
             W[arm.parents[i]] = W[arm.parents[i]] + W[i]
     return S, W
 
 
-def pseudo_inertia(theta: Objects) -> Objects:
+def pseudo_inertia(inertials: Objects) -> Objects:
     """Return J (4, 4) of one link's parameters (10,)."""
-    inertia = symmetric(theta[4:])
+    inertia = symmetric(inertials[4:])
     J = zeros(4, 4)
     J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3).astype(object) - inertia
-    J[:3, 3] = J[3, :3] = theta[1:4]
-    J[3, 3] = theta[0]
+    J[:3, 3] = J[3, :3] = inertials[1:4]
+    J[3, 3] = inertials[0]
     return J
 
 

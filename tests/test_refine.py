@@ -158,6 +158,25 @@ def test_shares_are_all_or_nothing_where_the_logs_are():
     assert by_name["link1.m"].data_share < 1e-6  # its axis stands along gravity
 
 
+def second_moment(body: np.ndarray) -> np.ndarray:
+    """Return integral r r^T dm / m about the centre of mass, (3, 3) [m^2]."""
+    m, c, _ = to_com(body)
+    return pseudo_inertia(body)[:3, :3] / m - np.outer(c, c)
+
+
+@pytest.mark.parametrize("tolerance", [0.13, 0.5])
+def test_radii_of_gyration_under_tolerances_stop_at_their_share_of_the_priors(tolerance):
+    """Tensors of a hundred times the truth are pulled down until 1 / (2 + 2 t) of the radius is left along an axis."""
+    case = small_arm(2)
+    large = np.array([from_com(m, c, 100.0 * inertia) for m, c, inertia in map(to_com, case.prior.inertials)])
+    prior, tolerances = replace(case.prior, inertials=large), replace(WIDE, tensor=tolerance)
+    found = refine_cad(case.model, case.regression, prior, metric=tolerances).estimate.inertials
+    for body, before in zip(found, large, strict=True):
+        unit = np.linalg.inv(np.linalg.cholesky(second_moment(before)))
+        least = np.linalg.eigvalsh(unit @ second_moment(body) @ unit.T)[0]
+        assert least == pytest.approx(1.0 / (2.0 + 2.0 * tolerance) ** 2, rel=1e-4)
+
+
 def test_refined_is_nearer_to_the_truth_than_cad_and_the_fit_within_its_errors():
     """Twelve draws of the five-joint arm; the benchmark has two hundred."""
     z, after, before = [], [], []

@@ -14,7 +14,7 @@ from test_export_gate import validated
 
 from ident.errors import EstimationError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
-from ident.estimate.plausible import implausible
+from ident.estimate.prior import implausible
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import export_to
 from ident.export.gate import VERDICT, with_validation

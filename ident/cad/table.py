@@ -15,8 +15,8 @@ from ident.arrays import Array, frozen
 from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
-from ident.shown import Shown, shows
-from ident.spatial.inertia import INERTIAL, is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
+from ident.shown import shows
+from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
@@ -188,11 +188,6 @@ class Cad:
     def convention(self) -> Convention:
         """The table's own, or how one is written that has none."""
         return self.table.convention if self.table else PLAIN
-
-    def shown(self) -> Shown:
-        """Return its links: mass, centre and tensor about the link frame's origin."""
-        rows = [(link, *map("{:.4g}".format, ten)) for link, ten in zip(self.links, self.inertials, strict=True)]
-        return f"Cad {self.source}: {len(rows)} links [SI]", ("link", *INERTIAL), rows
 
     def line(self, i: int) -> int | None:
         """Return the line of link number `i` in the file, None where it is not known."""

@@ -23,7 +23,7 @@ from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import packed_columns, packed_rows
-from ident.regression.segment import r_factor
+from ident.regression.regression import r_factor
 from ident.threads import one_thread
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]

@@ -11,7 +11,7 @@ from ident.arrays import Array
 from ident.estimate.covariance import Covariance, residual_sigma
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
-from ident.shown import Shown, shows
+from ident.shown import shows
 
 
 @shows
@@ -56,15 +56,6 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def shown(self) -> Shown:
-        """Return the base parameters with their standard errors."""
-        errors = self.covariance.standard_errors
-        rows = [
-            (name, f"{x:.6g}", "not determined" if np.isnan(error) else f"{error:.2g}")
-            for name, x, error in zip(self.base.names, self.phi, errors, strict=True)
-        ]
-        return f"Estimate of {self.robot} ({self.estimator})", ("base parameter", "value", "standard error"), rows
 
     @property
     def fixed_by_data(self) -> tuple[str, ...]:

@@ -33,11 +33,9 @@ from ident.estimate.covariance import Covariance, classical, default_covariance,
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
 from ident.estimate.least_squares import joint_noise, solve, torque_findings
 from ident.estimate.metric import ConstantPullback, Euclidean, Metric
-from ident.estimate.plausible import implausible
-from ident.estimate.prior import Prior, neutral_prior
-from ident.estimate.problem import Entropic, Quadratic, samples
+from ident.estimate.prior import Prior, implausible, neutral_prior
+from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
-from ident.estimate.undetermined import settled
 from ident.estimate.written import rounded, written_within
 from ident.model.model import Model
 from ident.regression.regression import Regression

@@ -1,6 +1,11 @@
 """Links that explain the logs and are near the prior, at any weight: by the entropic divergence or a constant metric.
 
 Both ways take the squared residual from the factors of a regression, and have the same three methods.
+
+Joint terms that the logs do not determine take the prior's value, 0 where it has none. Nothing else decides on them:
+what no torque depends on would stay wherever a solver stopped; of what torque shows only in a sum (such as Coulomb
+friction and offset of a joint that turned one way) the parts would run away from each other: there one part takes its
+value, and the others what is left of the sum.
 """
 
 from __future__ import annotations
@@ -15,15 +20,16 @@ from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior
+from ident.estimate.covariance import determined
 from ident.estimate.interval import triangular
 from ident.estimate.least_squares import solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.metric import Metric, Tolerances
 from ident.estimate.prior import Prior
 from ident.estimate.program import EDGE, Program, Solution, decades
-from ident.estimate.undetermined import drawn_factor
 from ident.model.model import Model
-from ident.regression.regression import Regression
+from ident.model.offset import Offset
+from ident.regression.regression import Regression, r_factor
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
@@ -210,3 +216,52 @@ def _nearest(rows: Array, centre: Array, metric: Array, origin: Array) -> Array:
     x = vt[:rank].T @ ((u.T @ centre)[:rank] / s[:rank]) / scale
     free = vt[rank:].T / scale[:, None]
     return np.asarray(x + free @ np.linalg.lstsq(metric @ free, origin - metric @ x, rcond=None)[0])
+
+
+# ---- joint terms that the logs do not determine ---------------------------------------------------------------------
+
+#: How strongly an offset that is open is drawn to its value, against what the logs say of it in sums.
+_PULL = 1e-4
+
+
+def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> Array:
+    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open."""
+    return _drawn(model, regression, prior, sigma)[0]
+
+
+def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
+    """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
+    _, pinned = _drawn(model, regression, prior, sigma)
+    open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
+    open_[[regression.base.kept[k] for k in pinned]] = True
+    open_[: model.n_rigid] = False
+    return np.where(open_, _values(model, prior), theta)
+
+
+def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
+    """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
+    factor, base = regression.factor(sigma), regression.base
+    size = np.linalg.norm(factor[:, :-1], axis=0)
+    size = np.where(size > 0, size, 1.0)
+    values = base.K @ _values(model, prior)
+    alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
+    pinned: list[int] = []
+
+    def row(k: int, weight: float) -> Array:
+        found = np.zeros((1, len(factor)))
+        found[0, [k, -1]] = weight * size[k], weight * size[k] * values[k]
+        return found
+
+    while True:
+        open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if alone[k]]
+        first = [k for k in open_ if k not in pinned and not base.names[k].endswith(f".{Offset.kind.name}")]
+        if not first:
+            rows = [row(k, _PULL) for k in open_ if k not in pinned]
+            return (r_factor(np.concatenate([factor, *rows])) if rows else factor), pinned
+        pinned.append(first[0])
+        factor = r_factor(np.concatenate([factor, row(first[0], 1.0)]))
+
+
+def _values(model: Model, prior: Prior) -> Array:
+    """Return the prior's joint terms (p,), 0 where it says nothing and for the links."""
+    return np.array([prior.joint_values.get(name, 0.0) for name in model.names])

@@ -11,7 +11,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
 from ident.logs.process import Processing
 from ident.model.term import Term
-from ident.shown import Shown, shows
+from ident.shown import shows
 
 #: The words of [fit].
 WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
@@ -49,14 +49,6 @@ class Experiment:
     covariance: CovarianceName = "segments"
     bounds: Bounds = field(default_factory=Bounds)
     expected: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def shown(self) -> Shown:
-        """Return what it reads and how it fits."""
-        rows = [("robot", str(self.robot)), ("data", str(self.data)), ("CAD", str(self.cad))]
-        rows += [("fit", ", ".join(self.fit)), ("validate", ", ".join(self.validate))]
-        words = {name: word for name, word in self.words.items() if name != "bounds"}
-        rows.append(("words", ", ".join(f"{name} {word}" for name, word in words.items())))
-        return f"Experiment {self.name}: {self.title}", ("", ""), rows
 
     @property
     def words(self) -> dict[str, Any]:

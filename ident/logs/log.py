@@ -18,7 +18,7 @@ from ident.logs.manifest import Manifest, Recording, Signal
 from ident.logs.request import EVERYTHING, Chunk, Reference, Request
 from ident.logs.units import RAW, kind_of, si_factor
 from ident.robot import Robot
-from ident.shown import Shown, shows
+from ident.shown import shows
 
 LARGEST = 1e12  # s, rad, m, N m: beyond it nothing is a measurement, and sums of squares lose their meaning
 SHORTEST = 1e-9  # s between two rows
@@ -86,15 +86,6 @@ class Log:
                 + (", or leave out what was logged twice (drop_repeated = true)" if again else "")
                 + "; nothing is reordered silently",
             )
-
-    def shown(self) -> Shown:
-        """Return each joint's ranges."""
-        rows = [
-            (joint, *(f"{s[:, j].min():.4g} to {s[:, j].max():.4g}" for s in (self.q, self.tau)))
-            for j, joint in enumerate(self.joints)
-        ]
-        told = f"Log {self.name}: {len(self.t)} samples, {self.t[-1] - self.t[0]:.4g} s"
-        return told, ("joint", "position", "torque"), rows
 
     def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         try:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ident.errors import LogError, nearest, plural
 from ident.logs.units import RAW, Quantity, kind_of, si_factor
-from ident.shown import Shown, shows
+from ident.shown import shows
 from ident.tables import Reader, Table, boolean, count, number, one_or_more, positive, read_toml, shown, string, table
 
 Column = int | str
@@ -111,10 +111,6 @@ class Manifest:
     licence: str = ""
     citation: str = ""
     note: str = ""
-
-    def shown(self) -> Shown:
-        """Return its recordings and their files."""
-        return f"Data set {self.name}", ("recording", "file"), [(r.name, r.file) for r in self.recordings]
 
     def recording(self, name: str) -> Recording:
         """Return the recording called `name`. Raises LogError, with the nearest name, when there is none."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.errors import LogError
-from ident.shown import Shown, shows
+from ident.shown import shows
 
 
 @shows
@@ -58,16 +58,6 @@ class Motion:
             raise LogError(
                 f"{len(self.stretches)} stretches for {len(self.blocks)} blocks, wanted one each", key=self.name
             )
-
-    def shown(self) -> Shown:
-        """Return each joint's ranges."""
-        signals = (self.q, self.qd, self.qdd, self.tau)
-        rows = [
-            (str(j + 1), *(f"{s[:, j].min():.4g} to {s[:, j].max():.4g}" for s in signals), str(int(kept)))
-            for j, kept in enumerate(self.keep.sum(axis=0))
-        ]
-        told = f"Motion {self.name}: {len(self.t)} samples, {len(self.blocks)} blocks"
-        return told, ("joint", "position", "velocity", "acceleration", "torque", "rows used"), rows
 
     @property
     def rows(self) -> int:

@@ -17,7 +17,7 @@ from ident.errors import ModelError, nearest
 from ident.model import term as each
 from ident.model.term import Term
 from ident.robot.robot import Robot
-from ident.shown import Shown, shows
+from ident.shown import shows
 from ident.spatial.inertia import INERTIAL
 
 
@@ -37,12 +37,6 @@ class Model:
         twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             raise ModelError(f"parameter '{min(twice)}' comes from two terms", fix="Give each joint one of them")
-
-    def shown(self) -> Shown:
-        """Return its terms and their parameters."""
-        rows = [("rigid bodies", f"{self.n_rigid} parameters of {self.robot.n} links")]
-        rows += [(type(t).__name__, ", ".join(each.names(t, self.robot))) for t in self.terms]
-        return f"Model of {self.robot.name}: {len(self.names)} parameters", ("term", "parameters"), rows
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -3,8 +3,7 @@
 from ident.regression.base import BaseParameters, base_parameters, rank_margin
 from ident.regression.compress import compress
 from ident.regression.given import regression_from
-from ident.regression.regression import Regression
-from ident.regression.segment import Segment
+from ident.regression.regression import Regression, Segment
 from ident.regression.storage import load_regression, save_regression
 
 __all__ = [

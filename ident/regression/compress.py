@@ -20,8 +20,7 @@ from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.regression import Regression
-from ident.regression.segment import Segment, merged, once, r_factor
+from ident.regression.regression import Regression, Segment, merged, once, r_factor
 
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
 

@@ -16,8 +16,7 @@ from ident.model.model import Model
 from ident.model.term import Kind
 from ident.model.terms import TERMS
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.regression import Regression
-from ident.regression.segment import Segment, r_factor
+from ident.regression.regression import Regression, Segment, r_factor
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import INERTIAL
 from ident.spatial.pose import Pose

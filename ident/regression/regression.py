@@ -1,7 +1,8 @@
-"""Regression: the R factors of a model's base parameters, segment by segment. Add them with +."""
+"""Regression: the R factors of a model's base parameters, segment by segment, one per joint. Add them with +."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,13 +13,54 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
 from ident.regression.base import BaseParameters
-from ident.regression.segment import Segment, once, r_factor
-from ident.shown import Shown, shows
+from ident.shown import shows
 
 #: A column whose norm is below this share of the largest one's is rounding: each entry is a sum with terms as large as
 #: gravity's, rounded to 2e-16 of them, and filters add some digits more. The least of real ones, squares of speeds of
 #: 1e-4 rad/s, are at 1e-9.
 ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """R factors of [Y_j | tau_j] over one stretch of a recording, with its repeats where the motion is periodic.
+
+    factors[j] (k_j + 1, k_j + 1), upper triangular: its first k_j columns belong to the base parameters that joint
+    j's torque can show, the last to the measured torque. rows[j]: how many samples went in.
+    `identity` (hex) names the very numbers, so that nothing is counted twice.
+    """
+
+    identity: str
+    name: str
+    recording: str
+    rows: tuple[int, ...]
+    factors: tuple[Array, ...]
+
+
+def merged(a: Segment, b: Segment) -> Segment:
+    """Return the segment that holds the rows of both."""
+    identity = hashlib.sha256(f"{a.identity}|{b.identity}".encode()).hexdigest()
+    rows = tuple(m + n for m, n in zip(a.rows, b.rows, strict=True))
+    factors = tuple(r_factor(np.concatenate(pair)) for pair in zip(a.factors, b.factors, strict=True))
+    return Segment(identity, a.name, a.recording, rows, factors)
+
+
+def once(segment: Segment, seen: dict[str, str]) -> None:
+    """Add a segment's identity and name to those `seen`; raises RegressionError when it is there already."""
+    if segment.identity in seen:
+        raise RegressionError(
+            f"segment '{segment.name}' holds the same numbers as '{seen[segment.identity]}'",
+            fix="Give each recording once; counting it twice makes error bars too small",
+        )
+    seen[segment.identity] = segment.name
+
+
+def r_factor(a: Array) -> Array:
+    """Return R (k, k) of a (rows, k) = Q R, by Householder reflections; padded with zeros when rows < k."""
+    r = np.linalg.qr(a, mode="r") if len(a) else np.zeros((0, a.shape[1]))
+    if len(r) < a.shape[1]:
+        r = np.vstack([r, np.zeros((a.shape[1] - len(r), a.shape[1]))])
+    return np.asarray(r)
 
 
 @shows
@@ -40,18 +82,6 @@ class Regression:
         seen: dict[str, str] = {}
         for segment in self.segments:
             once(segment, seen)
-
-    def shown(self) -> Shown:
-        """Return its recordings, with segments and rows."""
-        rows = [
-            (name, str(len(own)), str(int(np.sum([s.rows for s in own]))))
-            for name in self.recordings
-            for own in [[s for s in self.segments if s.recording == name]]
-        ]
-        told = (
-            f"Regression: {len(self.base.names)} base parameters, {self.n_joints} joints, {len(self.segments)} segments"
-        )
-        return told, ("recording", "segments", "rows"), rows
 
     def __add__(self, other: Regression) -> Regression:
         """Return the factors of both; RegressionError for another model's factors or the same segment twice."""

@@ -16,8 +16,7 @@ from ident.arrays import frozen
 from ident.errors import RegressionError
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression
-from ident.regression.segment import Segment
+from ident.regression.regression import Regression, Segment
 
 FORMAT = "ident-regression-1"
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import RobotError
 from ident.robot.transmission import Transmission
-from ident.shown import Shown, shows
+from ident.shown import shows
 from ident.spatial.pose import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -156,15 +156,6 @@ class Robot:
             object.__setattr__(self, "inertials", inertials)
         if self.transmission is not None and self.transmission.matrix.shape[1] != n:
             raise RobotError(f"the transmission is for {self.transmission.matrix.shape[1]} joints, the robot has {n}")
-
-    def shown(self) -> Shown:
-        """Return its joints: what they are, what they carry, and their limits."""
-        rows = [
-            (j.name, j.kind, link, self.base if j.parent < 0 else self.links[j.parent], *map("{:g}".format, ends))
-            for j, link in zip(self.joints, self.links, strict=True)
-            for ends in [(j.limits.lower, j.limits.upper)]
-        ]
-        return f"Robot {self.name}: {self.n} joints", ("joint", "kind", "link", "on", "lower", "upper"), rows
 
     @property
     def n(self) -> int:

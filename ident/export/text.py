@@ -56,10 +56,17 @@ def rows(matrix: Iterable[Iterable[float]]) -> str:
 
 
 def filled(template: str, **values: Any) -> str:
-    """Return a jinja2 template with its values; what they hold is not read as a template again."""
-    from jinja2 import Environment, StrictUndefined
+    """Return a template of `export/code` with its values; what they hold is not read as a template again."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    return (
+        Environment(
+            loader=PackageLoader("ident.export.code", ""),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        .get_template(template)
+        .render(values)
     )
-    return environment.from_string(template).render(values)

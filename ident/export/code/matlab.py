@@ -28,7 +28,7 @@ def write_matlab_function(item: Identified) -> Written:
     told = [f"phi({k}) = {number(x)}: {t}" for k, (x, t) in enumerate(zip(made.phi, made.phi_lines(), strict=True), 1)]
     rows = zip(made.robot.links, made.inertials, strict=True)
     text = filled(
-        _IDENTIFIED,
+        "matlab.m.j2",
         made=made,
         name=name,
         about=comment((f"{name.upper()} Dynamics of {made.n} joints; save this file as {name}.m.", *made.about), "%"),
@@ -65,30 +65,3 @@ def _function(program: Program, width: float) -> str:
     for place, entry in program.not_zero(entries):
         lines.append(f"{program.output}({', '.join(str(k + 1) for k in place)}) = {entry};")
     return "\n".join([*lines, "end", ""])
-
-
-_IDENTIFIED = """\
-function [{{ outputs | map(attribute="output") | join(", ") }}] = {{ name }}(q, qd, qdd)
-{{ about | join("\\n") }}
-% Joints, in the order of q ({{ made.n }}x1, as qd and qdd): {{ joints | join(", ") }}
-{% for program in outputs %}
-% {{ program.output }}: {{ program.meaning }}
-{% endfor %}
-% Outputs are double, or single where q is. Feed forward tau + f.
-%
-% Base parameters phi: what each is made of, and its standard error:
-{{ phi | join("\\n") }}
-% Links:
-{{ links | join("\\n") }}
-%
-% Test vector, computed by other code:
-{% for what, values in vectors %}
-% {{ what }} = [{{ values }}]';
-{% endfor %}
-%#codegen
-{% for program in outputs %}
-{{ program.output }} = {{ program.name }}({{ arguments(program) }});
-{% endfor %}
-end
-
-{{ functions | join("\\n") }}"""

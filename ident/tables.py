@@ -191,7 +191,7 @@ def _text(value: Any, wanted: str) -> str:
 
 
 def table(value: Any) -> dict[str, Any]:
-    """Read a table."""
+    """Return a value that must be a table."""
     if not isinstance(value, dict):
         raise ValueError("a table")
     return value
@@ -203,21 +203,21 @@ def string(value: Any) -> str:
 
 
 def boolean(value: Any) -> bool:
-    """Read true or false."""
+    """Return a value that must be true or false."""
     if not isinstance(value, bool):
         raise ValueError("true or false")
     return value
 
 
 def number(value: Any) -> float:
-    """Read a finite number."""
+    """Return a value that must be a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e12:
         raise ValueError("a finite number, at most 1e12" if type(value) in (int, float) else "a number")
     return float(value)
 
 
 def positive(value: Any) -> float:
-    """Read a finite number above 0."""
+    """Return a value that must be a finite number above 0."""
     if number(value) <= 0:
         raise ValueError("a number above 0")
     return float(value)

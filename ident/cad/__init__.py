@@ -1,4 +1,4 @@
-"""CAD tables and mass-property reports: conventions, units, what they tell by themselves, whether bodies can exist."""
+"""CAD tables and mass-property reports: conventions, units, what they tell by themselves, physical consistency."""
 
 from ident.cad.check import LinkVerdict, check_cad, require_consistent
 from ident.cad.convention import SI, Convention

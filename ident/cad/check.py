@@ -1,4 +1,4 @@
-"""Can the bodies of a CAD table exist? Decided exactly, on the numbers as they are printed."""
+"""Physical consistency of a CAD table: can its bodies exist? Decided exactly, on the numbers as they are printed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LinkVerdict:
     nearest: str = ""
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Return the verdict as one sentence."""
         if self.status == "possible":
             return f"link '{self.link}' {'can exist' if self.mass else 'is a frame without mass'}"
         what = "cannot exist" if self.status == "impossible" else "can exist only within the rounding of its digits"

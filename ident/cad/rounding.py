@@ -1,12 +1,12 @@
-"""Whether a body can exist within the rounding of its printed numbers, each by its own digits.
+"""Whether a body is physically consistent (can exist) within the rounding of its printed numbers, each by its digits.
 
 Numbers p_k + r_k u_k with |u_k| <= 1 make a matrix that is linear in u,
 
     M(u) = [[tr(I)/2 E - I, c], [c^T, 1/m]],
 
-positive semidefinite exactly for bodies that can exist (with c = 0 where I is about the centre of mass; m at its lower
-end, which is the easiest). So a body exists within the rounding exactly when the largest lambda with M(u) >= lambda E
-in the box is not negative: a semidefinite program in nine numbers, solved with its logarithmic barrier.
+positive semidefinite (a linear matrix inequality, LMI) exactly for bodies that can exist (with c = 0 where I is about
+the centre of mass; m at its lower end, which is the easiest). So a body exists within the rounding exactly when the
+largest lambda with M(u) >= lambda E in the box is not negative: a semidefinite program in nine numbers, solved with its logarithmic barrier.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
 
 
 class _Interval(tuple[Fraction, Fraction]):
-    """From least to most."""
+    """The exact numbers from the first to the second."""
 
     def __new__(cls, least: Fraction, most: Fraction) -> _Interval:
         return super().__new__(cls, (least, most))

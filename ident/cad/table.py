@@ -40,7 +40,7 @@ class Printed:
 
     @property
     def value(self) -> Fraction:
-        """The number, exact."""
+        """The printed number as an exact fraction."""
         return Fraction(self.text)
 
     @property

@@ -1,4 +1,4 @@
-"""What the logs show worst: the weakest directions of the regressor, in words."""
+"""What the logs identify worst: the weakest directions of the regressor (its conditioning), in words."""
 
 from __future__ import annotations
 

@@ -64,16 +64,16 @@ class Coordinates:
         terms = np.abs(theta[links:])
         return _centred(np.where(terms > 0, terms, 1.0), 1.0, prior, _bodies(values, root))
 
-    def at(self, bodies: Array) -> Coordinates:
-        """Return the same coordinates centred at other bodies (n, 10), which must be positive definite."""
-        return _centred(self.scale, self.size, self.prior, bodies)
+    def at(self, inertials: Array) -> Coordinates:
+        """Return the same coordinates centred at other inertials (n, 10), which must be positive definite."""
+        return _centred(self.scale, self.size, self.prior, inertials)
 
 
-def _centred(scale: Array, size: float, prior: Prior, bodies: Array) -> Coordinates:
-    n = len(bodies)
+def _centred(scale: Array, size: float, prior: Prior, inertials: Array) -> Coordinates:
+    n = len(inertials)
     T = np.zeros((10 * n + len(scale), 10 * n + len(scale)))
     trace = np.zeros(len(T))
-    for i, (body, reference) in enumerate(zip(bodies, prior.inertials, strict=True)):
+    for i, (body, reference) in enumerate(zip(inertials, prior.inertials, strict=True)):
         C = np.linalg.cholesky(pseudo_inertia(body))
         inverse = np.linalg.inv(pseudo_inertia(reference))
         at = slice(10 * i, 10 * i + 10)
@@ -91,7 +91,7 @@ def stated(model: Model, coordinates: Coordinates) -> Array:
 
 
 def interior(links: Array, prior: Prior) -> Array:
-    """Return the bodies (n, 10), those at the edge moved inside so far that they can be a centre."""
+    """Return the inertials (n, 10), those at the edge moved inside so far that they can be a centre."""
     values, root = _spectrum(links, prior)
     # a solver's error goes with the largest eigenvalue
     return _bodies(np.maximum(values, 1e-7 * np.maximum(values[:, -1:], 1.0)), root)

@@ -19,7 +19,7 @@ from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 
 class Metric(Protocol):
-    """A constant metric at a prior."""
+    """A constant metric on inertials, taken at a prior: distances are norms of its root."""
 
     def root(self, prior: Prior) -> Array:
         """Return a root (m, 10 n) of the metric."""

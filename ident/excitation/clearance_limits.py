@@ -29,12 +29,12 @@ class ClearanceLimits:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each margin belongs to."""
+        """Names of the pairs that each column of `margins` is about."""
         return tuple(f"clearance of {name}" for name in self.scene.names(self.robot))
 
     @cached_property
     def wanted(self) -> Array:
-        """Least clearances (m,) [m]."""
+        """Least clearance wanted of each pair (m,) [m]."""
         return self.scene.margins(self.robot)
 
     def _spare(self, states: tuple[Array, ...]) -> Array:

@@ -36,12 +36,12 @@ class Fourier:
 
     @property
     def periodic(self) -> bool:
-        """Always true."""
+        """True: it repeats itself after `duration`."""
         return True
 
     @property
     def size(self) -> int:
-        """1 + 2 harmonics."""
+        """Number of coefficients of one joint, 1 + 2 harmonics."""
         return 1 + 2 * self.harmonics
 
     @cached_property

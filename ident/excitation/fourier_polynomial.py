@@ -36,27 +36,27 @@ class FourierAndPolynomial:
 
     @cached_property
     def fourier(self) -> Fourier:
-        """The periodic part."""
+        """The Fourier series, without the polynomial."""
         return Fourier(self.base, self.harmonics)
 
     @property
     def duration(self) -> float:
-        """T = 2 pi / base [s]."""
+        """Length of the motion, T = 2 pi / base [s]."""
         return self.fourier.duration
 
     @property
     def periodic(self) -> bool:
-        """Always false."""
+        """False: the polynomial does not repeat itself."""
         return False
 
     @property
     def size(self) -> int:
-        """1 + 2 harmonics + 5."""
+        """Number of coefficients of one joint, 1 + 2 harmonics + 5."""
         return self.fourier.size + DEGREE
 
     @cached_property
     def resting(self) -> Array:
-        """(size, size - 4)."""
+        """Motions at rest at both ends, (size, size - 4); see `Basis.resting`."""
         return resting(self)
 
     def values(self, t: Array, order: int) -> Array:

@@ -21,7 +21,7 @@ class Guarantee:
 
     @property
     def holds(self) -> bool:
-        """Whether the limit is kept."""
+        """Whether what is reached keeps the limit."""
         return self.reached >= self.limit if self.at_least else self.reached <= self.limit
 
     def __str__(self) -> str:

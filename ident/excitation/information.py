@@ -1,4 +1,4 @@
-"""What a motion tells about the base parameters: the factor R of the weighted regressor, and its reverse.
+"""What a motion tells about the identifiable (base) parameters: factor R of the weighted regressor, and its reverse.
 
 M = sum over samples and joints of Y_j^T Y_j / s_j^2 = R^T R is the Fisher information of phi at independent torque
 noise of standard deviations s_j; its inverse is the covariance of weighted least squares. Only factors are kept.

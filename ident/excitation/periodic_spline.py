@@ -39,17 +39,17 @@ class PeriodicSpline:
 
     @property
     def periodic(self) -> bool:
-        """Always true."""
+        """True: it repeats itself after `duration`."""
         return True
 
     @property
     def size(self) -> int:
-        """One coefficient per interval."""
+        """Number of coefficients of one joint, one per interval."""
         return self.intervals
 
     @cached_property
     def resting(self) -> Array:
-        """(size, size - 2)."""
+        """Motions at rest at both ends, (size, size - 2); see `Basis.resting`."""
         return resting(self)
 
     def values(self, t: Array, order: int) -> Array:

@@ -30,13 +30,13 @@ class Constraint(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each margin belongs to."""
+        """Names of the limits that each column of `margins` is about."""
 
     def margins(self, states: States) -> Array:
         """Return (N, m), positive where the constraint is kept, at most 1 or about 1."""
 
     def pull_back(self, states: States, weights: Array) -> Array:
-        """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""
+        """Return the vector-Jacobian product (4, N, n): the derivative of sum(weights * margins) by the states."""
 
     def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
         """Return what is proven of the whole motion, one at least for each margin."""
@@ -61,12 +61,12 @@ class Problem:
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints."""
+        """Names of the joints that the motion moves."""
         return self.information.columns.model.robot.joint_names
 
     @cached_property
     def times(self) -> Array:
-        """Instants (N,) of the design."""
+        """Times (N,) [s] at which the motion is looked at."""
         return np.linspace(0.0, self.basis.duration, instants(self.basis), endpoint=not self.basis.periodic)
 
     @property

@@ -62,7 +62,7 @@ class TorqueLimits:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each margin belongs to."""
+        """Names of the limits that each column of `margins` is about."""
         own = tuple(f"torque of joint '{self.model.robot.joint_names[j]}'" for j in self._limited)
         return own + (("total power",) if np.isfinite(self.power) else ())
 

@@ -57,5 +57,5 @@ class Experiment:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file."""
+        """Folder that the experiment file is in."""
         return self.file.parent

@@ -60,7 +60,7 @@ class _Collada:
 
     @cached_property
     def named(self) -> dict[tuple[str, str], list[Element]]:
-        """Elements by tag and id."""
+        """The elements that have an id, by tag and id."""
         found: dict[tuple[str, str], list[Element]] = {}
         for element in _everything(self.root):
             if "id" in element.attributes:

@@ -43,7 +43,7 @@ class Cloud:
 
     @staticmethod
     def joined(clouds: list[Cloud]) -> Cloud:
-        """Return the balls of all."""
+        """Return one cloud of the balls of all clouds."""
         return Cloud(np.concatenate([c.points for c in clouds]), np.concatenate([c.radii for c in clouds]))
 
 

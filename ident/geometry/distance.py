@@ -60,8 +60,8 @@ def clearances(scene: Scene, robot: Robot, q: ArrayLike) -> Array:
 def clearance_pull_back(scene: Scene, robot: Robot, q: ArrayLike, weights: ArrayLike) -> Array:
     """Return sum_m weights_m dc_m/dq (N, n) for the clearances c (N, m) at q (N, n) and weights (N, m).
 
-    Exact, at the cost of one evaluation of the pairs that have a weight; where the closest points jump, the gradient of
-    one of the sides. Errors as for `clearances`.
+    A vector-Jacobian product, exact, at the cost of one evaluation of the pairs that have a weight; where the closest
+    points jump, the gradient of one of the sides. Errors as for `clearances`.
     """
     from ident.geometry.distance_kernels import pull_back_rows
 

@@ -28,7 +28,7 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """The names of the two."""
+        """Names of the two shapes, such as "upper arm - table"."""
         return f"{self.first.name} - {self.second.name}"
 
 

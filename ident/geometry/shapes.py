@@ -37,7 +37,7 @@ class Capsule:
 
     @property
     def volume(self) -> float:
-        """Volume [m^3]."""
+        """Volume of the capsule [m^3]."""
         length = float(np.linalg.norm(self.end - self.start))
         return math.pi * self.radius**2 * (length + 4.0 / 3.0 * self.radius)
 

@@ -49,7 +49,7 @@ class Recorded:
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
+        """Name by which messages call the file."""
         return self.path.name
 
     def seen(self) -> Seen:

@@ -37,17 +37,17 @@ class Coupled:
 
     @property
     def kind(self) -> Kind:
-        """The law's kind."""
+        """Kind of the coupled joint's law: ending, units, words."""
         return self.law.kind  # type: ignore[no-any-return]
 
     @property
     def nonnegative(self) -> bool:
-        """As of the law."""
+        """Whether the parameter of the law must not be negative."""
         return bool(self.law.nonnegative)
 
     @property
     def column(self) -> Callable[..., Array]:
-        """The law's column."""
+        """Return the law's column of the coupled speed."""
         return self.law.column  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
@@ -58,7 +58,7 @@ class Coupled:
 
     @property
     def shape(self) -> Mapping[str, float]:
-        """The law's shape."""
+        """Return the shape numbers of the law, by name."""
         return shape(self.law)
 
     def along(self, robot: Robot) -> tuple[tuple[str, ...], Array]:

@@ -33,7 +33,7 @@ class Dahl:
             raise ModelError(f"the way of Dahl friction must be positive, got {self.dahl}")
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return z."""
+        """Return Dahl's state z in -1..1, which the presliding displacement drives."""
         from ident.model.dahl_kernel import dahl_states
 
         travel = checked(q, (None, None), "q", ModelError)

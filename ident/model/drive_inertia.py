@@ -27,7 +27,7 @@ class DriveInertia:
     )
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return qdd."""
+        """Return the acceleration qdd of the joint."""
         return qdd
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
@@ -35,5 +35,5 @@ class DriveInertia:
         return 0.0, 0.0, 1.0
 
     def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return qdd."""
+        """Return the acceleration qdd of the joint."""
         return qdd

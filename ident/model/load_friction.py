@@ -58,7 +58,7 @@ class LoadFriction:
         return found
 
     def column(self, q: Array, qd: Array, qdd: Array, load: Array) -> Array:
-        """Return |load| f(qd)."""
+        """Return |load| f(qd), f being the law's column."""
         return np.abs(load) * self.law.column(q, qd, qdd)
 
     @property

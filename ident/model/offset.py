@@ -23,7 +23,7 @@ class Offset:
     kind: ClassVar[Kind] = Kind("offset", "offset", "constant torque", ("N m", "N"), standard=True)
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return ones."""
+        """Return ones, as the offset is constant."""
         return np.ones_like(qd)
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
@@ -31,7 +31,7 @@ class Offset:
         return 0.0, 0.0, 0.0
 
     def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return 1."""
+        """Return 1, as the offset is constant."""
         return 1.0
 
     def energy(self, q: Array) -> Array:

@@ -37,7 +37,7 @@ class Spring:
             raise ModelError(f"the rest position of a spring must be a finite number, got {self.rest}")
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return q - rest."""
+        """Return the deflection q - rest of the spring."""
         return q - self.rest
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
@@ -45,7 +45,7 @@ class Spring:
         return 1.0, 0.0, 0.0
 
     def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return q - rest."""
+        """Return the deflection q - rest of the spring."""
         return q - self.rest
 
     def energy(self, q: Array) -> Array:

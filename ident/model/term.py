@@ -59,7 +59,7 @@ class Term(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What its parameters are."""
+        """Ending of its parameters, their units and the law in words."""
 
     @property
     def joints(self) -> tuple[str, ...] | None:

@@ -29,7 +29,7 @@ class Viscous:
     )
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return qd."""
+        """Return the speed qd of the joint."""
         return qd
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
@@ -37,5 +37,5 @@ class Viscous:
         return 0.0, 1.0, 0.0
 
     def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return qd."""
+        """Return the speed qd of the joint."""
         return qd

@@ -35,7 +35,7 @@ class Given:
 
     @property
     def kind(self) -> Kind:
-        """Its ending."""
+        """Kind of a ready-made column: the ending of its name."""
         return Kind(self.name.rpartition(".")[2], "a given column", "value * column", ("", ""))
 
     def along(self, robot: Robot) -> tuple[tuple[str, ...], Array]:
@@ -43,7 +43,7 @@ class Given:
         return (self.name.rpartition(".")[0],), np.zeros((1, robot.n))
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return zeros."""
+        """Return zeros: its columns are given, not computed."""
         return np.zeros_like(q)
 
 

@@ -165,7 +165,7 @@ class Book:
                     row.cell(cell, style=None if k else FontFace(color=_TONES[tone]))
 
     def bytes(self) -> bytes:
-        """Return the file."""
+        """Return the bytes of the PDF file."""
         return bytes(self.pdf.output())
 
     def _number(self) -> None:

@@ -57,7 +57,7 @@ class Pose:
         return Pose(rotation, self.rotation @ other.position + self.position)
 
     def inverse(self) -> Pose:
-        """Return A seen from B."""
+        """Return the inverse pose: frame A seen from frame B."""
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
     @property

@@ -103,11 +103,11 @@ class Ring(NamedTuple):
         return len(self.revolute) + len(self.others)
 
     def joints(self) -> Objects:
-        """Return q (n,)."""
+        """Return the joint positions q (n,) as elements of the ring."""
         return np.array([Angle(i) if turns else _symbol(i) for i, turns in enumerate(self.revolute)], dtype=object)
 
     def symbols(self) -> Objects:
-        """Return the other symbols."""
+        """Return the symbols beside the joint positions."""
         return np.array([_symbol(len(self.revolute) + k) for k in range(len(self.others))], dtype=object)
 
     def exponents(self, key: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What one sheet tells by itself, in words: its conventions, whether its numbers agree, whether the body can exist."""
+"""What one sheet tells by itself, in words: conventions, contradictions, physical consistency of the body."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Finding:
     line: int | None = None
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Return what it is about, its value and the evidence in one sentence."""
         return f"{self.about}: {self.value}; {self.evidence}"
 
 

@@ -6,7 +6,8 @@ Every printed number x stands for the interval of x plus or minus half a unit of
 - parallel axes: I_O - I_C = m (c.c E - c c^T), so that the products differ by + m x y when they are printed as
   +integral of x y dm and by - m x y when they are entries of the tensor;
 - principal moments: they are the eigenvalues of I_C, and I_C = sum of P_k a_k a_k^T with the printed axes;
-- matter: tr(I_C)/2 E - I_C is positive semidefinite (Wensing, Kim, Slotine, RA-L 2018).
+- matter: tr(I_C)/2 E - I_C is positive semidefinite: physical consistency, the body can exist (Wensing,
+  Kim, Slotine, RA-L 2018).
 
 A sign or a point is decided when all readings that are left have it; nothing else is taken as decided.
 """

@@ -74,7 +74,7 @@ class Number:
 
     @cached_property
     def value(self) -> Fraction:
-        """The number in SI, exact."""
+        """The printed number in SI, as an exact fraction."""
         return self.printed.value * self.factor
 
     @property

@@ -120,14 +120,14 @@ class Fault:
 
     @property
     def sure(self) -> str:
-        """How sure it is, in words."""
+        """How sure it is, as odds in words, with what cannot be told apart from it."""
         odds = f"odds 10^{self.log_odds / np.log(10):.0f} to 1"
         if self.asserted:
             return f"{odds} against the numbers as given"
         return f"something is wrong ({odds}), but what cannot be told apart from: {'; or '.join(self.rivals)}"
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Return where, what, the evidence and how sure it is, in one sentence."""
         return f"{self.where}: {self.what} ({self.evidence}; {self.sure})"
 
 

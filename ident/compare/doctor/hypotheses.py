@@ -271,7 +271,7 @@ def kind_of(move: Move) -> str:
 
 
 def can_exist(body: Array, about_origin: bool) -> bool:
-    """Return whether a body (10,) can exist, but for the rounding of its digits."""
+    """Return whether a body (10,) is physically consistent (can exist), but for the rounding of its digits."""
     if not body[0] > 0:
         return False
     central = natural(inertials_of(body[None], about_origin), False)[0] if about_origin else body

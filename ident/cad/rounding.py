@@ -6,7 +6,8 @@ Numbers p_k + r_k u_k with |u_k| <= 1 make a matrix that is linear in u,
 
 positive semidefinite (a linear matrix inequality, LMI) exactly for bodies that can exist (with c = 0 where I is about
 the centre of mass; m at its lower end, which is the easiest). So a body exists within the rounding exactly when the
-largest lambda with M(u) >= lambda E in the box is not negative: a semidefinite program in nine numbers, solved with its logarithmic barrier.
+largest lambda with M(u) >= lambda E in the box is not negative: a semidefinite program in nine numbers, solved with its
+logarithmic barrier.
 """
 
 from __future__ import annotations

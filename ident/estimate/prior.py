@@ -1,4 +1,5 @@
-"""What the parameters are drawn to where the data do not decide: CAD, or neutral bodies; and whether to believe them.
+"""What the parameters are regularised towards where the data do not decide, CAD or neutral bodies; and whether to
+believe them.
 
 A body that can exist may still be one that no robot has: the logs know combinations only, and where they leave open how
 these are shared out, 1,201 kg for a robot of 16 kg fit them as well as the truth.

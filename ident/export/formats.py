@@ -47,7 +47,8 @@ from ident.symbolic.names import identifier
 class Format:
     """A target of a whole robot: its name, the ending of its files, what it is, and the function that writes it.
 
-    edits: whether an existing file of this format can be edited in place.
+    edits: whether an existing file of this format can be edited in place. tail: what a file's name has after the
+    robot's; by default the format's name, where others have the same ending.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Format:
     one_line: str
     write: Callable[[Identified], Written]
     edits: bool = False
+    tail: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,9 @@ class PayloadFormat:
 
 FORMATS = (
     Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
-    Format("csv", ".csv", "standard parameters with units and who decided on them", write_csv),
+    Format("csv", ".csv", "standard parameters with units and who decided on them", write_csv, tail=""),
     Format("csv-base", ".csv", "base parameters with combinations and standard errors", write_base_csv),
-    Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat),
+    Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat, tail=""),
     Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
     Format("mjcf", ".xml", "MuJoCo: inertials, armature, damping, friction; edits the given file", write_mjcf, True),
     Format("sdf", ".sdf", "SDFormat (Gazebo): inertials, damping, friction; edits the given file", write_sdf, True),
@@ -85,13 +87,16 @@ FORMATS = (
     Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", write_simscape),
     Format("ros2", ".yaml", "ROS 2 parameter file", write_ros2),
     Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", write_c_header),
-    Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header),
-    Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module),
-    Format("matlab", ".m", "MATLAB function: the same for Simulink and MATLAB Coder", write_matlab_function),
+    Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header, tail=""),
+    Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module, tail=""),
+    Format(
+        "matlab",
+        ".m",
+        "MATLAB function: the same for Simulink and MATLAB Coder",
+        write_matlab_function,
+        tail=function_name(""),
+    ),
 )
-
-#: Formats that are what one expects of their ending.
-_PLAIN = ("csv", "mat", "python", "cpp")
 
 PAYLOAD_FORMATS = (
     PayloadFormat("ur", ".script", "Universal Robots: set_target_payload", write_ur_script),
@@ -141,11 +146,9 @@ def file_name(form: Format, robot: str) -> str:
     """
     name = file_word(robot, "robot")
     name = identifier(name, "robot") if form.suffix in {".m", ".py"} else name
-    if form.name == "matlab":
-        return f"{function_name(name)}.m"
     shared = sum(other.suffix == form.suffix for other in FORMATS) > 1
-    kind = f"_{form.name.replace('-', '_')}" if shared and form.name not in _PLAIN else ""
-    return f"{name}{kind}{form.suffix}"
+    tail = f"_{form.name.replace('-', '_')}" if shared and form.tail is None else form.tail or ""
+    return f"{name}{tail}{form.suffix}"
 
 
 def export_to(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,10 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import moved
 from ident.robot.robot import Robot
-from ident.robot.urdf_write import com_numbers
+from ident.robot.urdf_write import Edit, com_numbers
+from ident.robot.xml import Element
 from ident.spatial.inertia import transformed
-from ident.spatial.pose import Pose
+from ident.spatial.pose import Pose, axis_angle
 
 #: Lengths [m] and directions of a file are often rounded to five or six digits; frames that differ by less are equal.
 CLOSE = 2e-5
@@ -141,3 +143,41 @@ def _carrier(key: str, found: Mapping[str, FoundBody], robot: Robot) -> str | No
 
 def _short(vector: Array) -> str:
     return "(" + ", ".join(f"{x + 0.0:.4g}" for x in vector) + ")"
+
+
+# ---- what readers of such files share ------------------------------------------------------------------------------
+
+
+def commented(data: bytes, root: Element, comment: str) -> Edit:
+    """Return the edit that puts a comment before the root element, in place of the one of an earlier export."""
+    mark = comment[:28].encode()  # "<!-- Identified parameters of"
+    start = data.rfind(mark, 0, root.start)
+    if start >= 0 and data[start : root.start].count(b"-->") == 1:
+        return start, data.index(b"-->", start) + 3, comment.encode()
+    return root.start, root.start, comment.encode() + b"\n"
+
+
+def numbers_in(text: str, n: int, error: Callable[[], RobotError]) -> list[float]:
+    """Return the n finite numbers that a text holds; raises `error()` for another text."""
+    try:
+        found = [float(word) for word in text.split()]
+    except ValueError:
+        found = []
+    if len(found) != n or not np.isfinite(found).all():
+        raise error()
+    return found
+
+
+def turned_by(w: float, v: Array) -> Array:
+    """Return the rotation (3, 3) of a quaternion w, v (3,) of any length but 0."""
+    size = float(np.linalg.norm(v))
+    return axis_angle(v / size, 2 * math.atan2(size, w)) if size > 0 else np.eye(3)
+
+
+def z_along(axis: Array) -> Array:
+    """Return the smallest rotation (3, 3) whose third column is `axis`, a unit vector."""
+    across = np.cross([0.0, 0.0, 1.0], axis)
+    sine = float(np.linalg.norm(across))
+    if sine < 1e-12:
+        return np.eye(3) if axis[2] > 0 else np.diag([1.0, -1.0, -1.0])
+    return axis_angle(across / sine, float(np.arctan2(sine, axis[2])))

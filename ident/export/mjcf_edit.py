@@ -15,7 +15,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Source
-from ident.export.matching import FoundBody, FoundJoint, own_bodies
+from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by, z_along
 from ident.export.text import number
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import Edit
@@ -64,15 +64,6 @@ def edited(
         for joint, value in by_joint.items():
             edits += reader.attribute(joint, attribute, number(value))
     return _merged(source.data, edits)
-
-
-def commented(data: bytes, root: Element, comment: str) -> Edit:
-    """Return the edit that puts a comment before the root element, in place of the one of an earlier export."""
-    mark = comment[:28].encode()  # "<!-- Identified parameters of"
-    start = data.rfind(mark, 0, root.start)
-    if start >= 0 and data[start : root.start].count(b"-->") == 1:
-        return start, data.index(b"-->", start) + 3, comment.encode()
-    return root.start, root.start, comment.encode() + b"\n"
 
 
 def _merged(data: bytes, edits: list[Edit]) -> bytes:
@@ -219,8 +210,10 @@ class _Reader:
         turn = np.eye(3)
         try:
             if "quat" in values:
-                w, *v = np.array(self._numbers(element, values, "quat", 4)) / _length(values["quat"])
-                turn = axis_angle(np.array(v) / max(np.linalg.norm(v), 1e-300), 2 * math.atan2(np.linalg.norm(v), w))
+                w, *v = self._numbers(element, values, "quat", 4)
+                if not any((w, *v)):
+                    raise ValueError("zero quaternion")
+                turn = turned_by(w, np.array(v))
             elif "axisangle" in values:
                 *axis, angle = self._numbers(element, values, "axisangle", 4)
                 turn = axis_angle(np.array(axis) / np.linalg.norm(axis), angle * scale)
@@ -238,11 +231,7 @@ class _Reader:
                 turn = np.column_stack([x, y, np.cross(x, y)])
             elif "zaxis" in values:
                 z = np.array(self._numbers(element, values, "zaxis", 3))
-                z = z / np.linalg.norm(z)
-                across = np.cross([0.0, 0.0, 1.0], z)
-                sine = float(np.linalg.norm(across))
-                axis = list(across / sine) if sine > 1e-12 else [1.0, 0.0, 0.0]
-                turn = axis_angle(axis, math.atan2(sine, z[2]))
+                turn = z_along(z / np.linalg.norm(z))
         except ValueError as cause:
             raise self.error(f"the orientation of <{element.tag}> is not understood", element) from cause
         if not np.isfinite(turn).all():
@@ -256,13 +245,8 @@ class _Reader:
             if default is not None:
                 return list(default)
             raise self.error(f"<{element.tag}> has no {name}", element)
-        try:
-            found = [float(word) for word in values[name].split()]
-        except ValueError:
-            found = []
-        if len(found) != n or not np.isfinite(found).all():
-            raise self.error(f"{name} of <{element.tag}> is '{values[name][:40]}', wanted {n} numbers", element)
-        return found
+        said = f"{name} of <{element.tag}> is '{values[name][:40]}', wanted {n} numbers"
+        return numbers_in(values[name], n, lambda: self.error(said, element))
 
     def inertial(self, link: str, text: str) -> list[Edit]:
         """Put <inertial> in place of the body's own, or as its first child."""
@@ -294,13 +278,6 @@ def _deep(element: Element, tag: str) -> list[Element]:
     """Return the children of this tag, those in <frame> too."""
     inside = [g for frame in element.all("frame") for g in _deep(frame, tag)]
     return [*element.all(tag), *inside]
-
-
-def _length(text: str) -> float:
-    length = math.hypot(*(float(word) for word in text.split()))
-    if length == 0:
-        raise ValueError("zero quaternion")
-    return length
 
 
 def _zero(value: str, harmless: tuple[str, ...]) -> bool:

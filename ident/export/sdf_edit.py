@@ -17,14 +17,13 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError, nearest
 from ident.export.identified import Source
-from ident.export.matching import FoundBody, FoundJoint, own_bodies
-from ident.export.mjcf_edit import commented
+from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
 from ident.export.text import number
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import Edit
 from ident.robot.xml import Element, exchanged, parse_xml
 from ident.spatial.inertia import from_com, transformed
-from ident.spatial.pose import Pose, axis_angle, rpy
+from ident.spatial.pose import Pose, rpy
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -128,13 +127,7 @@ class _Reader:
 
     def _numbers(self, element: Element, n: int) -> list[float]:
         text = self._text(element)
-        try:
-            found = [float(word) for word in text.split()]
-        except ValueError:
-            found = []
-        if len(found) != n or not np.isfinite(found).all():
-            raise self.error(f"<{element.tag}> is '{text[:40]}', wanted {n} numbers", element)
-        return found
+        return numbers_in(text, n, lambda: self.error(f"<{element.tag}> is '{text[:40]}', wanted {n} numbers", element))
 
     def _pose(self, element: Element) -> tuple[Pose, str]:
         """Return what the element's own <pose> says, and relative to what."""
@@ -145,12 +138,9 @@ class _Reader:
         to = values.get("relative_to", "")
         if values.get("rotation_format", "euler_rpy") == "quat_xyzw":
             *xyz, x, y, z, w = self._numbers(pose, 7)
-            length = math.hypot(x, y, z, w)
-            if length == 0:
+            if not (x or y or z or w):
                 raise self.error("the quaternion is zero", pose)
-            v = np.array([x, y, z])
-            size = float(np.linalg.norm(v))
-            turn = axis_angle(v / size, 2 * math.atan2(size, w)) if size > 0 else np.eye(3)
+            turn = turned_by(w, np.array([x, y, z]))
             return Pose(turn, np.array(xyz)), to
         if not self._text(pose):
             return Pose.identity(), to
@@ -224,15 +214,7 @@ class _Reader:
             return self._inserted(element, text)
         if "auto" in found[0].attributes:
             raise self.error(f"the inertia of link '{link}' is automatic", found[0], "Remove the attribute auto")
-        parts = re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)
-        edits, missing = [], ""
-        for tag, value in parts:
-            whole = f"<{tag}>{value}</{tag}>"
-            if old := found[0].all(tag):
-                edits.append((old[0].start, old[0].end, whole.encode()))
-            else:
-                missing += whole
-        return [*edits, *(self._inserted(found[0], missing) if missing else [])]
+        return self._exchanged(found[0], dict(re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)))
 
     def dynamics(self, joint: str, values: Mapping[str, float | None]) -> list[Edit]:
         """Set damping and friction of the joint's axis where the model has them."""
@@ -245,14 +227,18 @@ class _Reader:
             return self._inserted(
                 axis, "<dynamics>" + "".join(f"<{k}>{v}</{k}>" for k, v in known.items()) + "</dynamics>"
             )
+        return self._exchanged(found[0], known)
+
+    def _exchanged(self, element: Element, values: Mapping[str, str]) -> list[Edit]:
+        """Put children with these values in place of those of the same tags, or before the others."""
         edits, missing = [], ""
-        for tag, text in known.items():
-            whole = f"<{tag}>{text}</{tag}>"
-            if old := found[0].all(tag):
+        for tag, value in values.items():
+            whole = f"<{tag}>{value}</{tag}>"
+            if old := element.all(tag):
                 edits.append((old[0].start, old[0].end, whole.encode()))
             else:
                 missing += whole
-        return [*edits, *(self._inserted(found[0], missing) if missing else [])]
+        return [*edits, *(self._inserted(element, missing) if missing else [])]
 
     def _inserted(self, parent: Element, text: str) -> list[Edit]:
         if parent.empty:

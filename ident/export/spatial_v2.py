@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.export.identified import Identified, Written, moved, on_axis
+from ident.export.matching import z_along
 from ident.export.text import comment, matlab, number, numbers, rows
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.pose import Pose
 
 TARGET = "a spatial_v2 script"
 CONVENTIONS = (
@@ -22,15 +22,6 @@ CONVENTIONS = (
     "frame's ORIGIN.",
 )
 _EXTENDED = (0, 1, 2, 3, 4, 7, 9, 8, 6, 5)
-
-
-def z_along(axis: Array) -> Array:
-    """Return the smallest rotation (3, 3) whose third column is `axis`."""
-    across = np.cross([0.0, 0.0, 1.0], axis)
-    sine = float(np.linalg.norm(across))
-    if sine < 1e-12:
-        return np.eye(3) if axis[2] > 0 else np.diag([1.0, -1.0, -1.0])
-    return axis_angle(across / sine, float(np.arctan2(sine, axis[2])))
 
 
 def write_spatial_v2(item: Identified) -> Written:

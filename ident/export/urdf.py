@@ -11,7 +11,7 @@ from ident.arrays import Array
 from ident.estimate.estimate import Estimate
 from ident.estimate.fitted_model import require_same
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
-from ident.export.mjcf_edit import commented
+from ident.export.matching import commented
 from ident.export.text import xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot

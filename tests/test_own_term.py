@@ -51,8 +51,7 @@ class Stribeck:
     def column(self, q: Any, qd: Any, qdd: Any) -> Any:
         return np.exp(-((qd / self.speed) ** 2)) * np.tanh(qd / self.width)
 
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        return self.column(q, qd, qdd)
+    symbol = column
 
 
 # ---- and what follows from it ---------------------------------------------------------------------------------------

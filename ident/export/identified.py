@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,12 +117,16 @@ class Identified:
     def left_out(self, *places: Kind) -> tuple[str, ...]:
         """Return a note on the joint terms that a target with these places only cannot hold."""
         placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}
-        left = [name for name in self.terms if name not in placed and name not in self.unknown]
-        if not left:
-            return ()
-        told = sorted({name.rpartition(".")[2] for name in left} & kinds().keys())
-        laws = "; ".join(f"{kind}: {kinds()[kind].law}" for kind in told)
-        return (f"Not in this file, the controller has to add it: {', '.join(left)} ({laws}).",)
+        return lacking([name for name in self.terms if name not in placed and name not in self.unknown])
+
+
+def lacking(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on joint parameters that are not in a file, with their laws; () where there are none."""
+    if not names:
+        return ()
+    told = sorted({name.rpartition(".")[2] for name in names} & kinds().keys())
+    laws = "; ".join(f"{kind}: {kinds()[kind].law}" for kind in told)
+    return (f"Not in this file, the controller has to add it: {', '.join(names)}{f' ({laws})' if laws else ''}.",)
 
 
 def identified(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import Kind, setting
+from ident.model.term import Kind, constant, setting
 
 COULOMB = Kind(
     "coulomb",
@@ -43,9 +43,7 @@ class Coulomb:
         """Return the sign of the speed."""
         return np.sign(qd) * (np.abs(qd) > self.dead_zone)
 
-    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
-        """Return zeros: a sign has no slope where it has a derivative."""
-        return 0.0, 0.0, 0.0
+    slopes = constant(0.0, 0.0, 0.0)
 
     def continuous(self, q: Array, qd: Array, width: float) -> Array:
         """Return tanh(qd / width): a sign cannot be integrated."""
@@ -80,6 +78,4 @@ class SmoothCoulomb:
         """Return the derivatives of the column by q, qd, qdd."""
         return 0.0, (1.0 - np.tanh(qd / self.tanh) ** 2) / self.tanh, 0.0
 
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return tanh(qd per_width): the width of code is its user's."""
-        return np.tanh(qd * per_width)
+    symbol = column

@@ -10,7 +10,7 @@ import numpy as np
 from ident.arrays import Array, checked
 from ident.errors import ModelError
 from ident.model.coulomb import COULOMB
-from ident.model.term import Kind, setting
+from ident.model.term import Kind, constant, setting
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,7 @@ class Dahl:
         dahl_states(travel, self.dahl, out)
         return out
 
-    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
-        """Return zeros: between reversals z hardly changes, and reversals depend on the whole past."""
-        return 0.0, 0.0, 0.0
+    slopes = constant(0.0, 0.0, 0.0)  # between reversals z hardly changes; they depend on the whole past
 
     def continuous(self, q: Array, qd: Array, width: float) -> Array:
         """Return tanh(qd / width): a simulation carries no z."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ident.arrays import Array
-from ident.model.term import Kind
+from ident.model.term import Kind, constant
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,5 @@ class DriveInertia:
         """Return the acceleration qdd of the joint."""
         return qdd
 
-    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
-        """Return the derivatives of the column by q, qd, qdd."""
-        return 0.0, 0.0, 1.0
-
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return the acceleration qdd of the joint."""
-        return qdd
+    slopes = constant(0.0, 0.0, 1.0)
+    symbol = column

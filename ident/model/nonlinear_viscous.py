@@ -58,6 +58,6 @@ class NonlinearViscous:
         """Return qd (qd^2 + width^2)^((power - 1) / 2), which is the column but for speeds below the width."""
         return qd * (qd * qd + width * width) ** (0.5 * (self.power - 1.0))
 
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
+    def symbol(self, q: Any, qd: Any, qdd: Any) -> Any:
         """Return sign(qd) |qd|^power."""
         return qd.power(self.power)

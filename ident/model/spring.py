@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import Kind, setting
+from ident.model.term import Kind, constant, setting
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,8 @@ class Spring:
         """Return the deflection q - rest of the spring."""
         return q - self.rest
 
-    def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, float, float]:
-        """Return the derivatives of the column by q, qd, qdd."""
-        return 1.0, 0.0, 0.0
-
-    def symbol(self, q: Any, qd: Any, qdd: Any, per_width: Any) -> Any:
-        """Return the deflection q - rest of the spring."""
-        return q - self.rest
+    slopes = constant(1.0, 0.0, 0.0)
+    symbol = column
 
     def energy(self, q: Array) -> Array:
         """Return the potential energy per parameter, (q - rest)^2 / 2 [rad^2; m^2]."""

@@ -3,9 +3,10 @@
 Nothing is inherited. Besides the four members of `Term` it may have, where the defaults below do not do:
 `slopes(q, qd, qdd)`: the derivatives of its column by each of the three (without: by differences);
 `continuous(q, qd, width)`: the column that a simulation integrates, jumps rounded over `width` (without: its column);
-`symbol(q, qd, qdd, per_width)`: the column as one expression of symbols, of which code is made (without: no code);
+`symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code); `symbol = column` where that is
+arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
-`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`ident.model.asked`).
+`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from ident.arrays import Array
+from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import ModelError, nearest
-from ident.model.asked import asked
 from ident.robot.robot import Robot
+
+#: Who gives a signal (N, n) that a column asks for, from the term, the robot and q, qd, qdd (N, n). load [N m; N]: the
+#: torque that links with the inertials `term.inertials` (n, 10) need.
+SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
+    "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd),
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,11 @@ def setting(words: str, default: Any = dataclasses.MISSING, **bounds: float) -> 
     return dataclasses.field(default=default, metadata={"description": words, **bounds})
 
 
+def constant(*slopes: float) -> Any:
+    """Return `slopes` of a column that is straight in q, qd, qdd."""
+    return staticmethod(lambda q, qd, qdd: slopes)
+
+
 def along(term: Term, robot: Robot) -> tuple[tuple[str, ...], Array]:
     """Return on what a term acts: names of its joints or motors, and their speeds' directions (m, n) among the joints'.
 
@@ -108,14 +120,25 @@ def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:
 
 
 def columns(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return those columns, (n_entries, N), from q, qd, qdd (N, n)."""
-    signals, more = [x.T for x in (q, qd, qdd)], {name: x.T for name, x in asked(term, robot, q, qd, qdd).items()}
+    """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives."""
+    more = {}
+    for name in getattr(term, "needs", ()):
+        if name not in SIGNALS:
+            problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, SIGNALS)}"
+            raise ModelError(problem, fix=f"There is {', '.join(SIGNALS)}")
+        more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
+    found = term.column(*(_seen(term, robot, x) for x in (q, qd, qdd)), **more)
     if not hasattr(term, "along"):
-        at = chosen(term.joints, robot)
-        return np.asarray(term.column(*(x[at] for x in signals), **{name: x[at] for name, x in more.items()}))
+        return found
     directions = along(term, robot)[1]
-    found = term.column(*(directions @ x for x in signals), **{name: directions @ x for name, x in more.items()})
     return np.stack([directions[k, j] * found[k] for j, k in entries(term, robot)])
+
+
+def _seen(term: Term, robot: Robot, x: Array) -> Array:
+    """Return a signal (N, n) as the term sees it, (m, N); a view where it sees all joints, for columns are many."""
+    if hasattr(term, "along"):
+        return np.asarray(along(term, robot)[1] @ x.T)
+    return x.T if term.joints is None else x.T[chosen(term.joints, robot)]
 
 
 def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
@@ -126,14 +149,16 @@ def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights
     if getattr(term, "needs", ()):
         fix = f"Leave {term.kind.key} out of the design"
         raise ModelError(f"motions are designed without {term.kind.words}", fix=fix)
-    directions = along(term, robot)[1]
-    each = np.zeros((len(directions), len(q)))
-    for (j, k), row in zip(entries(term, robot), weights, strict=True):
-        each[k] += directions[k, j] * row
-    found = np.zeros((3, *q.shape))
-    for order, slope in enumerate(_slopes(term, [directions @ x.T for x in (q, qd, qdd)])):
-        if np.any(slope):
-            found[order] = (each * slope).T @ directions
+    found, each = np.zeros((3, *q.shape)), weights
+    directions = along(term, robot)[1] if hasattr(term, "along") else None
+    if directions is not None:
+        each = np.zeros((len(directions), len(q)))
+        for (j, k), row in zip(entries(term, robot), weights, strict=True):
+            each[k] += directions[k, j] * row
+    for order, slope in enumerate(_slopes(term, [_seen(term, robot, x) for x in (q, qd, qdd)])):
+        if isinstance(slope, np.ndarray) or slope:
+            part = (each * slope).T
+            found[order][:, chosen(term.joints, robot)] = part if directions is None else part @ directions
     return found
 
 

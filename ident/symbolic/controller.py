@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import checked
 from ident.errors import ModelError
 from ident.model import Model
+from ident.model.coulomb import COULOMB
 from ident.model.term import along
 from ident.regression.base import BaseParameters
 from ident.symbolic import newton_euler
@@ -103,6 +104,7 @@ def _columns(
             )
         for row in along(term, model.robot)[1]:
             if friction in (None, term.kind.friction):
-                column = term.symbol(*(row.astype(object) @ x for x in (q, qd, qdd)), per_width)
+                x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
+                column = np.tanh(v * per_width) if term.kind == COULOMB else term.symbol(x, v, a)
                 yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
             k += 1

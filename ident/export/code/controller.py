@@ -9,12 +9,12 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.written import rounded
-from ident.export.identified import Identified
+from ident.export.identified import Identified, lacking
 from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
 from ident.model.coulomb import COULOMB
 from ident.model.term import Kind, Term
-from ident.model.terms import kinds, plain, restored
+from ident.model.terms import plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
@@ -90,12 +90,7 @@ def controller(item: Identified, target: str) -> Controller:
     errors = item.estimate.covariance.standard_errors
     known = {base.expression(k): float(error) for k, error in enumerate(errors)}
     expressions = tuple(own.expression(k) for k in range(len(own.names)))
-    notes: tuple[str, ...] = ()
-    if left:
-        laws = "; ".join(
-            f"{kind}: {kinds()[kind].law}" for kind in sorted({x.rpartition(".")[2] for x in left} & {*kinds()})
-        )
-        notes = (f"Not in this file, the controller has to add it: {', '.join(left)}{f' ({laws})' if laws else ''}.",)
+    notes = lacking(left)
     functions = controller_functions(model, own, theta)
     state, expected = _test(model, theta, width)
     about = (

@@ -101,7 +101,7 @@ def fitted(folder):
 def test_the_experiment_names_its_numbers_and_its_mistakes(folder, tmp_path):
     assert Stribeck(0.4) in read_experiment(folder).terms
     for given, message in (
-        ("{ sped = 0.4 }", "model.stribeck: 'sped' is not a known key here; did you mean 'speed'?"),
+        ("{ sped = 0.4 }", "model.stribeck.sped: is not a known key here; did you mean 'speed'?"),
         ("{ width = 0.1 }", "model.stribeck.speed: is missing, wanted a number"),
         ("true", "model.stribeck: is true, wanted a table such as { speed = ..., width = ... }, or a list of such"),
     ):

@@ -16,11 +16,10 @@ from test_distance import random_scene
 
 from ident.errors import ExcitationError
 from ident.excitation.basis import Basis
-from ident.excitation.between import greatest_bound
 from ident.excitation.clearance_limits import ClearanceLimits
 from ident.excitation.fourier import Fourier
 from ident.excitation.fourier_polynomial import FourierAndPolynomial
-from ident.excitation.guarantee import Guarantee
+from ident.excitation.guarantee import Guarantee, greatest_bound
 from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
 from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Constraint

@@ -8,7 +8,7 @@ import pytest
 from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.moves import Moves
-from ident.excitation.path_torque import holding_torque, require_torque
+from ident.excitation.path import holding_torque, require_torque
 from ident.excitation.postures import posture_tour, static_postures
 from ident.excitation.torque_limits import TorqueLimits, torque_limits
 from ident.excitation.velocity_sweep import velocity_sweep

@@ -14,8 +14,8 @@ from ident.logs import Processing, decimate, iter_logs, iter_motions, process, r
 from ident.logs.blocks import period, segment_length, split, stretches
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.filter import low_pass, memory
-from ident.logs.mask import moving
 from ident.logs.resample import resample
+from ident.logs.rest import moving
 
 
 @settings(max_examples=cases(40))

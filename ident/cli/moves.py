@@ -22,7 +22,7 @@ def postures(robot: RobotPath, tour: PostureWishes, wishes: MoveWishes, out: Out
     """A tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration."""
     import numpy as np
 
-    from ident.excitation.path_torque import holding_torque
+    from ident.excitation.path import holding_torque
     from ident.pipelines import postures as found_postures
 
     found = found_postures(robot, wishes, tour, out)

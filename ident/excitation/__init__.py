@@ -9,8 +9,7 @@ from ident.excitation.postures import posture_tour, static_postures
 from ident.excitation.storage import StoredTrajectory, load_trajectory, save_trajectory
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.velocity_sweep import velocity_sweep
-from ident.excitation.write_csv import write_csv
-from ident.excitation.write_ros2 import write_ros2
+from ident.excitation.write_samples import write_csv, write_ros2
 
 __all__ = [
     "Basis",

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ident.arrays import Array
-from ident.excitation.between import greatest_bound
-from ident.excitation.guarantee import Guarantee
+from ident.excitation.guarantee import Guarantee, greatest_bound
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearance_pull_back, clearances
 from ident.geometry.distance_bound import clearance_gradient_bound

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
-from ident.excitation.between import greatest_bound
-from ident.excitation.guarantee import Guarantee
+from ident.excitation.guarantee import Guarantee, greatest_bound
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory
 from ident.model.coulomb import COULOMB

@@ -14,13 +14,11 @@ from ident.errors import LogError
 from ident.logs import filter as filters
 from ident.logs.blocks import period, segment_length, split, stretches
 from ident.logs.decimate import BAND, checked, decimate
-from ident.logs.delay import undelayed
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.log import Log
-from ident.logs.mask import moving
 from ident.logs.motion import Motion
-from ident.logs.resample import Interpolation, resample
-from ident.logs.rest import resting
+from ident.logs.resample import Interpolation, resample, undelayed
+from ident.logs.rest import moving, resting
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
@@ -46,7 +44,7 @@ class Processing:
     still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
     motion is compressed.
     A joint that rests (see `rest`) stays at the median of its readings, without velocity and acceleration.
-    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `mask.moving`.
+    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `rest.moving`.
     `segment_s` [s]: length of the segments, None for the rule of `blocks`. `period_s` [s]: after which the motion
     repeats itself, 0 for never; None: found from the positions.
     Raises LogError for values that make no sense.

@@ -1,4 +1,4 @@
-"""Signals between their samples: interpolation, and a uniform grid that does not fold high frequencies down."""
+"""Signals between their samples: interpolation, a constant delay, a uniform grid that folds no frequencies down."""
 
 from __future__ import annotations
 
@@ -52,3 +52,20 @@ def resample(t: Array, x: Array, hz: float, kind: Interpolation, rate_hz: float)
     if fine > 1:
         values = low_pass(values, 0.4 * hz, rate, 8, "resample_hz")
     return grid[::fine], values[::fine]
+
+
+def undelayed(t: Array, tau: Array, delay: Array, kind: Interpolation) -> tuple[Array, slice]:
+    """Return tau (N, n) with its delay (n,) [s] taken out, and the samples for which that is known.
+
+    A positive delay means that torque lags position: the torque that belongs to q(t) was recorded at t + delay,
+    so the result at t is tau(t + delay), interpolated between the time stamps. Samples that would need torque from
+    before or after the recording are left out of the slice; what stands there is the end value.
+    """
+    if not delay.any():
+        return tau, slice(0, len(t))
+    shifted = np.column_stack(
+        [interpolate(t, tau[:, [j]], np.clip(t + d, t[0], t[-1]), kind)[:, 0] for j, d in enumerate(delay)]
+    )
+    start = int(np.searchsorted(t + min(delay.min(), 0.0), t[0] - 1e-9))
+    stop = int(np.searchsorted(t + max(delay.max(), 0.0), t[-1] + 1e-9, side="right"))
+    return shifted, slice(start, stop)

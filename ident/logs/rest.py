@@ -1,4 +1,4 @@
-"""Joints that rest throughout a log: what filters and derivatives make of their readings is rounding or noise."""
+"""Joints that rest throughout a log, whose readings filters and derivatives turn into noise; and rows that count."""
 
 from __future__ import annotations
 
@@ -35,3 +35,15 @@ def _few(x: Array) -> bool:
 
 def _noisy(x: Array) -> bool:
     return bool(np.mean(np.diff(x) ** 2) / 2 > np.var(x) / (1 + 3**2))
+
+
+def moving(qd: Array, min_speed: Array, standstill: Array) -> np.ndarray:
+    """Return keep (N, n), bool, from velocities qd (N, n).
+
+    A joint's row is dropped where the joint is slower than its `min_speed` (n,) [rad/s or m/s], because the sign of
+    its friction is not known there. All rows of a sample are dropped where every joint is slower than its
+    `standstill` (n,), because a robot at rest tells little and its stiction is not modelled.
+    """
+    speed = np.abs(qd)
+    resting = (speed < standstill).all(axis=1, keepdims=True)
+    return np.asarray((speed >= min_speed) & ~resting)

@@ -26,8 +26,7 @@ from ident.excitation.storage import load_trajectory, save_trajectory
 from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth, worth
-from ident.excitation.write_csv import write_csv
-from ident.excitation.write_ros2 import write_ros2
+from ident.excitation.write_samples import write_csv, write_ros2
 from ident.experiment import read_experiment
 from ident.export.code.trajectory import write_trajectory
 from ident.files import whole_folder, write_whole

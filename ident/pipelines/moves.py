@@ -14,13 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array
 from ident.errors import ExcitationError, InputError
 from ident.excitation.moves import RAMP, Moves, position_range, with_accelerations
-from ident.excitation.path_clearance import require_clear
-from ident.excitation.path_torque import holding_torque, require_torque
+from ident.excitation.path import holding_torque, require_clear, require_torque
 from ident.excitation.postures import posture_tour, static_postures
 from ident.excitation.torque_limits import TorqueLimits, torque_limits
 from ident.excitation.velocity_sweep import velocity_sweep
-from ident.excitation.write_csv import write_csv
-from ident.excitation.write_ros2 import write_ros2
+from ident.excitation.write_samples import write_csv, write_ros2
 from ident.files import file_word, whole_folder
 from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene

@@ -173,7 +173,9 @@ def test_mutated_logs_end_in_one_sentence():
     import sys
 
     script = Path(__file__).parent / "mutated_logs.py"
-    done = subprocess.run([sys.executable, str(script), "3", "40"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script), "3", str(cases(40))], capture_output=True, text=True, check=False
+    )
     found = re.search(r"^escapes (\d+), peak of memory (\d+) MB$", done.stdout, re.MULTILINE)
     assert found, done.stderr
     assert found[1] == "0", done.stdout

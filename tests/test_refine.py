@@ -178,9 +178,9 @@ def test_radii_of_gyration_under_tolerances_stop_at_their_share_of_the_priors(to
 
 
 def test_refined_is_nearer_to_the_truth_than_cad_and_the_fit_within_its_errors():
-    """Twelve draws of the five-joint arm; the benchmark has two hundred."""
+    """Draws of the five-joint arm; the benchmark has two hundred."""
     z, after, before = [], [], []
-    for seed in range(12):
+    for seed in range(cases(12)):
         case = arm5(seed)
         centres = np.linalg.norm(natural(case.prior.inertials)[0][:, 1:4], axis=1)
         tolerances = Tolerances(0.13, tuple((0.075 * centres).tolist()), 0.13)

@@ -13,7 +13,6 @@ from ident.pipelines.wishes import ExciteWishes
 
 if TYPE_CHECKING:
     from ident.excitation.search import Start
-    from ident.excitation.worth import Worth
     from ident.pipelines.excitation import Excitation
     from ident.robot import Robot
 
@@ -71,7 +70,7 @@ def _meant(criterion: str, value: float) -> str:
 
 def _tell(found: Excitation, folder: Path) -> None:
     """Print what was found, what it is worth and what is proven."""
-    from ident.report.excitation_text import guarantees_table, worth_sentences, worth_table
+    from ident.report.excitation_text import gain_sentence, guarantees_table, worth_sentences, worth_table
 
     design, (si, scaled) = found.design, found.conditions
     done = [s for s in design.starts if s.value is not None]
@@ -84,7 +83,7 @@ def _tell(found: Excitation, folder: Path) -> None:
     for sentence in worth_sentences(found.worth):
         say(sentence)
     if found.before is not None:
-        say(_gain(found.before, found.worth))
+        say(gain_sentence(found.before, found.worth))
     show(guarantees_table(design.guarantees), ("what", "reached", "limit", "spare"))
     kept = sum(g.holds for g in design.guarantees)
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
@@ -93,27 +92,6 @@ def _tell(found: Excitation, folder: Path) -> None:
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
-
-
-def _gain(before: Worth, after: Worth) -> str:
-    """Return what the motion adds to the logs already taken."""
-    import numpy as np
-
-    shown = np.isfinite(before.errors) & np.isfinite(after.errors)
-    new = len(before.hidden) - len(after.hidden)
-    told = f"The logs alone do not show {len(before.hidden)} of {len(shown)} base parameters"
-    told += f"; with this motion {new} more are shown." if before.hidden else "."
-    if shown.any():
-        old, now = before.errors[shown], after.errors[shown]
-        names = np.array(before.base.names)[shown]
-        least, worst = int(np.argmin(old / now)), int(np.argmax(old))
-        told += (
-            f" Of the others the worst predicted error, of {names[worst]}, falls from {old[worst]:.3g} to "
-            f"{now[worst]:.3g}, {old[worst] / now[worst]:.3g} times less, and the worst of all is now {now.max():.3g}, "
-            f"of {names[int(np.argmax(now))]}; errors fall {np.median(old / now):.3g} times in the median, and "
-            f"{old[least] / now[least]:.3g} times at least ({names[least]})."
-        )
-    return told
 
 
 def _noise(text: str, robot: Robot) -> tuple[float, ...]:

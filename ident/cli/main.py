@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, Validation
     from ident.estimate import Estimate
     from ident.pipelines.identify import Failed, Result
-    from ident.report.text import Table
 
 app = typer.Typer(
     name="ident",
@@ -183,7 +182,7 @@ def _show_run(result: Result) -> None:
         if "CAD" in result.validation.names:
             say("CAD's error counts as zero every friction and drive inertia that CAD does not state.")
     if result.truth is not None:
-        show(_side_by_side(result))
+        show(text.side_by_side_rows(result.truth, result.comparison, result.estimate, slides))
     elif result.comparison is not None:
         _show_comparison(result.comparison, False, slides)
     else:
@@ -222,26 +221,6 @@ def _end(estimate: Estimate, validation: Validation | None = None, failed: Seque
         raise typer.Exit(FAILED)
     if judged.tone == "bad":
         raise typer.Exit(PROBLEMS)
-
-
-def _side_by_side(result: Result) -> Table:
-    """Return truth, CAD and identified of every base parameter."""
-    from ident.report.text import MISSING, TONES, number, table, unit, with_error
-
-    assert result.truth is not None
-    compared = {r.name: r for r in result.comparison.rows} if result.comparison else {}
-    halves = result.estimate.covariance.half_widths(0.95)
-    rows, tones = [], []
-    for r, half in zip(result.truth.rows, halves, strict=True):
-        cad = compared.get(r.name)
-        z = MISSING if r.z is None else f"{r.z:+.1f}"
-        verdict = cad.verdict if cad else MISSING
-        identified = with_error(r.identified, float(half))
-        row = (r.name, unit(r.name, result.loaded.robot.slides), number(r.true), number(cad.cad if cad else None))
-        rows.append((*row, identified, z, verdict))
-        tones.append(TONES[cad.verdict] if cad else "")
-    columns = ("base parameter", "unit", "truth", "CAD", "identified ± 95 %", "off truth [s.e.]", "CAD is")
-    return table("Truth, CAD and identified, on the combinations that torque can show", columns, rows, tones)
 
 
 def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset[str]) -> None:

@@ -12,7 +12,7 @@ from ident.cli.options import file_out
 from ident.pipelines.wishes import PayloadWishes
 
 if TYPE_CHECKING:
-    from ident.estimate.payload import IdentifiedPayload, PayloadFigures
+    from ident.estimate.payload import IdentifiedPayload
     from ident.pipelines.loads import FoundLoad
     from ident.robot import Robot
 
@@ -35,6 +35,7 @@ def payload(
     from ident.export import payload_format_named
     from ident.files import file_word, write_whole
     from ident.pipelines import payload as identified
+    from ident.report.payload_text import figures_rows, gains_rows
 
     if wishes.form is None and (out is not None or unvalidated):
         raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")
@@ -44,10 +45,16 @@ def payload(
     robot = found.loaded.robot
     what = f"{', '.join(loaded)} against {found.origin}"
     say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", "bold")
-    _show_figures(found.payload, found.figures)
+    show(figures_rows(found.payload, found.figures))
     _show_verdict(found)
     if found.gains is not None:
-        _show_gains(found)
+        signal = found.loaded.manifest.recording(found.loaded.experiment.fit[0]).torque
+        show(gains_rows(found.gains, signal, robot))
+        if found.gains_known:
+            say("The load above belongs to these gains; put them into the data set to use them.")
+        else:
+            use = "Use neither the gains nor the load; give recordings that carry it and move it."
+            say(f"No load of {found.gains.mass:g} kg is seen: no gain differs from zero. {use}", "bold red")
     elif found.payload.shows_mass:
         _show_joints(found.payload, robot)
     if wishes.form is None:
@@ -58,32 +65,6 @@ def payload(
     else:
         name = f"{file_word(robot.name, 'robot')}_payload{payload_format_named(wishes.form).suffix}"
         say(f"wrote {write_whole(file_out(name)(out), text)}")
-
-
-def _show_figures(found: IdentifiedPayload, figures: PayloadFigures) -> None:
-    import numpy as np
-
-    from ident.report.text import MISSING, table, with_error
-
-    rows, tones = [], []
-    kept = found.known_mass
-
-    def told(name: str, value: float, error: float, unit: str) -> None:
-        half = float(figures.half_width(error))
-        known = bool(np.isfinite(half))
-        rows.append((name, with_error(value, half) if known else MISSING, unit))
-        tones.append("" if known else "unknown")
-
-    if kept:
-        rows.append(("mass", f"{figures.mass:g} (given)", "kg"))
-        tones.append("")
-    else:
-        told("mass", figures.mass, figures.mass_error, "kg")
-    for axis, value, error in zip("xyz", figures.com, figures.com_error, strict=True):
-        told(f"centre {axis}", value, error, "m")
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
-        told(f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
-    show(table("", ("number", "value ± 95 %", "unit"), rows, tones))  # type: ignore[arg-type]
 
 
 def _show_verdict(found: FoundLoad) -> None:
@@ -129,41 +110,3 @@ def _show_joints(found: IdentifiedPayload, robot: Robot) -> None:
     ]
     if parts and found.seen:
         say(f"The mass comes from {', '.join(parts)}: so much does it change with the gain of each.")
-
-
-def _show_gains(found: FoundLoad) -> None:
-    import numpy as np
-
-    from ident.logs.units import RAW, kind_of
-    from ident.report.text import number, table, with_error
-
-    gains, item = found.gains, found.loaded
-    assert gains is not None
-    signal, n = item.manifest.recording(item.experiment.fit[0]).torque, len(gains.joints)
-    unit = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
-    given = np.broadcast_to(np.asarray(signal.gain, dtype=np.float64), n)
-    rows = []
-    for j, (joint, half) in enumerate(zip(gains.joints, gains.half_widths(), strict=True)):
-        raw = kind_of(unit[j], "torque") == RAW
-        factor, size = float(gains.scale[j]), float(given[j])
-        told = with_error(factor * size, float(half) * abs(size)) if raw and np.isfinite(half) else "n/a"
-        factors = with_error(factor, float(half)) if np.isfinite(half) else "n/a"
-        rows.append(
-            (
-                joint,
-                factors,
-                told,
-                number(size) if raw else "n/a",
-                f"{item.robot.units('torque')[j]}/{unit[j]}" if raw else "",
-            )
-        )
-    columns = ("joint", "torque times ± 95 %", "drive gain ± 95 %", "given", "unit")
-    show(table(f"drive gains from a load of {gains.mass:g} kg", columns, rows))
-    if found.gains_known:
-        say("The load above belongs to these gains; put them into the data set to use them.")
-    else:
-        say(
-            f"No load of {gains.mass:g} kg is seen: no gain differs from zero. Use neither the gains nor the load; give"
-            " recordings that carry it and move it.",
-            "bold red",
-        )

@@ -157,3 +157,22 @@ def _spare(g: Guarantee, guarantees: Sequence[Guarantee]) -> tuple[float, str]:
     elif g.limit != 0 and not g.at_least:
         return left / abs(g.limit), f"{100 * left / abs(g.limit):.3g} %"
     return left, f"{1e3 * left:.3g} mm" if g.unit == "m" else f"{left:.3g} {g.unit}"
+
+
+def gain_sentence(before: Worth, after: Worth) -> str:
+    """Return what the motion adds to the logs already taken."""
+    shown = np.isfinite(before.errors) & np.isfinite(after.errors)
+    new = len(before.hidden) - len(after.hidden)
+    told = f"The logs alone do not show {len(before.hidden)} of {len(shown)} base parameters"
+    told += f"; with this motion {new} more are shown." if before.hidden else "."
+    if shown.any():
+        old, now = before.errors[shown], after.errors[shown]
+        names = np.array(before.base.names)[shown]
+        least, worst = int(np.argmin(old / now)), int(np.argmax(old))
+        told += (
+            f" Of the others the worst predicted error, of {names[worst]}, falls from {old[worst]:.3g} to "
+            f"{now[worst]:.3g}, {old[worst] / now[worst]:.3g} times less, and the worst of all is now {now.max():.3g}, "
+            f"of {names[int(np.argmax(now))]}; errors fall {np.median(old / now):.3g} times in the median, and "
+            f"{old[least] / now[least]:.3g} times at least ({names[least]})."
+        )
+    return told

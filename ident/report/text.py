@@ -391,3 +391,22 @@ def _conditions(estimate: Estimate) -> str:
 
 def _cell(prediction: Predicted, j: int, torque_unit: str) -> str:
     return f"{number(float(prediction.rms[j]), 3)} {torque_unit} ({percent(float(prediction.relative[j]))})"
+
+
+def side_by_side_rows(
+    truth: TruthComparison, comparison: Comparison | None, estimate: Estimate, slides: frozenset[str]
+) -> Table:
+    """Return truth, CAD and identified of every base parameter."""
+    compared = {r.name: r for r in comparison.rows} if comparison else {}
+    halves = estimate.covariance.half_widths(0.95)
+    rows, tones = [], []
+    for r, half in zip(truth.rows, halves, strict=True):
+        cad = compared.get(r.name)
+        z = MISSING if r.z is None else f"{r.z:+.1f}"
+        verdict = cad.verdict if cad else MISSING
+        identified = with_error(r.identified, float(half))
+        row = (r.name, unit(r.name, slides), number(r.true), number(cad.cad if cad else None))
+        rows.append((*row, identified, z, verdict))
+        tones.append(TONES[cad.verdict] if cad else "")
+    columns = ("base parameter", "unit", "truth", "CAD", "identified ± 95 %", "off truth [s.e.]", "CAD is")
+    return table("Truth, CAD and identified, on the combinations that torque can show", columns, rows, tones)

@@ -1,5 +1,6 @@
 """CAD tables and mass-property reports: conventions, units, what they tell by themselves, physical consistency."""
 
+from ident.cad.back_to_cad import changes, refined_cad
 from ident.cad.check import LinkVerdict, check_cad, require_consistent
 from ident.cad.convention import SI, Convention
 from ident.cad.read import read_cad
@@ -26,6 +27,7 @@ __all__ = [
     "Sheet",
     "Table",
     "cad_of",
+    "changes",
     "check_cad",
     "decide",
     "examine",
@@ -38,6 +40,7 @@ __all__ = [
     "read_sheet",
     "read_sheets",
     "read_source",
+    "refined_cad",
     "require_consistent",
     "to_inertials",
     "write_cad",

@@ -9,6 +9,7 @@ from .identify import compare as compare
 from .identify import fit as fit
 from .identify import run as run
 from .identify import validate as validate
+from .loaded import load as load
 from .loads import payload as payload
 from .moves import postures as postures
 from .moves import sweep as sweep
@@ -17,6 +18,7 @@ from .outputs import report as report
 from .outputs import report_changes as report_changes
 from .plants import codegen as codegen
 from .plants import dynamics as dynamics
+from .steps import motions as motions
 from .wishes import CadWishes as CadWishes
 from .wishes import ExciteWishes as ExciteWishes
 from .wishes import MoveWishes as MoveWishes

@@ -170,7 +170,7 @@ def test_every_way_goes_on_with_the_second_solver_and_says_so(fit, monkeypatch):
     _break("CLARABEL", monkeypatch)
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
     second = fit(found)
-    assert "first solver failed: SCS (after CLARABEL: broke down)" in second.warnings
+    assert any(w.startswith("first solver failed: SCS (after CLARABEL: broke down)") for w in second.warnings)
     assert second.feasible
     assert second.relative_total == pytest.approx(first.relative_total, rel=1e-3)
 
@@ -191,7 +191,7 @@ def test_newtons_method_solves_all_fits_with_a_prior_and_others_where_clarabel_f
     for way, first in before.items():
         found = FITS[way](case().regression)
         told = [w for w in found.warnings if "solver" in w]
-        assert told == ["first solver failed: NEWTON (after CLARABEL: failed)"] * (way == "weight 0")
+        assert told == ["first solver failed: NEWTON (after CLARABEL)"] * (way == "weight 0")
         np.testing.assert_allclose(found.phi, first.phi, rtol=1e-4, atol=1e-5)
 
 
@@ -203,7 +203,7 @@ def test_cvxpy_finds_what_the_faster_solvers_do(weight):
     factor = found.factor(estimate.sigma)
     coordinates = Coordinates.of(c.model, prior, factor, found.base)
     stated = program.Program(c.model, found.base, coordinates, Bounds())
-    *_, second = stated.path(factor, samples(found), (1.0, 1e-2, weight))
+    second = stated.stated(factor, samples(found), weight, estimate.theta)
     assert second.accurate
     assert second.solver == "CLARABEL"
     apart = factor[:, :-1] @ (found.base.K @ second.theta - estimate.phi)

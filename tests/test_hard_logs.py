@@ -19,6 +19,7 @@ from ident.estimate import (
     refine_cad,
 )
 from ident.estimate.coordinates import IDENTITY, Coordinates
+from ident.model import torque
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 
@@ -50,6 +51,20 @@ def test_a_fit_ends_without_a_warning(torque, way):
         estimate = WAYS[way](c.model, found, Prior(c.inertials, "cad"))
     assert all(consistency(body).consistent for body in estimate.inertials)
     assert time.process_time() - start < 30.0
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_logs_without_any_noise_end_in_bodies_that_can_exist(sign, way):
+    """Residuals are 1e-13 of the torque, or, of reversed torque, 1e13 times what they are taken to be."""
+    c = case()
+    motion = moved("exact", c.model, c.theta, 3, samples=300, blocks=tuple((k, k + 50) for k in range(0, 300, 50)))
+    tau = sign * torque(c.model, c.theta, motion.q, motion.qd, motion.qdd)
+    prior = Prior(c.inertials * [[1.2], [0.7], [1.5]], "cad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate = WAYS[way](c.model, compress(c.model, replace(motion, tau=tau)), prior)
+    assert all(consistency(body).consistent for body in estimate.inertials)
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

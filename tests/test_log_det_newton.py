@@ -25,7 +25,8 @@ def paths(case: Case, bounds: Bounds, weights: tuple[float, ...] = FALLING) -> t
     assert newton.interior
     found = newton.path(factor, count, weights)
     assert len(found) == len(weights)
-    conic = Program(case.model, case.regression.base, coordinates, bounds).path(factor, count, weights)
+    cvxpy = Program(case.model, case.regression.base, coordinates, bounds)
+    conic = [cvxpy.stated(factor, count, *at) for at in zip(weights, found, strict=True)]
     stated = [case.prior.joint_values.get(name, 0.0) for name in case.model.names[case.model.n_rigid :]]
     lower = []
     for weight, theta, other in zip(weights, found, conic, strict=True):

@@ -11,7 +11,7 @@ value, and the others what is left of the sum.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ident.estimate.least_squares import solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.metric import Metric, Tolerances
 from ident.estimate.prior import Prior
-from ident.estimate.program import EDGE, Program, Solution, decades
+from ident.estimate.program import EDGE, Program, Solution
 from ident.model.model import Model
 from ident.model.offset import Offset
 from ident.regression.regression import Regression, r_factor
@@ -34,6 +34,8 @@ from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
 _BARRIER = 1e-9
+#: Share of the squared residual that a weight may cost where the solution without it stands for its own.
+_SLIGHT = 1e-10
 _TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))
 
 
@@ -58,25 +60,30 @@ class Entropic:
 
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
-        given = self._given
-        found = None if weight > 0.0 else self._program.plain(*given)
+        if weight > 0.0:
+            *_, last = self.along(weights or (weight,))
+            return last
+        found = self._program.plain(*self._given)
         if found is not None:
             return found
-        told = "" if weight > 0.0 else f" (after {self._program.told})"
-        way = weights or (weight or _BARRIER,)
-        near = self._newton.path(*given, way)
-        if len(near) == len(way):
-            return Solution(near[-1], "NEWTON" + told, True)
-        *_, last = self._program.path(*given, weights or decades(weight))
-        return last
+        near = self._newton.path(*self._given, (_BARRIER,))
+        last = Solution(near[0], "NEWTON", True) if near else self._stated(self._given, 0.0, None)
+        return replace(last, solver=f"{last.solver} (after CLARABEL)")
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
-        """Yield the solutions at falling weights: conic ones where Newton's method does not get there."""
+        """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
         given = self._given if regression is None else self._of(regression)
         found = self._newton.path(*given, weights)
         yield from (Solution(theta, "NEWTON", True) for theta in found)
-        if len(found) < len(weights):
-            yield from islice(self._program.path(*given, weights), len(found), None)
+        near = found[-1] if found else None
+        plain = self._program.plain(*given) if len(found) < len(weights) else None
+        for weight in weights[len(found) :]:
+            # a barrier of four logarithms a link costs that many times its weight (Boyd, Vandenberghe 2004, 11.2.2)
+            barrier = 4 * self._model.robot.n * weight * given[1]
+            slight = plain is not None and barrier < _SLIGHT * self._squared(plain, given[0])
+            solution = plain if slight and plain is not None else self._stated(given, weight, near)
+            yield solution
+            near = solution.theta
 
     def closest(self, residual_bound: float) -> tuple[Solution, float]:
         """Return the solution at the largest weight, by decades, whose residual is within the bound, and the weight."""
@@ -88,12 +95,18 @@ class Entropic:
         _, distance = least_norm(W @ K @ self._coordinates.T, W @ centre, blocks, RIDGE * count)
         least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
         for weight, solution in zip(_TOWARDS_ZERO, self.along(_TOWARDS_ZERO), strict=True):
-            squared = float(np.sum((factor @ np.append(K @ solution.theta, -1.0)) ** 2))
-            if solution.accurate and squared <= least * (1.0 + residual_bound):
+            if solution.accurate and self._squared(solution, factor) <= least * (1.0 + residual_bound):
                 return solution, weight
         raise EstimationError(
             f"no weight of the prior is small enough to reach the least residual within {residual_bound:g}"
         )
+
+    def _stated(self, given: tuple[Array, float], weight: float, near: Array | None) -> Solution:
+        found = self._program.stated(*given, weight, near)
+        return found if found.accurate else self._program.stated(*given, weight, found.theta)
+
+    def _squared(self, solution: Solution, factor: Array) -> float:
+        return float(np.sum((factor @ np.append(self._regression.base.K @ solution.theta, -1.0)) ** 2))
 
     def _of(self, regression: Regression) -> tuple[Array, float]:
         return drawn_factor(self._model, regression, self._prior, self._sigma), samples(regression)

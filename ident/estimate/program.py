@@ -9,16 +9,14 @@ The bracket is the divergence from the prior up to a constant, whatever the cent
 what Clarabel minimises. With one, `log_det_newton` is faster; here the program stands as cvxpy reads it, for where
 the others fail, and for the tests' second opinion.
 
-A solver is at its best when the solution is near the centre. So a small weight is reached, where the direct way fails,
-by a path: from a large weight, whose solution is near the prior, down by decades, each solution being the next one's
-centre. What ends without an accurate solution may take SECONDS of processor time in all.
+A solver is at its best when the solution is near the centre: so near a solution for another weight, where one is known.
+What ends without an accurate solution may take SECONDS of processor time in all.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,61 +58,29 @@ class Program:
 
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds):
         self._model, self._base, self._start, self._bounds = model, base, coordinates, bounds
-        self._lost, self.told = 0.0, ""  # processor time [s] without result, and how the last attempt ended
+        self._lost = 0.0  # processor time [s] without result
 
     def plain(self, factor: Array, samples: float) -> Solution | None:
         """Return the accurate solution without a prior, by Clarabel itself; None where it is not found."""
         A, z = self._rows(factor, samples, self._start)
+        linear = 0.5 * SLIGHT * self._start.trace
         try:
-            linear = 0.5 * SLIGHT * self._start.trace
             x, _ = least_norm(A, z, feasible(self._model, self._bounds, self._start), linear=linear, gap=_GAP)
         except EstimationError:
-            self.told = "CLARABEL: failed"
             return None
         found = self._solution(x, self._start, "CLARABEL", exact=True)
-        self.told = "CLARABEL: inaccurate"
         return found if found.accurate else None
 
-    def path(self, factor: Array, samples: float, weights: tuple[float, ...]) -> Iterator[Solution]:
-        """Yield the solutions by cvxpy at falling weights, each centred at the one before.
+    def stated(self, factor: Array, samples: float, weight: float, near: Array | None = None) -> Solution:
+        """Return the solution by cvxpy: the first solver's accurate one, else an inaccurate one.
 
-        factor (b + 1, b + 1): the weighted one of `samples` rows; a weight multiplies the divergence against the mean
-        squared weighted residual. Raises EstimationError, with the status of every solver, where one is not found.
+        factor (b + 1, b + 1): the weighted one of `samples` rows; weight multiplies the divergence against the mean
+        squared weighted residual; near: a theta (p,) close to the solution. Raises EstimationError, with the status of
+        every solver, where none is found.
         """
-        coordinates = self._start
-        for k, weight in enumerate(weights):
-            last = k == len(weights) - 1
-            solution = self._attempt(coordinates, factor, samples, weight, rough=True)
-            if solution is not None and not solution.accurate:  # once more, from where it stopped
-                coordinates = self._around(solution)
-                solution = self._attempt(coordinates, factor, samples, weight, rough=not last) or solution
-            if solution is None:
-                raise EstimationError(
-                    f"the constrained fit was not solved at weight {weight:g} ({self.told}). The solvers failed,"
-                    f" nothing says that no solution exists. {ADVICE}"
-                )
-            yield solution
-            coordinates = self._around(solution)
-
-    def _around(self, solution: Solution) -> Coordinates:
-        return self._start.at(interior(solution.theta[: self._model.n_rigid], self._start.prior))
-
-    def _rows(self, factor: Array, samples: float, at: Coordinates) -> tuple[Array, Array]:
-        """Return A, z with |A x - z|^2 the mean squared weighted residual above that of least squares."""
-        per_sample = 1.0 / np.sqrt(samples)
-        return factor[:-1, :-1] @ self._base.K @ at.T * per_sample, factor[:-1, -1] * per_sample
-
-    def _solution(self, x: Array, at: Coordinates, solver: str, *, exact: bool) -> Solution:
-        theta = at.T @ x
-        inside = edge(theta[: self._model.n_rigid], at.prior) > -EDGE * at.size
-        return Solution(theta, solver, exact and inside)
-
-    def _attempt(
-        self, at: Coordinates, factor: Array, samples: float, weight: float, *, rough: bool
-    ) -> Solution | None:
-        """Return the first solver's accurate solution, else (at once where `rough` will do) an inaccurate one."""
-        inaccurate: Solution | None = None
-        told: list[str] = []
+        at, inaccurate, told = self._start, None, list[str]()
+        if near is not None:
+            at = at.at(interior(near[: self._model.n_rigid], at.prior))
         blocks = feasible(self._model, self._bounds, at)
         problem, x = statement(blocks, *self._rows(factor, samples, at), at.trace, weight, stated(self._model, at))
         for solver in SOLVERS:
@@ -128,10 +94,22 @@ class Program:
                 inaccurate = inaccurate or solution
             self._lost += time.process_time() - start
             told.append(f"{solver}: {status}")
-            if inaccurate is not None and rough:
-                break
-        self.told = "; ".join(told)
+        if inaccurate is None:
+            raise EstimationError(
+                f"the constrained fit was not solved at weight {weight:g} ({'; '.join(told)}). The solvers failed,"
+                f" nothing says that no solution exists. {ADVICE}"
+            )
         return inaccurate
+
+    def _rows(self, factor: Array, samples: float, at: Coordinates) -> tuple[Array, Array]:
+        """Return A, z with |A x - z|^2 the mean squared weighted residual above that of least squares."""
+        per_sample = 1.0 / np.sqrt(samples)
+        return factor[:-1, :-1] @ self._base.K @ at.T * per_sample, factor[:-1, -1] * per_sample
+
+    def _solution(self, x: Array, at: Coordinates, solver: str, *, exact: bool) -> Solution:
+        theta = at.T @ x
+        inside = edge(theta[: self._model.n_rigid], at.prior) > -EDGE * at.size
+        return Solution(theta, solver, exact and inside)
 
 
 def statement(blocks: list[Block], A: Array, z: Array, trace: Array, weight: float, given: Array) -> tuple[Any, Any]:
@@ -159,13 +137,6 @@ def statement(blocks: list[Block], A: Array, z: Array, trace: Array, weight: flo
         divergence = cp.sum(y) - cp.sum(cp.log(y)) - sum(cp.log_det(Q) for Q in links)
         objective += weight / unit * divergence
     return cp.Problem(cp.Minimize(objective), constraints), x
-
-
-def decades(weight: float) -> tuple[float, ...]:
-    """Return weights from 1 down to `weight` (or SLIGHT), at most a factor of ten apart."""
-    last = max(weight, SLIGHT)
-    steps = max(int(np.ceil(np.log10(1.0 / last))), 0)
-    return (*(10.0 ** -np.arange(steps)), weight)
 
 
 def _status(problem: Any, solver: str, seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -27,61 +28,34 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
     """
     n, arm = robot.n, mechanism(robot)
     q, qd, qdd = ({letter: joint_names(letter, n)} for letter in ("q", "qd", "qdd"))
-    if inertials is None:
-        theta = {"theta": parameter_names(robot)}
-        numbers = None
-    else:
-        theta = {}
-        numbers = checked(inertials, (n, 10), "inertials", ModelError).astype(object)
-
-    def inertials_of(given: Objects | None) -> Objects:
-        return numbers if given is None else given.reshape(n, 10)  # type: ignore[return-value]
-
+    known = None if inertials is None else checked(inertials, (n, 10), "inertials", ModelError).astype(object)
+    open_ = {"theta": parameter_names(robot)} if known is None else {}
     kept = list(base_parameters(Model(robot)).kept)
+
+    def of_bodies(
+        name: str, inputs: Mapping[str, tuple[str, ...]], output: str, formula: Callable[..., Objects], meaning: str
+    ) -> Program:
+        def bound(theta: Objects | None = None, **motion: Objects) -> Objects:
+            return formula(arm, known if theta is None else theta.reshape(n, 10), *motion.values())
+
+        return traced(name, {**inputs, **open_}, output, bound, meaning)
+
+    def regressor(**motion: Objects) -> Objects:
+        Y: Objects = newton_euler.regressor(arm, *motion.values())
+        return Y
+
     motion = q | qd | qdd
+    torque, standing = "joint torques [N m; N] of the motion q, qd, qdd", "the torques that hold the arm still"
+    christoffel = "that of the Christoffel symbols, with dD/dt - 2 C skew"
     return (
+        of_bodies("inverse_dynamics", motion, "tau", newton_euler.inverse_dynamics, torque),
+        traced("regressor", motion, "Y", regressor, "tau = Y theta, theta the standard parameters"),
         traced(
-            "inverse_dynamics",
-            motion | theta,
-            "tau",
-            lambda q, qd, qdd, theta=None: newton_euler.inverse_dynamics(arm, inertials_of(theta), q, qd, qdd),
-            "joint torques [N m; N] of the motion q, qd, qdd",
+            "base_regressor", motion, "Y", lambda **x: regressor(**x)[:, kept], "tau = Y phi, phi the base parameters"
         ),
-        traced(
-            "regressor",
-            motion,
-            "Y",
-            lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd),
-            "tau = Y theta, theta the standard parameters",
-        ),
-        traced(
-            "base_regressor",
-            motion,
-            "Y",
-            lambda q, qd, qdd: newton_euler.regressor(arm, q, qd, qdd)[:, kept],
-            "tau = Y phi, phi the base parameters",
-        ),
-        traced(
-            "mass_matrix",
-            q | theta,
-            "D",
-            lambda q, theta=None: newton_euler.mass_matrix(arm, inertials_of(theta), q),
-            "tau = D qdd + C qd + g",
-        ),
-        traced(
-            "coriolis_matrix",
-            q | qd | theta,
-            "C",
-            lambda q, qd, theta=None: pseudo_inertia.coriolis_matrix(arm, inertials_of(theta), q, qd),
-            "that of the Christoffel symbols, with dD/dt - 2 C skew",
-        ),
-        traced(
-            "gravity",
-            q | theta,
-            "g",
-            lambda q, theta=None: newton_euler.gravity(arm, inertials_of(theta), q),
-            "the torques that hold the arm still",
-        ),
+        of_bodies("mass_matrix", q, "D", newton_euler.mass_matrix, "tau = D qdd + C qd + g"),
+        of_bodies("coriolis_matrix", q | qd, "C", pseudo_inertia.coriolis_matrix, christoffel),
+        of_bodies("gravity", q, "g", newton_euler.gravity, standing),
     )
 
 

@@ -81,7 +81,7 @@ def _turned(r: Any, b: Any) -> Any:
 
 @njit(error_model="numpy")
 def articulated_body(
-    tree: Any, parameters: Any, drive: Any, q: Any, qd: Any, tau: Any, wrench: Any, work: Any, out: Any
+    tree: Any, inertials: Any, drive: Any, q: Any, qd: Any, tau: Any, wrench: Any, work: Any, out: Any
 ) -> None:
     """Write qdd of eight samples into out (packs 0 to n - 1), from packs q, qd, tau (n) and wrench (6 n).
 
@@ -109,7 +109,7 @@ def articulated_body(
             coriolis = add(times(2.0, cross(seen, v)), cross(u, v))
             store3(x, k + _C + 3, add(turn_back(r, cross(wp, cross(wp, p))), coriolis))
         wi = load3(x, k)
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = parameters[i]
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = inertials[i]
         h, inertia = (hx, hy, hz), (xx, xy, xz, yy, yz, zz)
         for j in range(6):
             store(x, k + _A + j, inertia[j])
@@ -223,7 +223,7 @@ def articulated_body(
 
 @cached_njit(parallel=True, error_model="numpy")
 def forward_dynamics_rows(
-    tree: Any, parameters: Any, drive: Any, q: Any, qd: Any, tau: Any, wrenches: Any, out: Any
+    tree: Any, inertials: Any, drive: Any, q: Any, qd: Any, tau: Any, wrenches: Any, out: Any
 ) -> None:
     """Write the joint accelerations of every sample into out (N, n); wrenches (N, 6 n), or (0, 6 n) for none."""
     n = q.shape[1]
@@ -240,6 +240,6 @@ def forward_dynamics_rows(
             if wrenches.shape[0] > 0:
                 for i in range(6 * n):
                     store(wrench, i, gather(wrenches, s, i))
-            articulated_body(tree, parameters, drive, here[0], here[1], here[2], wrench, work, here[3])
+            articulated_body(tree, inertials, drive, here[0], here[1], here[2], wrench, work, here[3])
             for i in range(n):
                 scatter(out, s, i, load(here[3], i))

@@ -1,11 +1,11 @@
 """Compiled sweeps over the tree: the regressor and inverse dynamics, eight samples at a time, spread over the cores.
 
 For link i with angular velocity w, angular acceleration al and acceleration a of its frame's origin
-(gravity subtracted), the wrench that its parameters (m, h, I) ask for at that origin is
+(gravity subtracted), the wrench that its inertials (m, h, I) ask for at that origin is
 
     f = m a + al x h + w x (w x h)            n = I al + w x (I w) + h x a
 
-or f = m a + B h, n = G I + h x a, linear in the parameters. Joint j, whose unit twist seen in frame i is
+or f = m a + B h, n = G I + h x a, linear in the inertials. Joint j, whose unit twist seen in frame i is
 (u, v), feels u.n + v.f. Collected by parameter:
 
     m: v.a     h: a x u + B^T v     I: G^T u
@@ -111,7 +111,7 @@ def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, out: Any) 
 
 @njit(error_model="numpy")
 def _inverse_dynamics_block(
-    tree: Any, parameters: Any, q: Any, qd: Any, qdd: Any, wrenches: Any, s: int, work: Any, out: Any
+    tree: Any, inertials: Any, q: Any, qd: Any, qdd: Any, wrenches: Any, s: int, work: Any, out: Any
 ) -> None:
     """Write the joint torques of samples s to s + 7 into out (N, n)."""
     n = q.shape[1]
@@ -121,7 +121,7 @@ def _inverse_dynamics_block(
         r, p = load9(rotation, 9 * i), load3(position, 3 * i)
         link_motion(tree, i, gather(qd, s, i), gather(qdd, s, i), r, p, w, al, a)
         wi, ali, ai = load3(w, 3 * i), load3(al, 3 * i), load3(a, 3 * i)
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = parameters[i]
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = inertials[i]
         h, inertia = (hx, hy, hz), (xx, xy, xz, yy, yz, zz)
         force = add((m * ai[0], m * ai[1], m * ai[2]), add(cross(ali, h), cross(wi, cross(wi, h))))
         moment = add(symmetric(inertia, ali), add(cross(wi, symmetric(inertia, wi)), cross(h, ai)))
@@ -145,8 +145,8 @@ def _inverse_dynamics_block(
 
 
 @cached_njit(parallel=True, error_model="numpy")
-def inverse_dynamics_rows(tree: Any, parameters: Any, q: Any, qd: Any, qdd: Any, wrenches: Any, out: Any) -> None:
-    """Write the joint torques of every sample into out (N, n), from parameters (n, 10).
+def inverse_dynamics_rows(tree: Any, inertials: Any, q: Any, qd: Any, qdd: Any, wrenches: Any, out: Any) -> None:
+    """Write the joint torques of every sample into out (N, n), from inertials (n, 10).
 
     wrenches (N, 6 n) on the links by their surroundings, or (0, 6 n) for none.
     """
@@ -157,4 +157,4 @@ def inverse_dynamics_rows(tree: Any, parameters: Any, q: Any, qd: Any, qdd: Any,
         vectors = (np.empty(each), np.empty(each), np.empty(each), np.empty(each), np.empty(each), np.empty(each))
         work = (np.empty(3 * each), *vectors)
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK), LANES):
-            _inverse_dynamics_block(tree, parameters, q, qd, qdd, wrenches, s, work, out)
+            _inverse_dynamics_block(tree, inertials, q, qd, qdd, wrenches, s, work, out)

@@ -95,11 +95,11 @@ def _velocities(tree: Any, twist: Any, qd: Any, velocity: Any, drift: Any) -> No
 
 
 @cached_njit(fastmath=_FAST, error_model="numpy")
-def _moments(bodies: Any, pose: Any, moment: Any) -> None:
-    """Write M = T J T^T of every link into moment (n, 4, 4); bodies (n, 4, 4) are the J."""
+def _moments(pseudo_inertias: Any, pose: Any, moment: Any) -> None:
+    """Write M = T J T^T of every link into moment (n, 4, 4); pseudo_inertias (n, 4, 4) are the J."""
     half = np.empty((3, 4))
-    for i in range(len(bodies)):
-        j, t, m = bodies[i], pose[i], moment[i]
+    for i in range(len(pseudo_inertias)):
+        j, t, m = pseudo_inertias[i], pose[i], moment[i]
         for a in range(3):
             for b in range(4):
                 half[a, b] = t[a, 0] * j[0, b] + t[a, 1] * j[1, b] + t[a, 2] * j[2, b] + t[a, 3] * j[3, b]
@@ -157,14 +157,14 @@ def _gather(tree: Any, moment: Any) -> None:
 
 
 @cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def mass_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
+def mass_rows(tree: Any, pseudo_inertias: Any, q: Any, out: Any) -> None:
     """Write D of every sample into out (N, n, n), zero before."""
     samples, n = q.shape
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
         pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
             place_links(tree, q[s], pose, twist)
-            _moments(bodies, pose, moment)
+            _moments(pseudo_inertias, pose, moment)
             _gather(tree, moment)
             for j in range(n):
                 w = _wrench(moment[j], twist[j])
@@ -175,7 +175,7 @@ def mass_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
 
 
 @cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
+def coriolis_rows(tree: Any, pseudo_inertias: Any, q: Any, qd: Any, out: Any) -> None:
     """Write C of every sample into out (N, n, n), zero before."""
     samples, n = q.shape
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
@@ -184,7 +184,7 @@ def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
             place_links(tree, q[s], pose, twist)
             _velocities(tree, twist, qd[s], velocity, drift)
-            _moments(bodies, pose, moment)
+            _moments(pseudo_inertias, pose, moment)
             for i in range(n):
                 _times(velocity[i], moment[i], rate[i])  # V M
             _gather(tree, moment)
@@ -202,7 +202,7 @@ def coriolis_rows(tree: Any, bodies: Any, q: Any, qd: Any, out: Any) -> None:
 
 
 @cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
+def christoffel_rows(tree: Any, pseudo_inertias: Any, q: Any, out: Any) -> None:
     """Write c_ijk of every sample into out (N, n, n, n), zero before."""
     samples, n = q.shape
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
@@ -210,7 +210,7 @@ def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
         product = np.empty((4, 4))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
             place_links(tree, q[s], pose, twist)
-            _moments(bodies, pose, moment)
+            _moments(pseudo_inertias, pose, moment)
             _gather(tree, moment)
             for last in range(n):  # the farthest of the three joints from the base
                 j = last
@@ -228,7 +228,7 @@ def christoffel_rows(tree: Any, bodies: Any, q: Any, out: Any) -> None:
 
 
 @cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def energy_rows(tree: Any, bodies: Any, q: Any, qd: Any, kinetic: Any, potential: Any) -> None:
+def energy_rows(tree: Any, pseudo_inertias: Any, q: Any, qd: Any, kinetic: Any, potential: Any) -> None:
     """Write the energies of every sample into kinetic (N,) and potential (N,)."""
     samples, n = q.shape
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
@@ -237,7 +237,7 @@ def energy_rows(tree: Any, bodies: Any, q: Any, qd: Any, kinetic: Any, potential
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
             place_links(tree, q[s], pose, twist)
             _velocities(tree, twist, qd[s], velocity, drift)
-            _moments(bodies, pose, moment)
+            _moments(pseudo_inertias, pose, moment)
             moving = lifted = 0.0
             for i in range(n):
                 m, g = moment[i], tree.gravity

@@ -42,7 +42,7 @@ def _passive(operations: Any, first: int, slots: Any) -> None:
 
 @njit(error_model="numpy")
 def _acceleration(
-    tree: Any, parameters: Any, drive: Any, operations: Any, output: Any, first: int, x: Any, tau: Any, work: Any
+    tree: Any, inertials: Any, drive: Any, operations: Any, output: Any, first: int, x: Any, tau: Any, work: Any
 ) -> None:
     """Write the acceleration of eight rollouts into packs 0 to n - 1 of work's last array.
 
@@ -56,13 +56,13 @@ def _acceleration(
     for i in range(n):
         store(speed, i, load(x, n + i))
         store(torque, i, load(tau, i) - load(slots, output[i]))
-    articulated_body(tree, parameters, drive, x, speed, torque, wrench, (rotation, position, links), out)
+    articulated_body(tree, inertials, drive, x, speed, torque, wrench, (rotation, position, links), out)
 
 
 @cached_njit(parallel=True, error_model="numpy")
 def rollout_rows(
     tree: Any,
-    parameters: Any,
+    inertials: Any,
     drive: Any,
     numbers: Any,
     operations: Any,
@@ -114,7 +114,7 @@ def rollout_rows(
                     first, last = gather(tau, s, k * n + i), gather(tau, s, (k + 1) * n + i)
                     store(torque, i, (1.0 - here) * first + here * last)
                 point = x if stage == 0 else y
-                _acceleration(tree, parameters, drive, operations, output, results, point, torque, work)
+                _acceleration(tree, inertials, drive, operations, output, results, point, torque, work)
                 for i in range(n):
                     v, b = load(point, n + i), load(a, i)
                     if stage == 0:

@@ -1,4 +1,4 @@
-"""What is known for sure about the links, as linear rows in theta."""
+"""Bounds on the links, as linear inequalities and equalities in theta."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convex programs over links that can exist, stacked row by row for the conic solver.
+"""Convex programs over physically consistent links (such as can exist: an LMI each), stacked row by row for Clarabel.
 
 Each program is: minimise q @ v subject to A_k @ v + b_k in K_k, with K_k one of zero, v >= 0, |v_1..| <= v_0, and
 positive semidefinite 4 x 4 matrices. Building it takes less than a millisecond, and it is solved again for another q
@@ -235,7 +235,7 @@ def _conflict(
     found = bounds.on(model)
     n, p = len(found.sides), len(model.names)
     chosen = np.isin(found.labels, names)
-    links, signs, equal, most = feasible(model, bounds, coordinates)[:-3], *feasible(model, bounds, coordinates)[-3:]
+    *links, signs, equal, most = feasible(model, bounds, coordinates)
     rows = np.concatenate([equal.A, -equal.A, most.A])
     of = np.concatenate([np.arange(found.equal), np.arange(n)])
     rows, of = rows[chosen[of]], of[chosen[of]]

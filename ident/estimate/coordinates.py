@@ -1,7 +1,7 @@
 """Coordinates in which the links' cones are of order one, and how far links are from the edge of what can exist.
 
 Links are written as J_i = C_i Q_i C_i' around a centre C_i C_i', joint terms in units of what one of them alone would
-explain. A link can exist where its pseudo-inertia J_i is positive semidefinite, and so is Q_i then.
+explain. A link is physically consistent (can exist) where its pseudo-inertia J_i, and so Q_i, is positive semidefinite.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constant metrics: how far links are from the prior's, as |root @ (theta - theta_0)|^2.
+"""Constant metrics for fits regularised towards a prior: how far links are from its own, |root @ (theta - theta_0)|^2.
 
 Each is a small value with `root(prior) -> Array (m, 10 n)`. The entropic divergence, which is no metric and stays
 finite only inside of what can exist, is `ident.spatial.inertia.bregman`.

@@ -29,7 +29,7 @@ def folder(tmp_path_factory) -> Path:
     (made / "truth.toml").write_text("[parameters]\n" + "".join(f'"{k}" = {v}\n' for k, v in TRUE.items()))
     for seed, name in enumerate(("circle", "steps"), 1):
         record(made, name, seed)
-    done = pipelines.run(read_experiment(made), made / "done")
+    done = pipelines.run(made, made / "done")
     assert not done.failed
     return made
 

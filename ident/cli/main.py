@@ -78,11 +78,10 @@ def run(
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
-    from ident.experiment import read_experiment
     from ident.pipelines import run as whole
 
     with progress() as tell:
-        result = whole(read_experiment(experiment), out, tell, command_line())
+        result = whole(experiment, out, tell, command_line())
     warn(result.warnings)
     _show_run(result)
     _end(result.estimate, result.validation, result.failed)
@@ -92,12 +91,11 @@ def run(
 @guarded
 def fit(experiment: ExperimentPath, out: Annotated[Path, out_option("estimate.json")] = Path("estimate.json")) -> None:
     """Fit an experiment and write the estimate."""
-    from ident.experiment import read_experiment
     from ident.pipelines import fit as fitted
     from ident.report import text
 
     with progress() as tell:
-        found = fitted(read_experiment(experiment), out, tell, command_line())
+        found = fitted(experiment, out, tell, command_line())
     warn(found.warnings)
     show_notes(found.loaded)
     show(text.summary_rows(found.estimate))
@@ -127,13 +125,12 @@ def compare(
 @guarded
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
-    from ident.experiment import read_experiment
     from ident.export.gate import VERDICT
     from ident.pipelines import validate as validated
     from ident.report import text
 
     with progress() as tell:
-        found = validated(estimate, read_experiment(experiment), tell)
+        found = validated(estimate, experiment, tell)
     warn(found.warnings)
     show(text.validation_rows(found.validation))
     if found.file is not None:

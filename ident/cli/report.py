@@ -26,7 +26,6 @@ def report(
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
     from ident.errors import InputError
-    from ident.experiment import read_experiment
     from ident.pipelines import report as written_report
     from ident.pipelines import report_changes
     from ident.report.change_report import judgement, sentences
@@ -41,9 +40,8 @@ def report(
         for told in sentences(first, found.changes, found.slides):
             say(told)
     elif len(files) == 2 and _is_estimate(files[0]):
-        experiment = read_experiment(files[1])
         with progress() as tell:
-            warned = written_report(files[0], experiment, out, figures=figures, tell=tell, command=command_line())
+            warned = written_report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
         warn(warned)
     else:
         many = f"{len(files)} path{'s' if len(files) != 1 else ''}"

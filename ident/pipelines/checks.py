@@ -12,7 +12,6 @@ import numpy as np
 
 from ident.cad import Cad, LinkVerdict, check_cad, read_cad, require_consistent
 from ident.errors import CadError, InputError
-from ident.experiment import read_experiment
 from ident.logs import LogReport, locate, read_manifest
 from ident.logs.manifest import manifest_of, recordings_of
 from ident.model import Model
@@ -103,7 +102,7 @@ def check(
     if kind == "cad":
         return _table(read_cad(file), robot)
     if kind == "experiment":
-        return _experiment(load(read_experiment(file)))
+        return _experiment(load(file))
     if kind == "dataset":
         return _logs(file, robot, [recording] if recording else None)
     path = manifest_of(file)

@@ -27,7 +27,6 @@ from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.excitation.worth import Worth, worth
 from ident.excitation.write_samples import write_csv, write_ros2
-from ident.experiment import read_experiment
 from ident.export.code.trajectory import write_trajectory
 from ident.files import whole_folder, write_whole
 from ident.geometry.scene import Scene
@@ -372,7 +371,7 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     if wishes.drive_inertia or not wishes.friction:
         flag = "--drive-inertia" if wishes.drive_inertia else "--no-friction"
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
-    loaded = load(read_experiment(wishes.after))
+    loaded = load(wishes.after)
     if loaded.robot.fingerprint() != robot.fingerprint():
         raise ExcitationError(
             f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"

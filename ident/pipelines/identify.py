@@ -74,7 +74,7 @@ class Validated:
     warnings: tuple[Warned, ...]
 
 
-def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
+def run(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
     """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
 
     `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
@@ -84,7 +84,7 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
     from ident.export import with_validation
 
     loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
-    with whole_folder(out or results_folder(experiment), FILES) as folder:
+    with whole_folder(out or results_folder(loaded.experiment), FILES) as folder:
         estimate, regression = fitted(loaded, warned, tell, command)
         comparison = compared(loaded, estimate)
         validation = None
@@ -112,11 +112,11 @@ def run(experiment: Experiment, out: Path | None = None, tell: Tell = silent, co
         except IdentError as cause:
             failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
-    where = out or results_folder(experiment)
+    where = out or results_folder(loaded.experiment)
     return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
 
 
-def fit(experiment: Experiment, out: Path | None = None, tell: Tell = silent, command: str = "") -> Fitted:
+def fit(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell = silent, command: str = "") -> Fitted:
     """Fit an experiment, and write the estimate to the file `out`, where one is named.
 
     Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.
@@ -152,7 +152,7 @@ def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | No
     return compare_with(found, arm.inertials, {}, Path(robot).name)
 
 
-def validate(estimate: str | Path, experiment: Experiment, tell: Tell = silent) -> Validated:
+def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = silent) -> Validated:
     """Predict the recordings that an experiment keeps for validation, and keep the verdict in the estimate's file.
 
     Raises ConfigError where none are kept or the estimate is of another model, and what `load` raises.
@@ -162,14 +162,16 @@ def validate(estimate: str | Path, experiment: Experiment, tell: Tell = silent) 
     from ident.export.gate import VERDICT
 
     found, warned = load_estimate(estimate), list[Warned]()
-    validation = validated(load(experiment), found, None, warned, tell)
+    loaded = load(experiment)
+    validation = validated(loaded, found, None, warned, tell)
     if validation is None:
-        raise ConfigError("no recording is kept for validation", file=experiment.file, key="recordings.validate")
-    judged, file = with_validation(found, validation), None
+        file = loaded.experiment.file
+        raise ConfigError("no recording is kept for validation", file=file, key="recordings.validate")
+    judged, kept = with_validation(found, validation), None
     if VERDICT in judged.provenance:
-        file = estimate_file(estimate)
-        save_estimate(judged, file)
-    return Validated(judged, validation, file, tuple(warned))
+        kept = estimate_file(estimate)
+        save_estimate(judged, kept)
+    return Validated(judged, validation, kept, tuple(warned))
 
 
 def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:

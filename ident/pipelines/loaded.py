@@ -12,7 +12,7 @@ from ident.arrays import Array
 from ident.cad import read_source, require_consistent
 from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest
 from ident.estimate import Prior, cad_prior, neutral_prior
-from ident.experiment import Experiment, build_model
+from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, read_manifest
 from ident.model import Model
 from ident.model.terms import kinds
@@ -51,12 +51,13 @@ class Loaded:
     notes: tuple[str, ...] = ()
 
 
-def load(experiment: Experiment) -> Loaded:
-    """Read the robot, the manifest, the CAD table and the truth, and check that they fit each other.
+def load(experiment: Experiment | str | Path) -> Loaded:
+    """Read an experiment's robot, manifest, CAD table and truth, and check that they fit each other.
 
     Raises ConfigError for recordings, joints and links that the experiment names and that do not exist; RobotError,
     CadError and LogError from the files themselves.
     """
+    experiment = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     robot = read_robot(experiment.robot)
     manifest = read_manifest(experiment.data)
     _known_recordings(experiment, manifest)

@@ -95,7 +95,7 @@ def export(
 
 def report(
     estimate: str | Path,
-    experiment: Experiment,
+    experiment: Experiment | str | Path,
     out: Path,
     *,
     figures: Path | None = None,

@@ -1,6 +1,6 @@
 """Whether the tests would notice: small mistakes put into the core, one at a time, and the tests that belong to it run.
 
-    python tests/mutants.py [--seed 13] [--count 60] [--files 12] [--only PART] [--list]
+    python tests/mutants.py [--seed 13] [--count 60] [--files 20] [--only PART] [--list]
 
 A mutant changes one sign, comparison, operator or number. Which ones are tried is drawn by the seed and by what stands
 in the line, so that moving a file changes nothing. Each is made in a copy of the repository in a temporary folder. Its
@@ -335,7 +335,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--files", type=int, default=8, help="test files per mutant, at most")
+    parser.add_argument("--files", type=int, default=20, help="test files per mutant, at most")
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
     chosen = parser.parse_args()

@@ -105,15 +105,10 @@ def estimated(
         enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
         weight = "cross-validated" if enough else "vanishing"
     towards = neutral_prior(model.robot) if prior is None else prior
-    least, said, selection = 0.0, tuple[str, ...](), tuple[tuple[float, float], ...]()
     by = constant(metric or ("entropic" if feasible else "pull-back"))
-    if weight == "cross-validated":
-        parts = folds(regression)
-        if all(towards.neutral):
-            towards, said = _scaled(model, regression, towards, size)
-        if by is None or isinstance(by, ConstantPullback):
-            tolerance = NEUTRAL_TOLERANCE if all(towards.neutral) else TOLERANCE
-            least = 1.0 / (effective_samples(regression, size) * tolerance**2)
+    selection, said = tuple[tuple[float, float], ...](), tuple[str, ...]()
+    if weight == "cross-validated" and all(towards.neutral):
+        towards, said = _scaled(model, regression, towards, size)
     problem: Entropic | Quadratic
     if by is None:
         problem = Entropic(model, regression, towards, limits, size)
@@ -121,9 +116,9 @@ def estimated(
         problem = Quadratic(model, regression, towards, limits, size, by, exist=feasible)
     if weight == "cross-validated":
         falling = tuple(sorted((float(w) for w in weights), reverse=True))
-        errors = _left_out(problem, regression, parts, falling, size)
+        errors = _left_out(problem, regression, falling, size)
         best = falling[int(np.argmax(_within_one_error(errors)))]
-        used = max(best, least)
+        used = max(best, _floor(regression, towards, size) if by is None or isinstance(by, ConstantPullback) else 0.0)
         solution = problem.solved(used, (*(w for w in falling if w > used), used))
         selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
         said += _at_the_edge(best, falling, used)
@@ -142,6 +137,12 @@ def estimated(
             estimate=found,
         )
     return found
+
+
+def _floor(regression: Regression, prior: Prior, sigma: Array) -> float:
+    """Return the least weight that cross-validation may choose: what the noise asks for."""
+    tolerance = NEUTRAL_TOLERANCE if all(prior.neutral) else TOLERANCE
+    return 1.0 / (effective_samples(regression, sigma) * tolerance**2)
 
 
 def constant(metric: MetricName | Metric) -> Metric | None:
@@ -191,18 +192,13 @@ def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
     return joint_noise(regression) if sigma is None else np.asarray(sigma, dtype=np.float64)
 
 
-def _left_out(
-    given: Entropic | Quadratic,
-    regression: Regression,
-    parts: list[list[str]],
-    falling: tuple[float, ...],
-    sigma: Array,
-) -> Array:
+def _left_out(given: Entropic | Quadratic, regression: Regression, falling: tuple[float, ...], sigma: Array) -> Array:
     """Return each part's (columns) share of the mean squared weighted error at each weight (rows), fitted without it.
 
     Recordings are left out one at a time where there are three or more, else five stretches of consecutive segments;
     everything happens on the factors.
     """
+    parts = folds(regression)
     errors = np.zeros((len(falling), len(parts)))
     for f, part in enumerate(parts):
         train = regression.without(part)

@@ -75,7 +75,9 @@ class EstimateFile(_Strict):
     """
 
     format: Literal["ident-estimate-1"]
-    estimator: str = Field(description="ols, wls or constrained")
+    estimator: str = Field(
+        description="ols, wls, constrained or regularised; ols behind one of the last two: all joints counted alike"
+    )
     robot: str
     links: Names
     joints: Names

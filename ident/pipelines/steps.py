@@ -96,7 +96,8 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
         )
         warned.append(Warned("fit on one motion", "one motion", message))
     tell("fitting", 0, 1)
-    alone = not experiment.feasible and experiment.weight is None and experiment.bounds == Bounds()
+    drawn = (experiment.weight, experiment.metric) != (None, None) or experiment.bounds != Bounds()
+    alone = not experiment.feasible and not drawn
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]

@@ -29,6 +29,9 @@ _ESTIMATORS = {
     "ols": "ordinary least squares (base parameters only)",
     "wls": "weighted least squares (base parameters only)",
     "constrained": "least squares over bodies that can exist",
+    "constrained ols": "ordinary least squares over bodies that can exist",
+    "regularised": "least squares regularised towards the prior, whether its bodies can exist or not",
+    "regularised ols": "ordinary least squares regularised towards the prior, whether its bodies can exist or not",
 }
 
 

@@ -125,13 +125,8 @@ def gather(
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
     hints = residual_hints.hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
-    drawings = [
-        *errors(validation),
-        identifiable(estimate),
-        *comparisons(comparison),
-        *inertias(estimate, model, comparison, [m for _, m in drawn]),
-        *selection(estimate),
-    ]
+    drawings = [*errors(validation), identifiable(estimate), *comparisons(comparison)]
+    drawings += [*inertias(estimate, model, comparison, [m for _, m in drawn]), *selection(estimate)]
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     for place, ((section, motion), tau) in enumerate(zip(drawn, predicted, strict=True)):
         drawings += torques(model, motion, tau, section, place)
@@ -141,6 +136,8 @@ def gather(
     tables = _tables(estimate, slides, comparison, validation, truth, command)
     if left is not None and len(judged) > 1:
         tables["recordings"] = text.recording_rows(left.names, left.rms(), estimate.joints, units)
+    pairs = zip(drawn, predicted, most, strict=True)
+    data = [recording_data(m.t, m.tau, tau, units, most=k) for (_, m), tau, k in pairs]
     return Report(
         robot=estimate.robot,
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
@@ -161,12 +158,7 @@ def gather(
             (f"{'Motion never seen' if s == 'held-out' else 'Fitted recording'} “{m.name}”", _drawn_as(len(m.t), k))
             for (s, m), k in zip(drawn, most, strict=True)
         ),
-        data=page_data(
-            [
-                recording_data(m.t, m.tau, tau, units, most=k)
-                for (_, m), tau, k in zip(drawn, predicted, most, strict=True)
-            ]
-        ),
+        data=page_data(data),
     )
 
 

@@ -15,10 +15,11 @@ from logs_data import TWO
 from seeds import cases
 
 from ident.errors import LogError
-from ident.logs import bag, bag1, check_log, iter_logs, read_log, read_manifest
+from ident.logs import check_log, iter_logs, read_log, read_manifest
 from ident.logs.fetch import file_sha256
-from ident.logs.info import log_info
-from ident.logs.joint_state import ARRAYS, BATCH, decode, layout_of
+from ident.logs.readers import bag, bag1
+from ident.logs.readers.info import log_info
+from ident.logs.readers.joint_state import ARRAYS, BATCH, decode, layout_of
 
 MANIFEST = """
 [dataset]

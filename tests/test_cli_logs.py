@@ -10,7 +10,7 @@ from ident.cli.logs import logs
 from ident.cli.main import app
 from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest
-from ident.logs.convert import convert
+from ident.logs.readers.convert import convert
 from ident.robot.dh import MDHJoint, from_mdh
 
 ROBOT = """

@@ -31,6 +31,7 @@ ORDER = (
     "simulation",
     "excitation",
     "estimate",
+    "payload",
     "compare",
     "export",
     "report",

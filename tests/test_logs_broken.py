@@ -245,7 +245,7 @@ def test_parquet_names_that_are_not_utf8(tmp_path):
 def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, monkeypatch):
     import scipy.io
 
-    from ident.logs import read_arrays
+    from ident.logs.readers import read_arrays
 
     monkeypatch.setattr(read_arrays, "MOST", 100_000)
     big = GOOD | {"q": np.zeros((10_000, 2))}

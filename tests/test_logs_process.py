@@ -429,8 +429,8 @@ def test_parquet_is_not_held_in_memory(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from ident.logs.formats import read_chunks
-    from ident.logs.request import Request
+    from ident.logs.readers.formats import read_chunks
+    from ident.logs.readers.request import Request
 
     n = 400_000
     columns = {name: np.random.default_rng(0).standard_normal(n) for name in "abcde"}

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from logs_data import TWO, smooth
 
 from ident.errors import LogError
-from ident.logs import check_log, formats, locate, read_log, read_manifest
+from ident.logs import check_log, locate, read_log, read_manifest
 from ident.logs.log import read_parts
+from ident.logs.readers import formats
 from ident.logs.units import RAW, UNITS, kind_of, si_factor
 from ident.robot import Transmission
 from ident.robot.dh import MDHJoint, from_mdh

@@ -69,7 +69,7 @@ def read(how: str, path: Path) -> None:
     import rosbags.rosbag2
 
     from ident.logs import iter_logs, read_manifest
-    from ident.logs.info import log_info
+    from ident.logs.readers.info import log_info
     from ident.robot.dh import MDHJoint, from_mdh
 
     before, start, cpu = peak(), time.perf_counter(), time.process_time()

@@ -11,7 +11,7 @@ from ident.cli.console import guarded, progress, say, show, show_steps, tell_asi
 from ident.cli.options import out_option
 
 if TYPE_CHECKING:
-    from ident.logs.info import LogInfo
+    from ident.logs.readers.info import LogInfo
     from ident.robot import Robot
 
 logs = typer.Typer(no_args_is_help=True, help="Look into recordings: ROS bags, MCAP, RTDE and libfranka CSV.")
@@ -26,7 +26,7 @@ RobotPath = Annotated[Path | None, "Robot (.urdf, .toml) whose joints are wanted
 @guarded
 def info(file: RecordingPath, topic: TopicName = "", joints: JointNames = "", robot: RobotPath = None) -> None:
     """Say what a recording holds: duration, rate, joints, signals, lost and repeated messages."""
-    from ident.logs.info import log_info
+    from ident.logs.readers.info import log_info
 
     with progress() as tell:
         found = log_info(file, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
@@ -43,7 +43,7 @@ def convert(
     robot: RobotPath = None,
 ) -> None:
     """Write a recording as a table, with the dataset.toml that reads it."""
-    from ident.logs.convert import convert as write
+    from ident.logs.readers.convert import convert as write
 
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)

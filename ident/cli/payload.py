@@ -12,7 +12,7 @@ from ident.cli.options import file_out
 from ident.pipelines.wishes import PayloadWishes
 
 if TYPE_CHECKING:
-    from ident.estimate.payload import IdentifiedPayload
+    from ident.payload.payload import IdentifiedPayload
     from ident.pipelines.loads import FoundLoad
     from ident.robot import Robot
 

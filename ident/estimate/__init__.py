@@ -9,7 +9,6 @@ from ident.estimate.estimators import estimated
 from ident.estimate.fitted_model import fitted_model
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
 from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
-from ident.estimate.payload import identify_payload
 from ident.estimate.prior import Prior, cad_prior, neutral_prior, solid_bodies
 from ident.estimate.refined import Refined, RefinedNumber, refine_cad
 
@@ -33,7 +32,6 @@ __all__ = [
     "confidence_region",
     "estimated",
     "fitted_model",
-    "identify_payload",
     "intervals",
     "neutral_prior",
     "refine_cad",

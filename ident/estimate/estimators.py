@@ -106,7 +106,7 @@ def estimated(
         weight = "cross-validated" if enough else "vanishing"
     towards = neutral_prior(model.robot) if prior is None else prior
     by = constant(metric or ("entropic" if feasible else "pull-back"))
-    selection, said = tuple[tuple[float, float], ...](), tuple[str, ...]()
+    said: tuple[str, ...] = ()
     if weight == "cross-validated" and all(towards.neutral):
         towards, said = _scaled(model, regression, towards, size)
     problem: Entropic | Quadratic
@@ -114,22 +114,10 @@ def estimated(
         problem = Entropic(model, regression, towards, limits, size)
     else:
         problem = Quadratic(model, regression, towards, limits, size, by, exist=feasible)
-    if weight == "cross-validated":
-        falling = tuple(sorted((float(w) for w in weights), reverse=True))
-        errors = _left_out(problem, regression, falling, size)
-        best = falling[int(np.argmax(_within_one_error(errors)))]
-        used = max(best, _floor(regression, towards, size) if by is None or isinstance(by, ConstantPullback) else 0.0)
-        solution = problem.solved(used, (*(w for w in falling if w > used), used))
-        selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
-        said += _at_the_edge(best, falling, used)
-    elif weight == "vanishing":
-        solution, used = problem.closest(residual_bound)
-    else:
-        used = float(weight)
-        solution = problem.solved(used)
+    solution, used, selection, more = _solved(problem, regression, towards, size, weight, residual_bound, weights)
     name = ("constrained" if feasible else "regularised") + (" ols" if loss == "ols" else "")
     found = finished(name, model, regression, towards, limits, size, solution, covariance, feasible=feasible)
-    found = replace(found, weight=used, selection=selection, warnings=(*said, *found.warnings))
+    found = replace(found, weight=used, selection=selection, warnings=(*said, *more, *found.warnings))
     if not solution.accurate:
         raise EstimationError(
             f"the constrained fit did not converge: {solution.solver} stopped short of its tolerance, as did all"
@@ -137,6 +125,31 @@ def estimated(
             estimate=found,
         )
     return found
+
+
+def _solved(
+    problem: Entropic | Quadratic,
+    regression: Regression,
+    towards: Prior,
+    sigma: Array,
+    weight: Weight,
+    residual_bound: float,
+    weights: Sequence[float],
+) -> tuple[Solution, float, tuple[tuple[float, float], ...], tuple[str, ...]]:
+    """Return the solution, the weight that was used, the errors of the weights that were tried, and what to say."""
+    if weight == "vanishing":
+        solution, used = problem.closest(residual_bound)
+        return solution, used, (), ()
+    if weight != "cross-validated":
+        return problem.solved(float(weight)), float(weight), (), ()
+    falling = tuple(sorted((float(w) for w in weights), reverse=True))
+    errors = _left_out(problem, regression, falling, sigma)
+    best = falling[int(np.argmax(_within_one_error(errors)))]
+    relative = isinstance(problem, Entropic) or isinstance(problem.metric, ConstantPullback)
+    used = max(best, _floor(regression, towards, sigma) if relative else 0.0)
+    solution = problem.solved(used, (*(w for w in falling if w > used), used))
+    selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
+    return solution, used, selection, _at_the_edge(best, falling, used)
 
 
 def _floor(regression: Regression, prior: Prior, sigma: Array) -> float:

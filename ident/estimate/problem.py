@@ -130,7 +130,7 @@ class Quadratic:
         exist: bool = True,
     ):
         self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
-        self._metric, self._exist = metric, exist
+        self.metric, self._exist = metric, exist
         self._start = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
         if exist:
             require_possible(model, bounds, self._start)
@@ -166,7 +166,7 @@ class Quadratic:
         blocks = feasible(self._model, self._bounds, at)
         if not self._exist:
             blocks = [b for b in blocks[self._model.robot.n + 1 :] if len(b.b)]  # the bounds alone
-        metric, origin = joined(self._model, self._prior, self._metric)
+        metric, origin = joined(self._model, self._prior, self.metric)
         metric, origin = metric @ at.T, metric @ origin
         if residual_bound is not None:
             if not blocks:
@@ -189,11 +189,11 @@ class Quadratic:
         Under tolerances bodies would shrink to sticks and points: no radius of gyration of the mass along any axis
         falls below 1 / (2 + 2 t) of the prior's, t being the tolerance of the tensor, but in links with bounds.
         """
-        if not isinstance(self._metric, Tolerances):
+        if not isinstance(self.metric, Tolerances):
             return []
         found = []
         bounded = self._bounds.shaped()
-        each = np.broadcast_to(self._metric.tensor, len(self._prior.inertials))
+        each = np.broadcast_to(self.metric.tensor, len(self._prior.inertials))
         for i, (link, body, share) in enumerate(zip(self._model.robot.links, self._prior.inertials, each, strict=True)):
             if link in bounded:
                 continue

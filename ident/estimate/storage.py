@@ -239,33 +239,9 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
     if len(stored.fit) != len(stored.joints) or [f.joint for f in stored.fit] != stored.joints:
         raise refuse("must have one entry per joint, in the order of `joints`", "fit")
 
-    b = len(stored.base)
-    K = np.zeros((b, len(standard)))
-    place = {name: i for i, name in enumerate(standard)}
-    for k, entry in enumerate(stored.base):
-        for name in (entry.name, *entry.combination):
-            if name not in place:
-                raise refuse(f"there is no parameter '{name}'{nearest(name, standard)}", f"base[{k + 1}]")
-        K[k, [place[n] for n in entry.combination]] = list(entry.combination.values())
-        if entry.combination.get(entry.name) != 1.0:
-            raise refuse(f"the coefficient of '{entry.name}' must be 1", f"base[{k + 1}].combination")
-    names = tuple(entry.name for entry in stored.base)
-    kept = tuple(place[n] for n in names)
-    if not b or len(set(names)) != b or not np.array_equal(K[:, kept], np.eye(b)):
-        raise refuse("must name different parameters, each in its own combination only", "base")
-    K.setflags(write=False)
+    base = _base(stored, standard, refuse)
     phi = np.array([entry.value for entry in stored.base])
-    theta = _theta(stored, K, phi, refuse, path)
-
-    rows = stored.covariance.matrix
-    if len(rows) != b or any(len(row) != b for row in rows):
-        raise refuse(f"must be {b} by {b}, one row per base parameter", "covariance.matrix")
-    matrix = np.array([[np.nan if x is None else x for x in row] for row in rows])
-    size = np.sqrt(np.abs(np.diag(matrix)))
-    lopsided = np.abs(matrix - matrix.T) > 1e-6 * np.outer(size, size)
-    if (np.diag(matrix) < 0).any() or lopsided.any() or (np.isnan(matrix) != np.isnan(matrix.T)).any():
-        raise refuse("is no covariance: it must be symmetric with a diagonal that is not negative", "covariance.matrix")
-    matrix.setflags(write=False)
+    theta = _theta(stored, base.K, phi, refuse, path)
 
     def per_joint(values: list[float | None]) -> Array:
         return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
@@ -275,10 +251,10 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
         robot=stored.robot,
         links=tuple(stored.links),
         joints=tuple(stored.joints),
-        base=BaseParameters(names, kept, K, standard),
+        base=base,
         phi=phi,
         theta=theta,
-        covariance=Covariance(stored.covariance.kind, matrix, stored.covariance.dof, stored.covariance.clusters),
+        covariance=_covariance(stored, refuse),
         sigma=per_joint([f.sigma for f in stored.fit]),
         rows=np.array([f.samples for f in stored.fit]),
         rms=per_joint([f.rms for f in stored.fit]),
@@ -297,6 +273,41 @@ def _estimate(stored: EstimateFile, path: Path) -> Estimate:
         provenance=dict(stored.provenance),
         shapes={name: dict(shape) for name, shape in stored.shapes.items()},
     )
+
+
+def _base(stored: EstimateFile, standard: tuple[str, ...], refuse: Any) -> BaseParameters:
+    """Return the base parameters, each of which must be kept in its own combination alone."""
+    b = len(stored.base)
+    K = np.zeros((b, len(standard)))
+    place = {name: i for i, name in enumerate(standard)}
+    for k, entry in enumerate(stored.base):
+        for name in (entry.name, *entry.combination):
+            if name not in place:
+                raise refuse(f"there is no parameter '{name}'{nearest(name, standard)}", f"base[{k + 1}]")
+        K[k, [place[n] for n in entry.combination]] = list(entry.combination.values())
+        if entry.combination.get(entry.name) != 1.0:
+            raise refuse(f"the coefficient of '{entry.name}' must be 1", f"base[{k + 1}].combination")
+    names = tuple(entry.name for entry in stored.base)
+    kept = tuple(place[n] for n in names)
+    if not b or len(set(names)) != b or not np.array_equal(K[:, kept], np.eye(b)):
+        raise refuse("must name different parameters, each in its own combination only", "base")
+    K.setflags(write=False)
+    return BaseParameters(names, kept, K, standard)
+
+
+def _covariance(stored: EstimateFile, refuse: Any) -> Covariance:
+    """Return the covariance, which must be symmetric and as large as there are base parameters."""
+    b = len(stored.base)
+    rows = stored.covariance.matrix
+    if len(rows) != b or any(len(row) != b for row in rows):
+        raise refuse(f"must be {b} by {b}, one row per base parameter", "covariance.matrix")
+    matrix = np.array([[np.nan if x is None else x for x in row] for row in rows])
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    lopsided = np.abs(matrix - matrix.T) > 1e-6 * np.outer(size, size)
+    if (np.diag(matrix) < 0).any() or lopsided.any() or (np.isnan(matrix) != np.isnan(matrix.T)).any():
+        raise refuse("is no covariance: it must be symmetric with a diagonal that is not negative", "covariance.matrix")
+    matrix.setflags(write=False)
+    return Covariance(stored.covariance.kind, matrix, stored.covariance.dof, stored.covariance.clusters)
 
 
 def _theta(stored: EstimateFile, K: Array, phi: Array, refuse: Any, path: Path) -> Array | None:

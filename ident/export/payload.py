@@ -19,7 +19,7 @@ from ident.spatial.inertia import is_positive_semidefinite, transformed
 from ident.spatial.principal_axes import principal_axes
 
 if TYPE_CHECKING:
-    from ident.estimate.payload import IdentifiedPayload
+    from ident.payload.payload import IdentifiedPayload
 
 Places = NDArray[np.int64]
 #: Places after the point [kg, m, kg m^2] where no standard error is known.

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ident.errors import LogError
-from ident.logs.formats import format_of
 from ident.logs.manifest import Manifest
+from ident.logs.readers.formats import format_of
 
 VARIABLE = "IDENT_DATA"
 

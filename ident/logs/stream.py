@@ -17,7 +17,7 @@ from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
 from ident.logs.motion import Motion
 from ident.logs.process import Processing, memory, motion, prepare, repeats
-from ident.logs.request import EVERYTHING
+from ident.logs.readers.request import EVERYTHING
 from ident.robot import Robot
 
 _ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row

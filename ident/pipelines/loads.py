@@ -11,8 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import EstimationError, InputError, UnusableError
-from ident.estimate.drive_gains import DriveGains, drive_gains
-from ident.estimate.payload import (
+from ident.estimate.storage import load_estimate
+from ident.experiment import Experiment, read_experiment
+from ident.export import identified_load, payload_format_named
+from ident.model import Model
+from ident.payload.drive_gains import DriveGains, drive_gains
+from ident.payload.payload import (
     IdentifiedPayload,
     LoadedErrors,
     PayloadFigures,
@@ -23,10 +27,6 @@ from ident.estimate.payload import (
     own_columns,
     scaled_torques,
 )
-from ident.estimate.storage import load_estimate
-from ident.experiment import Experiment, read_experiment
-from ident.export import identified_load, payload_format_named
-from ident.model import Model
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import motions, require_same_model
 from ident.pipelines.warned import Warned

@@ -10,9 +10,9 @@ from ident.logs.units import RAW, kind_of
 from ident.report.text import MISSING, Table, number, table, with_error
 
 if TYPE_CHECKING:
-    from ident.estimate.drive_gains import DriveGains
-    from ident.estimate.payload import IdentifiedPayload, PayloadFigures
     from ident.logs.manifest import Signal
+    from ident.payload.drive_gains import DriveGains
+    from ident.payload.payload import IdentifiedPayload, PayloadFigures
     from ident.robot import Robot
 
 

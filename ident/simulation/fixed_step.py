@@ -51,17 +51,7 @@ def simulate_fixed(
     later on, naming the joint, the step and the width that would do: RK4 is stable while step * rate < 2.785
     (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
     """
-    steps = whole_ratio(positive(duration, "duration"), positive(step, "step"))
-    if steps is None:
-        raise ModelError(f"the duration {duration:g} s is not a whole number of steps of {step:g} s")
-    held = None
-    if control_period is not None:
-        held = whole_ratio(positive(control_period, "control_period"), step)
-        if held is None:
-            raise ModelError(
-                f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
-                fix="Choose a step that divides it",
-            )
+    steps, held = _steps(duration, step, control_period)
     every = whole(every, "every")
     span = (0.0, float(duration))
     y, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
@@ -111,6 +101,22 @@ def simulate_fixed(
                 keep()
     method = f"RK4, step {step:g} s"
     return finished(plant, np.array(t), np.array(rows), drives, slope, stopped=stopped, method=method, state=None)
+
+
+def _steps(duration: float, step: float, control_period: float | None) -> tuple[int, int | None]:
+    """Return how many steps the duration has, and the control period where there is one."""
+    steps = whole_ratio(positive(duration, "duration"), positive(step, "step"))
+    if steps is None:
+        raise ModelError(f"the duration {duration:g} s is not a whole number of steps of {step:g} s")
+    held = None
+    if control_period is not None:
+        held = whole_ratio(positive(control_period, "control_period"), step)
+        if held is None:
+            raise ModelError(
+                f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
+                fix="Choose a step that divides it",
+            )
+    return steps, held
 
 
 def _rk4(slope: Slope, t: float, y: Array, k1: Array, h: float) -> Array:

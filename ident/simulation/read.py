@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError, ModelError
-from ident.logs.formats import read_chunks
 from ident.logs.log import read_log
 from ident.logs.manifest import TextFormat, manifest_of, read_manifest, recordings_of
-from ident.logs.request import Request
+from ident.logs.readers.formats import read_chunks
+from ident.logs.readers.request import Request
 from ident.robot.robot import Robot
 from ident.simulation.torques import SampledTorque
 from ident.simulation.write import TIME, columns

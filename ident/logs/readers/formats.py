@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ident.logs.bag import read_bag
 from ident.logs.manifest import TextFormat
-from ident.logs.read_arrays import read_mat, read_npz
-from ident.logs.read_parquet import read_parquet
-from ident.logs.read_text import read_text
-from ident.logs.request import EVERYTHING, Chunk, Request
+from ident.logs.readers.bag import read_bag
+from ident.logs.readers.read_arrays import read_mat, read_npz
+from ident.logs.readers.read_parquet import read_parquet
+from ident.logs.readers.read_text import read_text
+from ident.logs.readers.request import EVERYTHING, Chunk, Request
 
 
 @dataclass(frozen=True)

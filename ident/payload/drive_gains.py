@@ -24,23 +24,17 @@ from ident.arrays import Array
 from ident.errors import EstimationError, InputError
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import solve
-from ident.estimate.payload import (
-    ENOUGH,
-    OPEN,
+from ident.model.model import Model
+from ident.payload.load_fit import ENOUGH, OPEN, LoadFit, existing, joined, lengths, torque_columns
+from ident.payload.payload import (
     IdentifiedPayload,
-    LoadFit,
     carrying_link,
-    existing,
-    joined,
-    lengths,
     load_columns,
     own_columns,
     require_apart,
     scaled_torques,
-    torque_columns,
     with_load,
 )
-from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, weighted_rows
 
@@ -118,21 +112,8 @@ def drive_gains(
     if wrong:
         raise EstimationError(f"the factor of '{wrong[0]}' comes out negative. Check its sign and excitation")
 
-    slope = _linearised(extended, x, a, m)
-    free = np.delete(np.append(x, a), m)
-    rows = weighted_rows(slope, slope.joint_factors, sigma)[:, :-1]
-    unit = lengths(rows)
-    _, s, vt = np.linalg.svd(rows / unit, full_matrices=False)
-    lost = vt[s <= _SINGULAR * s[0]].T
     fewest = min(len(unloaded.segments), len(loaded.segments))
-    if fewest >= ENOUGH:
-        kind, dof = "cluster-by-segment", fewest - 1
-        d = jackknife(slope, sigma, free)
-        V = (len(d) - 1) / len(d) * d.T @ d
-    else:
-        kind, dof = "classical", max(int(extended.rows.sum()) - len(free), 1)
-        W = np.linalg.pinv(rows / unit, rcond=_SINGULAR) / unit[:, None]
-        V = W @ W.T
+    kind, dof, V, lost, unit = _covariance(extended, sigma, x, a, m, fewest)
     n = model.robot.n
     known = np.linalg.norm(lost[-n:], axis=1) <= OPEN
     scale = np.where(known, 1.0 / a, np.nan)
@@ -153,6 +134,27 @@ def drive_gains(
         np.zeros((n, 10)), found[:b], found[:b] + terms @ found[b:] + load @ body, sigma / a, edge, True,
     )  # fmt: skip
     return DriveGains(model.robot.joint_names, scale, errors, kind, dof, mass, payload)
+
+
+def _covariance(
+    extended: Regression, sigma: Array, x: Array, a: Array, m: int, fewest: int
+) -> tuple[str, int, Array, Array, Array]:
+    """Return kind, degrees of freedom and covariance of (x without x[m], a), what logs leave open of it, and units."""
+    slope = _linearised(extended, x, a, m)
+    free = np.delete(np.append(x, a), m)
+    rows = weighted_rows(slope, slope.joint_factors, sigma)[:, :-1]
+    unit = lengths(rows)
+    _, s, vt = np.linalg.svd(rows / unit, full_matrices=False)
+    lost = vt[s <= _SINGULAR * s[0]].T
+    if fewest >= ENOUGH:
+        kind, dof = "cluster-by-segment", fewest - 1
+        d = jackknife(slope, sigma, free)
+        V = (len(d) - 1) / len(d) * d.T @ d
+    else:
+        kind, dof = "classical", max(int(extended.rows.sum()) - len(free), 1)
+        W = np.linalg.pinv(rows / unit, rcond=_SINGULAR) / unit[:, None]
+        V = W @ W.T
+    return kind, dof, np.asarray(V), lost, unit
 
 
 def _fitted(extended: Regression, sigma: Array, x: Array, a: Array, m: int) -> tuple[Array, Array]:

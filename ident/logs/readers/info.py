@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError, plural
-from ident.logs import bag
 from ident.logs.check import GAP
-from ident.logs.formats import is_bag
 from ident.logs.process import BREAK_S
-from ident.logs.recorded import Recorded, open_recorded, parts
+from ident.logs.readers import bag
+from ident.logs.readers.formats import is_bag
+from ident.logs.readers.recorded import Recorded, open_recorded, parts
 from ident.logs.units import si_factor
 from ident.robot import Robot
 from ident.tell import Tell, silent

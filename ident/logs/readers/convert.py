@@ -13,8 +13,8 @@ import numpy as np
 
 from ident.errors import LogError, plural
 from ident.files import whole_file, write_whole
-from ident.logs.info import LogInfo, log_info
-from ident.logs.recorded import Part, joint_units, parts
+from ident.logs.readers.info import LogInfo, log_info
+from ident.logs.readers.recorded import Part, joint_units, parts
 from ident.robot import Robot
 from ident.tell import Tell, silent
 

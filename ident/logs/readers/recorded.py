@@ -12,12 +12,12 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs import bag
-from ident.logs.bag import Seen
-from ident.logs.formats import format_of, is_bag, read_chunks
-from ident.logs.joint_state import ARRAYS
-from ident.logs.recorder import Channel, Recorder, recognise
-from ident.logs.request import Reference, Request
+from ident.logs.readers import bag
+from ident.logs.readers.bag import Seen
+from ident.logs.readers.formats import format_of, is_bag, read_chunks
+from ident.logs.readers.joint_state import ARRAYS
+from ident.logs.readers.recorder import Channel, Recorder, recognise
+from ident.logs.readers.request import Reference, Request
 from ident.logs.units import Quantity
 from ident.robot import Robot
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ident.errors import LogError, nearest, plural
 from ident.logs.manifest import Column
-from ident.logs.request import EVERYTHING, Chunk, Request
+from ident.logs.readers.request import EVERYTHING, Chunk, Request
 
 LINE = 2**22  # bytes of the longest line of a text file
 

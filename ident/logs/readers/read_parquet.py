@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ident.errors import nearest
-from ident.logs.request import DAMAGED, Chunk, Request
+from ident.logs.readers.request import DAMAGED, Chunk, Request
 
 
 def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:

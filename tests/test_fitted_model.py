@@ -28,7 +28,7 @@ from ident.model import (
     torque,
 )
 from ident.robot import Robot
-from ident.robot.transmission import Transmission
+from ident.robot.robot import Transmission
 
 
 def estimated(model: Model, seed: int = 0):

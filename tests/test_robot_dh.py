@@ -12,8 +12,7 @@ from seeds import cases
 
 from ident.errors import RobotError
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.robot.frames import frame_poses
-from ident.robot.robot import Limits
+from ident.robot.robot import Limits, frame_poses
 from ident.spatial.pose import Pose, rpy
 
 

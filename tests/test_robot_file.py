@@ -20,8 +20,7 @@ import ident.robot
 from ident.errors import InputError, RobotError
 from ident.robot.dh import DHJoint, from_dh
 from ident.robot.file import data_path, read_robot
-from ident.robot.frames import declared_flange, moving_frame
-from ident.robot.robot import Limits
+from ident.robot.robot import Limits, declared_flange, moving_frame
 from ident.robot.urdf import parse_urdf, read_urdf
 from ident.robot.xml import parse_xml
 

@@ -15,7 +15,7 @@ from seeds import cases
 
 from ident.errors import RobotError
 from ident.robot.file import read_robot
-from ident.robot.frames import frame_poses
+from ident.robot.robot import frame_poses
 from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot
 from ident.spatial.inertia import from_com, tensor
 

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.dynamics.batch import batch, pseudo_inertias
-from ident.dynamics.rigid_body import inverse_dynamics
+from ident.dynamics.rigid_body import batch, inverse_dynamics, pseudo_inertias
 from ident.dynamics.tree import tree
 from ident.robot.robot import Robot
 from ident.threads import kernel_threads

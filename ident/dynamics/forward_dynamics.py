@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.dynamics.batch import batch
-from ident.dynamics.rigid_body import wrench_rows
+from ident.dynamics.rigid_body import batch, wrench_rows
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot

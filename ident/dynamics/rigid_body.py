@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.batch import batch
 from ident.dynamics.tree import tree
 from ident.errors import ModelError
 from ident.robot.robot import Robot
+from ident.spatial.inertia import pseudo_inertia
 from ident.threads import kernel_threads
 
 
@@ -63,3 +63,21 @@ def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array
     if wrenches is None:
         return checked(np.empty((0, 6 * robot.n)), (0, 6 * robot.n), "wrenches", ModelError)
     return checked(wrenches, (samples, robot.n, 6), "wrenches", ModelError).reshape(samples, 6 * robot.n)
+
+
+def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
+    """Return q, qd and the like, given by name, as checked (N, n) arrays of equal length.
+
+    Raises ModelError naming the array that does not fit.
+    """
+    arrays = tuple(checked(x, (None, robot.n), name, ModelError) for name, x in states.items())
+    if len({len(x) for x in arrays}) > 1:
+        *first, last = states
+        names = f"{', '.join(first)} and {last}"
+        raise ModelError(f"{names} must be equally long, got {[len(x) for x in arrays]} samples")
+    return arrays
+
+
+def pseudo_inertias(robot: Robot, inertials: ArrayLike) -> Array:
+    """Return the pseudo-inertias (n, 4, 4) of checked inertials (n, 10)."""
+    return pseudo_inertia(checked(inertials, (robot.n, 10), "inertials", ModelError))

@@ -4,9 +4,8 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
 from ident.estimate.covariance import Covariance, classical, cluster
 from ident.estimate.density_realisable import Ellipsoid
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, fitted_model
 from ident.estimate.estimators import estimated
-from ident.estimate.fitted_model import fitted_model
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
 from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
 from ident.estimate.prior import Prior, cad_prior, neutral_prior, solid_bodies

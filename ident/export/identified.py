@@ -9,8 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, ModelError
-from ident.estimate.estimate import Estimate, undetermined_told
-from ident.estimate.fitted_model import require_same
+from ident.estimate.estimate import Estimate, require_same, undetermined_told
 from ident.estimate.written import rounded
 from ident.export.digits import told
 from ident.export.gate import admitted, fingerprint

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, InputError
-from ident.robot.frames import declared_flange, moving_frame
-from ident.robot.robot import Robot
+from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import is_positive_semidefinite, transformed
 from ident.spatial.principal_axes import principal_axes

@@ -8,8 +8,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate.estimate import Estimate
-from ident.estimate.fitted_model import require_same
+from ident.estimate.estimate import Estimate, require_same
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.matching import commented
 from ident.export.text import xml_comment

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.dynamics.batch import batch
+from ident.dynamics.rigid_body import batch
 from ident.dynamics.tree import Ints, Tree, tree
 from ident.errors import ModelError
 from ident.geometry.scene import Pair, Scene, carrier

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.batch import batch
-from ident.dynamics.rigid_body import inverse_dynamics
+from ident.dynamics.rigid_body import batch, inverse_dynamics
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.errors import ModelError, nearest
 from ident.model import term as each

@@ -34,7 +34,7 @@ from ident.pipelines.wishes import PayloadWishes
 from ident.provenance import FITTED
 from ident.regression import Regression, compress
 from ident.robot import Robot
-from ident.robot.frames import declared_flange, moving_frame
+from ident.robot.robot import declared_flange, moving_frame
 from ident.spatial.pose import Pose
 from ident.tell import Tell, silent
 

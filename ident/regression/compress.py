@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.batch import batch
+from ident.dynamics.rigid_body import batch
 from ident.dynamics.tree import Tree, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate

@@ -14,8 +14,7 @@ from ident.geometry.scene import Scene, carrier
 from ident.geometry.shapes import Box, Capsule, Plane
 from ident.report.excitation_figures import WIDTH, instants, require_same, sheet
 from ident.report.figures import BAND, BLUE, INK, LINE, MEASURED, MUTED, PAGE, RED, plain, view
-from ident.robot.frames import frame_poses
-from ident.robot.robot import Robot
+from ident.robot.robot import Robot, frame_poses
 from ident.spatial.pose import Pose
 
 if TYPE_CHECKING:

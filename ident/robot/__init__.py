@@ -2,9 +2,7 @@
 
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.file import read_robot
-from ident.robot.frames import frame_poses
-from ident.robot.robot import FixedBody, Joint, Limits, Robot
-from ident.robot.transmission import Transmission
+from ident.robot.robot import FixedBody, Joint, Limits, Robot, Transmission, frame_poses
 from ident.robot.urdf import read_joint_dynamics, read_urdf
 from ident.robot.urdf_write import write_urdf
 

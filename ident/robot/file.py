@@ -14,9 +14,7 @@ from ident.arrays import Array
 from ident.errors import InputError, RobotError
 from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.robot.frames import moving_frame
-from ident.robot.robot import GRAVITY, FixedBody, Limits, Robot
-from ident.robot.transmission import Transmission
+from ident.robot.robot import GRAVITY, FixedBody, Limits, Robot, Transmission, moving_frame
 from ident.robot.urdf import read_urdf
 from ident.spatial.pose import Pose, rpy
 from ident.tables import Table, read_toml

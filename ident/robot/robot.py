@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import RobotError
-from ident.robot.transmission import Transmission
+from ident.errors import InputError, RobotError, nearest
 from ident.shown import shows
 from ident.spatial.pose import Pose, axis_angle
 
@@ -231,3 +230,75 @@ class Robot:
                 digest.update(np.round(part, 12).tobytes())
         digest.update(self.gravity.tobytes())
         return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Transmission:
+    """q_motor = matrix @ q_joint, hence tau_joint = matrix^T @ tau_motor (no power is lost in between).
+
+    matrix (n_motors, n_joints): reduction ratios on the diagonal, couplings beside it. A TX40's motor 6 also turns
+    with joint 5: matrix[5, 4] = 32. `motors` are the motors' names.
+    Raises RobotError when the matrix is not square and invertible.
+    """
+
+    motors: tuple[str, ...]
+    matrix: Array
+
+    def __post_init__(self) -> None:
+        n = len(self.motors)
+        object.__setattr__(self, "motors", tuple(self.motors))
+        object.__setattr__(self, "matrix", frozen(self.matrix, (n, n), "transmission matrix", RobotError))
+        if np.linalg.matrix_rank(self.matrix) < n:
+            raise RobotError("the transmission matrix is singular: some joint is moved by no motor")
+
+    def joint_position(self, q_motor: ArrayLike) -> Array:
+        """Return q_joint (..., n) from q_motor (..., n), in rad; velocities and accelerations alike."""
+        return np.asarray(np.linalg.solve(self.matrix, np.asarray(q_motor, dtype=np.float64).T).T)
+
+    def joint_torque(self, tau_motor: ArrayLike) -> Array:
+        """Return tau_joint (..., n) from tau_motor (..., n), in N m."""
+        return np.asarray(np.asarray(tau_motor, dtype=np.float64) @ self.matrix)
+
+
+def frame_poses(robot: Robot, q: ArrayLike) -> dict[str, Pose]:
+    """Return each link's and fixed body's frame seen from the base frame at q (n,) [rad or m], by name.
+
+    Raises InputError when q has another shape or is not finite.
+    """
+    links = robot.poses(q)
+    found = {robot.base: Pose.identity(), **dict(zip(robot.links, links, strict=True))}
+    for body in robot.fixed:
+        found[body.name] = body.pose if body.link < 0 else links[body.link] @ body.pose
+    return found
+
+
+def moving_frame(robot: Robot, name: str) -> tuple[int, Pose]:
+    """Return the index of the link that carries a frame, and the frame seen from the link's; raises InputError."""
+    if name in robot.links:
+        return robot.links.index(name), Pose.identity()
+    for body in robot.fixed:
+        if body.name == name and body.link >= 0:
+            return body.link, body.pose
+    known = moving_frames(robot)
+    raise InputError(
+        f"no moving frame of '{robot.name}' is called '{name}'{nearest(name, known)}", fix=f"It has {', '.join(known)}"
+    )
+
+
+def moving_frames(robot: Robot) -> tuple[str, ...]:
+    """Return the names of the links' frames and of those fixed to a link."""
+    return (*robot.links, *(f.name for f in robot.fixed if f.link >= 0))
+
+
+def declared_flange(robot: Robot, name: str | None = None) -> str:
+    """Return `name`, or else the flange that the robot's file declares; raises InputError where there is neither."""
+    flange = robot.flange if name is None else name
+    if flange is None:
+        raise InputError(
+            f"the flange of '{robot.name}' is not declared, and a controller wants the load seen from there",
+            key="--flange",
+            fix=f"Name its frame: {', '.join(moving_frames(robot))}. Or declare it in the robot's .toml file, flange ="
+            " 'NAME', or beside a DH table flange = { xyz = [...], rpy = [...] }, seen from the last link's frame",
+        )
+    moving_frame(robot, flange)
+    return flange

@@ -19,7 +19,7 @@ import pytest
 from export_examples import TOLERANCE, Example, tree
 from oracles import random_tree
 
-from ident.robot.frames import frame_poses
+from ident.robot.robot import frame_poses
 
 COMPILE = ["g++", "-std=c++17", "-isystem", "/usr/include/eigen3"]
 TREES, CHAINS = range(12), range(8)

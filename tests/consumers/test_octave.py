@@ -42,7 +42,7 @@ from ident.model import (
     coupled_drives,
 )
 from ident.robot import Joint, MDHJoint, Robot, from_mdh
-from ident.robot.transmission import Transmission
+from ident.robot.robot import Transmission
 from ident.spatial.pose import Pose
 
 SEEDS = range(5)

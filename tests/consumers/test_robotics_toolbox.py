@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from export_examples import TOLERANCE, chain
 
-from ident.robot.frames import frame_poses
+from ident.robot.robot import frame_poses
 
 PYTHON = Path(__file__).parents[2] / ".venv-consumers" / "bin" / "python"
 SEEDS = range(24)  # odd: modified DH; multiples of 4 and those after them: a prismatic first joint

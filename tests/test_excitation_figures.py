@@ -24,7 +24,7 @@ from ident.regression.base import BaseParameters
 from ident.report import excitation_figures as drawn
 from ident.report import excitation_text as told
 from ident.report import figures
-from ident.report import poses_figure as posed
+from ident.report import poses as posed
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
 from ident.spatial.pose import Pose, axis_angle
 

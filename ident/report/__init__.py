@@ -3,7 +3,7 @@
 from ident.report.cad_figures import link_figure
 from ident.report.excitation_figures import limits_figure, worth_figure
 from ident.report.excitation_text import worth_sentences
-from ident.report.poses_figure import poses_figure
+from ident.report.poses import poses_figure
 from ident.report.report import write_report
 from ident.report.text import Table, comparison_rows, summary_rows, validation_rows
 

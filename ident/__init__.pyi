@@ -7,6 +7,7 @@ from . import excitation as excitation
 from . import export as export
 from . import logs as logs
 from . import model as model
+from . import payload as payload
 from . import pipelines as pipelines
 from . import regression as regression
 from . import report as report

@@ -18,8 +18,9 @@ import numpy as np
 
 from ident.estimate.estimators import folds
 from ident.estimate.least_squares import joint_noise, solve
-from ident.experiment import read_experiment
-from ident.experiment.experiment import Bend, Joints, Shape
+from ident.experiment import Experiment, read_experiment
+from ident.model import Coulomb, Dahl, LoadFriction, NonlinearViscous, SmoothCoulomb
+from ident.model.term import Term
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import motions
 from ident.regression import Regression, compress
@@ -36,6 +37,12 @@ def left_out_error(regression: Regression) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(squared / regression.rows), sigma
 
 
+def exchanged(experiment: Experiment, kind: type[Term], *terms: Term) -> Experiment:
+    """Return the experiment with these in place of all terms of a kind."""
+    others = tuple(term for term in experiment.terms if term.kind.name != kind.kind.name)
+    return replace(experiment, terms=(*others, *terms))
+
+
 def main(path: str, laws: list[str]) -> None:
     experiment = read_experiment(path)
     noise = None
@@ -46,17 +53,21 @@ def main(path: str, laws: list[str]) -> None:
             print(f"position low-passed at {number} Hz")
             continue
         if name == "power":
-            bends = (Bend(float(number)),) if float(number) else ()
-            experiment = replace(experiment, terms=replace(experiment.terms, nonlinear_viscous=bends))
+            experiment = exchanged(
+                experiment, NonlinearViscous, *([NonlinearViscous(float(number))] if float(number) else [])
+            )
             print(f"nonlinear viscous friction of power {number}")
             continue
         if name == "load":
-            joints: Joints = number == "all" if number in ("all", "none") else tuple(number.split(","))
-            experiment = replace(experiment, terms=replace(experiment.terms, load_friction=joints))
+            joints = None if number == "all" else tuple(number.split(","))
+            experiment = exchanged(
+                experiment, LoadFriction, *([] if number == "none" else [LoadFriction(joints=joints)])
+            )
             print(f"friction that grows with load: {number}")
             continue
-        shape = Shape(dahl=float(number)) if name == "dahl" else Shape(tanh=float(number) or None)
-        loaded = load(replace(experiment, terms=replace(experiment.terms, coulomb=(shape,))))
+        width = float(number)
+        friction = Dahl(width) if name == "dahl" else SmoothCoulomb(width) if width else Coulomb()
+        loaded = load(exchanged(experiment, Coulomb, friction))
         regression = compress(
             loaded.model, motions(loaded, experiment.fit, experiment.processing, []), base=loaded.base
         )

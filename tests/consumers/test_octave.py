@@ -23,7 +23,6 @@ import numpy as np
 import pytest
 import scipy.io
 from export_readers import Read, about_com, rtb_read, six
-from ident.export.controller import COULOMB_WIDTH
 from oracles import random_bodies
 from test_export_controllers import Example as Controlled
 from test_export_controllers import arm3, example
@@ -31,6 +30,7 @@ from test_export_round_trip import Example, chain, tree, with_geometry
 
 from ident.dynamics import inverse_dynamics
 from ident.estimate.written import rounded
+from ident.export.code.controller import COULOMB_WIDTH
 from ident.export.formats import FORMATS, export_to, file_name, format_named
 from ident.model import (
     DriveInertia,

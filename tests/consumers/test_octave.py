@@ -290,7 +290,7 @@ def test_the_function_of_a_coupled_wrist(tmp_path: Path) -> None:
     motors = Transmission(("m1", "m2", "m3"), [[50, 0, 0], [0, 60, 0], [0, 30, 40]])
     robot = replace(arm3().robot, transmission=motors)
     one, two = robot.joint_names[:2]
-    drives = coupled_drives(robot, width=COULOMB_WIDTH)
+    drives = coupled_drives(robot, SmoothCoulomb(COULOMB_WIDTH))
     terms = (DriveInertia(joints=(one, two)), *drives, SmoothCoulomb(COULOMB_WIDTH, joints=(one,)), Offset())
     x = Controlled(robot, terms)
     x.check(called(x, tmp_path), 1e-9)

@@ -75,11 +75,12 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def whole_folder(out: Path, files: Collection[str] = ()) -> Iterator[Path]:
+def whole_folder(out: str | Path, files: Collection[str] = ()) -> Iterator[Path]:
     """Yield a new folder beside `out` that takes its place at the end, or is removed when anything fails.
 
     Raises InputError when `out` holds other files than `files`, or the place cannot be written to.
     """
+    out = Path(out)
     if out.exists() and not out.is_dir():
         raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
     strangers = sorted(p.name for p in out.iterdir() if p.name not in files) if out.exists() else []

@@ -29,7 +29,7 @@ def folder(tmp_path_factory) -> Path:
     (made / "truth.toml").write_text("[parameters]\n" + "".join(f'"{k}" = {v}\n' for k, v in TRUE.items()))
     for seed, name in enumerate(("circle", "steps"), 1):
         record(made, name, seed)
-    done = pipelines.run(made, made / "done")
+    done = pipelines.run(str(made), f"{made}/done")
     assert not done.failed
     return made
 
@@ -73,7 +73,7 @@ def test_check_says_what_a_file_is(folder):
 
 def test_fit_compare_validate_report_and_export(folder, tmp_path):
     experiment = read_experiment(folder)
-    found = pipelines.fit(experiment, tmp_path / "estimate.json")
+    found = pipelines.fit(experiment, f"{tmp_path}/estimate.json")
     compared = pipelines.compare(tmp_path, folder / "robot.toml", folder / "cad.csv")
     assert {row.name for row in compared.rows} == set(found.estimate.base.names)
     with pytest.raises(InputError, match="no robot is given"):
@@ -86,27 +86,27 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
     written = pipelines.export(["json", "urdf"], tmp_path, tmp_path / "out", robot=folder / "robot.toml")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(w.path.name for w in written)
     assert len(written) == 2
-    pipelines.report(tmp_path, experiment, tmp_path / "report.html")
-    assert "Two joints" in (tmp_path / "report.html").read_text() or (tmp_path / "report.html").stat().st_size > 10_000
-    changed = pipelines.report_changes([tmp_path, folder / "done"], tmp_path / "change.html")
+    pipelines.report(tmp_path, experiment, f"{tmp_path}/report.html")
+    assert "Ready to use" in (tmp_path / "report.html").read_text()
+    changed = pipelines.report_changes([tmp_path, folder / "done"], f"{tmp_path}/change.html")
     assert len(changed.estimates) == 2
     assert (tmp_path / "change.html").exists()
 
 
 def test_cad_tables(folder, tmp_path):
-    cad = pipelines.cad_read(folder / "cad.csv", tmp_path / "same.toml")
+    cad = pipelines.cad_read(folder / "cad.csv", f"{tmp_path}/same.toml")
     np.testing.assert_allclose(read_cad(tmp_path / "same.toml").inertials, cad.inertials, rtol=1e-9, atol=1e-12)
     assert pipelines.cad_check(folder / "cad.csv").problems == 0
     asked = CadWishes(fit=folder / "done")
-    examined = pipelines.cad_doctor(folder, asked, tmp_path / "doctored.csv")
+    examined = pipelines.cad_doctor(folder, asked, f"{tmp_path}/doctored.csv")
     assert examined.diagnosis.combinations > 0
     assert read_cad(tmp_path / "doctored.csv").links == cad.links
-    refined = pipelines.cad_refine(folder, tmp_path / "refined.csv", asked)
+    refined = pipelines.cad_refine(folder, f"{tmp_path}/refined.csv", asked)
     assert refined.allowed is None
     assert len(refined.changes) == 20
     written = read_cad(tmp_path / "refined.csv").for_robot(examined.loaded.robot)
     np.testing.assert_allclose(written, refined.refined.estimate.inertials, rtol=1e-3, atol=1e-4)
-    whole = pipelines.cad_report(folder, tmp_path / "report", asked, RefineWishes(mass_tolerance=0.05))
+    whole = pipelines.cad_report(folder, f"{tmp_path}/report", asked, RefineWishes(mass_tolerance=0.05))
     assert whole.allowed is not None
     assert {p.name for p in (tmp_path / "report").iterdir()} >= {"refined.csv", "intervals.csv", "findings.txt"}
     with pytest.raises(InputError, match="is not used by --way data-first"):
@@ -144,14 +144,14 @@ def test_motions(folder, tmp_path):
     (tmp_path / "robot.toml").write_text(text.replace("[[joint]]", f"[[joint]]\n{limits}"))
     arm = tmp_path / "robot.toml"
     asked = MoveWishes(acceleration=5.0, cad=folder / "cad.csv")
-    tour = pipelines.postures(arm, asked, PostureWishes(number=4), tmp_path / "tour")
+    tour = pipelines.postures(arm, asked, PostureWishes(number=4), f"{tmp_path}/tour")
     assert tour.postures is not None
     assert tour.postures.shape == (4, 2)
     assert {p.name for p in (tmp_path / "tour").iterdir()} == {"trajectory.csv", "trajectory.yaml"}
     assert any("no scene" in note for note in tour.notes)
-    swept = pipelines.sweep(arm, asked, speeds=[0.2, 0.4], joints=["elbow"], out=tmp_path / "sweep")
+    swept = pipelines.sweep(arm, asked, speeds=[0.2, 0.4], joints=["elbow"], out=f"{tmp_path}/sweep")
     assert dict(swept.speeds) == {"elbow": [0.2, 0.4]}
     with pytest.raises(ExcitationError) as caught:
-        pipelines.sweep(arm, MoveWishes(margin=2.0), speeds=[0.2], out=tmp_path / "none")
+        pipelines.sweep(arm, MoveWishes(margin=2.0), speeds=[0.2], out=f"{tmp_path}/none")
     assert not (tmp_path / "none").exists()
     assert caught.value.problem

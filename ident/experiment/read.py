@@ -176,8 +176,11 @@ def _path(text: str, file: Path, key: str, *, folders: bool = False) -> Path:
 def _words_of_fit(fit: Table) -> dict[str, Any]:
     """Return the words of [fit]; raises ConfigError where they contradict each other."""
     if "estimator" in fit.data:
-        fix = "Write loss = 'wls' or 'ols', and feasible = false where links need not be able to exist"
-        raise fit.error("estimator", "is said by two words now", fix)
+        fix = (
+            "Write loss = 'wls' or 'ols', weight = 'cross-validated' or 'vanishing', and feasible = false where links"
+            " need not be able to exist"
+        )
+        raise fit.error("estimator", "is said by loss, weight and feasible now", fix)
     fit.known((*_FIT, "bounds"))
     words = {key: fit.read(key, reader) for key, reader in _FIT.items() if key in fit.data}
     try:

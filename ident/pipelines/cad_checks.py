@@ -71,7 +71,7 @@ class CheckedCad:
 
 def cad_read(
     source: str | Path,
-    out: Path | None = None,
+    out: str | Path | None = None,
     *,
     products: str | None = None,
     frames: Path | None = None,
@@ -88,7 +88,7 @@ def cad_read(
     cad = read_source(Path(source), None if robot is None else read_robot(robot), poses, sign)
     if out is not None:
         convention = cad.table.convention if cad.table else replace(SI, tensor_at="center_of_mass")
-        (write_cad if out.suffix == ".csv" else write_cad_toml)(cad, convention, out)
+        (write_cad if Path(out).suffix == ".csv" else write_cad_toml)(cad, convention, out)
     return cad
 
 
@@ -139,10 +139,10 @@ def _shapes(source: Path, folder: Path) -> Shapes:
     return Shapes(tuple(misfits), sum(link in clouds for link in links), len(robot.links))
 
 
-def table_ending(out: Path | None) -> None:
+def table_ending(out: str | Path | None) -> None:
     """Raise InputError for a table to write that is neither .csv nor .toml."""
-    if out is not None and out.suffix not in (".csv", ".toml"):
-        raise InputError(f"ends in '{out.suffix}'", file=out, fix="Choose .csv or .toml")
+    if out is not None and Path(out).suffix not in (".csv", ".toml"):
+        raise InputError(f"ends in '{Path(out).suffix}'", file=out, fix="Choose .csv or .toml")
 
 
 def words_of(frames: Path | None, products: str | None) -> tuple[dict[str, Pose] | None, Products | None]:

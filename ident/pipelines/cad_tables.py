@@ -90,7 +90,7 @@ class RefinedTable:
 
 
 def cad_doctor(
-    experiment: str | Path, wishes: CadWishes = _STATED, out: Path | None = None, *, tell: Tell = silent
+    experiment: str | Path, wishes: CadWishes = _STATED, out: str | Path | None = None, *, tell: Tell = silent
 ) -> Examined:
     """Say which known mistakes of a CAD table the experiment's logs show, and which they could not.
 
@@ -106,7 +106,7 @@ def cad_doctor(
 
 def cad_refine(
     experiment: str | Path,
-    out: Path,
+    out: str | Path,
     wishes: CadWishes = _STATED,
     how: RefineWishes = _WEIGHTED,
     *,
@@ -125,7 +125,7 @@ def cad_refine(
 
 def cad_report(
     experiment: str | Path,
-    out: Path,
+    out: str | Path,
     wishes: CadWishes = _STATED,
     how: RefineWishes = _WEIGHTED,
     *,
@@ -287,7 +287,7 @@ def _changes(
     return changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 
-def _write_report(out: Path, done: RefinedTable, wishes: CadWishes) -> None:
+def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> None:
     from ident.report.cad_figures import link_figure
     from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
     from ident.report.fonts import save_figure

@@ -102,7 +102,7 @@ class _Known:
 def excite(
     robot: str | Path,
     wishes: ExciteWishes = _WHATEVER,
-    out: Path | None = None,
+    out: str | Path | None = None,
     progress: Callable[[Start, float | None], None] | None = None,
     command: str = "",
 ) -> Excitation:

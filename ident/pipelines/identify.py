@@ -74,7 +74,9 @@ class Validated:
     warnings: tuple[Warned, ...]
 
 
-def run(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell = silent, command: str = "") -> Result:
+def run(
+    experiment: Experiment | str | Path, out: str | Path | None = None, tell: Tell = silent, command: str = ""
+) -> Result:
     """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
 
     `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
@@ -84,7 +86,8 @@ def run(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell
     from ident.export import with_validation
 
     loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
-    with whole_folder(out or results_folder(loaded.experiment), FILES) as folder:
+    where = Path(out) if out else results_folder(loaded.experiment)
+    with whole_folder(where, FILES) as folder:
         estimate, regression = fitted(loaded, warned, tell, command)
         comparison = compared(loaded, estimate)
         validation = None
@@ -112,11 +115,12 @@ def run(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell
         except IdentError as cause:
             failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
-    where = out or results_folder(loaded.experiment)
     return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
 
 
-def fit(experiment: Experiment | str | Path, out: Path | None = None, tell: Tell = silent, command: str = "") -> Fitted:
+def fit(
+    experiment: Experiment | str | Path, out: str | Path | None = None, tell: Tell = silent, command: str = ""
+) -> Fitted:
     """Fit an experiment, and write the estimate to the file `out`, where one is named.
 
     Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.

@@ -55,7 +55,7 @@ class WrittenMoves:
 
 
 def postures(
-    robot: str | Path, wishes: MoveWishes = _MOVES, tour: PostureWishes = _POSTURES, out: Path | None = None
+    robot: str | Path, wishes: MoveWishes = _MOVES, tour: PostureWishes = _POSTURES, out: str | Path | None = None
 ) -> WrittenMoves:
     """Write a tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration.
 
@@ -108,7 +108,7 @@ def sweep(
     speeds: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
     joints: Sequence[str] | None = None,
     posture: ArrayLike | None = None,
-    out: Path | None = None,
+    out: str | Path | None = None,
 ) -> WrittenMoves:
     """Write a motion of each joint through its range at constant speeds, there and back: friction without inertia.
 
@@ -130,12 +130,15 @@ def sweep(
     return WrittenMoves(arm, moves, path, limits, share, tuple(found), speeds=wanted)
 
 
-def folder_named(out: Path | None, default: str) -> Path:
+def folder_named(out: str | Path | None, default: str) -> Path:
     """Return the folder to write; InputError for what looks like a file's name."""
-    if out is not None and out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
+    if out is None:
+        return Path(file_word(default, "motion"))
+    out = Path(out)
+    if out.suffix.lower() in (".csv", ".yaml", ".yml", ".json") and not out.is_dir():
         problem = f"'{out.name}' is a file's name, wanted a folder for trajectory.csv and others"
         raise InputError(problem, key="--out", fix=f"Such as --out {out.stem}")
-    return out or Path(file_word(default, "motion"))
+    return out
 
 
 @contextlib.contextmanager

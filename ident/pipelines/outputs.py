@@ -96,7 +96,7 @@ def export(
 def report(
     estimate: str | Path,
     experiment: Experiment | str | Path,
-    out: Path,
+    out: str | Path,
     *,
     figures: Path | None = None,
     tell: Tell = silent,
@@ -116,7 +116,7 @@ def report(
     reported(
         loaded,
         found,
-        out,
+        Path(out),
         comparison=compared(loaded, found),
         validation=validated(loaded, found, None, warned, tell),
         truth=truth_of(loaded, found),
@@ -127,7 +127,12 @@ def report(
 
 
 def report_changes(
-    estimates: Sequence[Path], out: Path, *, robot: Path | None = None, figures: Path | None = None, command: str = ""
+    estimates: Sequence[Path],
+    out: str | Path,
+    *,
+    robot: Path | None = None,
+    figures: Path | None = None,
+    command: str = "",
 ) -> Compared:
     """Write how estimates differ from the first of them to `out` (.html, .pdf).
 

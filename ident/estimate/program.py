@@ -123,18 +123,22 @@ def statement(blocks: list[Block], A: Array, z: Array, trace: Array, weight: flo
     links: list[Any] = []
     constraints: list[Any] = []
     for block in blocks:
+        if not len(block.b):  # cvxpy 1.6 has no empty expressions
+            continue
         rows = block.A[:, :-1] @ x + block.A[:, -1]
         if block.cone == "semidefinite":
             links.append(cp.reshape(SYMMETRIC @ rows, (4, 4), order="C"))
             constraints.append(links[-1] >> 0)
-        elif len(block.b):
+        else:
             constraints.append(rows == 0 if block.cone == "zero" else rows >= 0)
     unit = max(weight, 1.0)  # of the objective: keeps it of order one
     objective = cp.sum_squares(A / np.sqrt(unit) @ x - z / np.sqrt(unit)) + (weight or SLIGHT) / unit * (trace @ x)
     if weight > 0.0:
         known = np.flatnonzero(given > 0)
-        y = cp.multiply(1.0 / given[known], x[len(trace) - len(given) + known])  # the same divergence of one number
-        divergence = cp.sum(y) - cp.sum(cp.log(y)) - sum(cp.log_det(Q) for Q in links)
+        divergence = -sum(cp.log_det(Q) for Q in links)
+        if len(known):
+            y = cp.multiply(1.0 / given[known], x[len(trace) - len(given) + known])  # the same divergence of one number
+            divergence += cp.sum(y) - cp.sum(cp.log(y))
         objective += weight / unit * divergence
     return cp.Problem(cp.Minimize(objective), constraints), x
 

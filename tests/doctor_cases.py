@@ -63,10 +63,7 @@ def arm(rng: np.random.Generator, n: int) -> tuple[Robot, Robot]:
         alpha = float(rng.choice([0.0, np.pi / 2, -np.pi / 2], p=[0.3, 0.35, 0.35]))
         a, d = rng.uniform(0.02, 0.4, 2) * (0.85**i) * (rng.random(2) < 0.8)
         rows.append({"alpha": alpha, "a": float(a), "d": float(d), "theta": float(rng.uniform(-1, 1))})
-    return (
-        from_dh("arm", [DHJoint(**row) for row in rows]),
-        from_mdh("arm", [MDHJoint(**row) for row in rows]),
-    )
+    return (from_dh("arm", [DHJoint(**row) for row in rows]), from_mdh("arm", [MDHJoint(**row) for row in rows]))
 
 
 def link_bodies(rng: np.random.Generator, n: int) -> Array:

@@ -13,16 +13,7 @@ from refine_cases import small_arm
 from seeds import cases
 
 from ident.errors import EstimationError, InfeasibleError
-from ident.estimate import (
-    Bounds,
-    ConstantPullback,
-    Ellipsoid,
-    Estimate,
-    Prior,
-    estimated,
-    intervals,
-    refine_cad,
-)
+from ident.estimate import Bounds, ConstantPullback, Ellipsoid, Estimate, Prior, estimated, intervals, refine_cad
 from ident.estimate.cones import require_possible
 from ident.estimate.coordinates import Coordinates
 from ident.estimate.written import written_within

@@ -13,17 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import cases
-from sheet_corpus import (
-    Body,
-    corpus,
-    creo,
-    fixed,
-    fusion,
-    principal,
-    random_body,
-    scientific,
-    solidworks,
-)
+from sheet_corpus import Body, corpus, creo, fixed, fusion, principal, random_body, scientific, solidworks
 
 from ident.cad.sheets.evidence import examine
 from ident.cad.sheets.read_sheet import parse_sheet

@@ -272,10 +272,7 @@ def test_beyond_the_limits_on_request() -> None:
             ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "0 0 nan 0 0"],
             "--torque: '0 0 nan 0 0' is not 5 finite torques, one for each of joint1, joint2, joint3, joint4, joint5.",
         ),
-        (
-            ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "x.csv"],
-            "x.csv: there is no such file.",
-        ),
+        (["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "x.csv"], "x.csv: there is no such file."),
         (
             ["dynamics", ROBOT, "--cad", CAD, "--simulate", "1", "--torque", "x.txt"],
             "'x.txt' is no list of torques. Give one number a joint, or a .csv or .parquet file.",

@@ -294,10 +294,7 @@ MESSAGES = [
         "that number; 3 GB is the most. Use fewer harmonics or intervals.",
     ),
     ((*GIVEN, "--splines", "8"), "--splines: is given beside --harmonics. Give one of the two."),
-    (
-        (*SPLINES, "5"),
-        "the number of intervals must be a whole number from 6 to 2000, got 5.",
-    ),
+    ((*SPLINES, "5"), "the number of intervals must be a whole number from 6 to 2000, got 5."),
     (
         (*SPLINES, "8", "--start", "0 0", "--end", "1 1"),
         "a periodic spline ends where it starts, and another --end is given. Leave out --end, or --splines: a Fourier "
@@ -332,10 +329,7 @@ MESSAGES = [
     (("nothing.toml",), "nothing.toml: the file cannot be read: No such file or directory."),
     (("two.toml", "--cad", "nothing.csv"), "nothing.csv: there is no such file."),
     (("two.toml", "--scene", "nothing.toml"), "nothing.toml: the file cannot be read: No such file or directory."),
-    (
-        (*GIVEN, "--resume", "nothing.json"),
-        "nothing.json: cannot be read: No such file or directory. Check the path.",
-    ),
+    ((*GIVEN, "--resume", "nothing.json"), "nothing.json: cannot be read: No such file or directory. Check the path."),
 ]
 
 

@@ -269,9 +269,7 @@ def test_predictions_that_do_not_fit_are_refused():
 def test_verdicts_do_not_depend_on_the_unit_of_torque(factor):
     c = case()
     scaled = replace(
-        c.wls,
-        phi=c.wls.phi * factor,
-        covariance=replace(c.wls.covariance, matrix=c.wls.covariance.matrix * factor**2),
+        c.wls, phi=c.wls.phi * factor, covariance=replace(c.wls.covariance, matrix=c.wls.covariance.matrix * factor**2)
     )
     terms = {k: v * factor for k, v in c.terms.items()}
     a = compare_with(c.wls, c.inertials, c.terms, "").rows

@@ -16,17 +16,7 @@ from ident.cli.main import app
 from ident.errors import ConfigError, IdentError, ModelError
 from ident.experiment import build_model, read_experiment
 from ident.logs import Processing, read_manifest
-from ident.model import (
-    Coulomb,
-    Coupled,
-    Dahl,
-    DriveInertia,
-    NonlinearViscous,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-)
+from ident.model import Coulomb, Coupled, Dahl, DriveInertia, NonlinearViscous, Offset, SmoothCoulomb, Spring, Viscous
 from ident.pipelines.loaded import load
 from ident.robot import read_robot
 
@@ -204,15 +194,9 @@ def test_nonlinear_viscous_friction(tmp_path, value, terms):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (
-            "true",
-            "model.nonlinear_viscous: is true, wanted a table such as { power = 0.3 }, or a list of such tables.",
-        ),
+        ("true", "model.nonlinear_viscous: is true, wanted a table such as { power = 0.3 }, or a list of such tables."),
         ("{ power = 1 }", "model.nonlinear_viscous: the power 1 is plain viscous friction. Use viscous for it."),
-        (
-            "{ power = 0 }",
-            "model.nonlinear_viscous.power: is 0, wanted a power of the speed, above 0 and at most 3.",
-        ),
+        ("{ power = 0 }", "model.nonlinear_viscous.power: is 0, wanted a power of the speed, above 0 and at most 3."),
         (
             "[{ power = 0.5 }, { power = 0.3 }]",
             "model: parameter 'elbow.nonlinear_viscous' comes from two terms. Give each joint one of them.",

@@ -9,13 +9,7 @@ import pytest
 from identified import case, moved
 
 from ident.errors import EstimationError
-from ident.estimate import (
-    Bounds,
-    Prior,
-    estimated,
-    neutral_prior,
-    program,
-)
+from ident.estimate import Bounds, Prior, estimated, neutral_prior, program
 from ident.estimate.confidence_region import effective_samples
 from ident.estimate.coordinates import Coordinates
 from ident.estimate.log_det_newton import LogDetNewton

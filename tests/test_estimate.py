@@ -11,14 +11,7 @@ from oracles import random_bodies, random_tree
 from synthetic import random_theta, recording
 
 from ident.errors import EstimationError, IdentError, ModelError
-from ident.estimate import (
-    Bounds,
-    Estimate,
-    Prior,
-    cad_prior,
-    estimated,
-    neutral_prior,
-)
+from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, neutral_prior
 from ident.estimate.estimators import folds
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, regressor

@@ -27,17 +27,7 @@ from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.torque_limits import TorqueLimits, torque_limits
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
-from ident.model import (
-    Coulomb,
-    DriveInertia,
-    Model,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-    coupled_drive,
-    torque,
-)
+from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drive, torque
 from ident.robot import Robot
 from ident.robot.robot import Limits
 

@@ -11,13 +11,7 @@ import pytest
 from identified import case, moved
 
 from ident.errors import EstimationError
-from ident.estimate import (
-    ConstantPullback,
-    Prior,
-    Tolerances,
-    estimated,
-    refine_cad,
-)
+from ident.estimate import ConstantPullback, Prior, Tolerances, estimated, refine_cad
 from ident.estimate.coordinates import IDENTITY, Coordinates
 from ident.model import torque
 from ident.regression import compress

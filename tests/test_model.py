@@ -277,10 +277,7 @@ def test_fingerprint_tells_robots_and_terms_apart() -> None:
         ),
         (lambda r: Coulomb(-0.1), "the dead zone of Coulomb friction must not be negative, got -0.1."),
         (lambda r: Coulomb(float("nan")), "the dead zone of Coulomb friction must not be negative, got nan."),
-        (
-            lambda r: Spring(rest=float("inf")),
-            "the rest position of a spring must be a finite number, got inf.",
-        ),
+        (lambda r: Spring(rest=float("inf")), "the rest position of a spring must be a finite number, got inf."),
         (lambda r: SmoothCoulomb(0.0), "the width of the tanh must be positive, got 0.0."),
         (lambda r: coupled_drive("m6", (0.0, float("inf"))), "shares[1] is inf, wanted a finite number."),
         (lambda r: Model(r).index("link2.hX"), "the model has no parameter 'link2.hX'; did you mean 'link2.hz'?"),

@@ -21,12 +21,7 @@ from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.payload.drive_gains import drive_gains
-from ident.payload.payload import (
-    identify_payload,
-    identify_payload_against,
-    loaded_errors,
-    scaled_torques,
-)
+from ident.payload.payload import identify_payload, identify_payload_against, loaded_errors, scaled_torques
 from ident.pipelines.loaded import load
 from ident.pipelines.loads import frame_of
 from ident.pipelines.steps import FITTED, motions

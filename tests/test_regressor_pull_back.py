@@ -11,17 +11,7 @@ from oracles import random_tree
 from seeds import cases
 
 from ident.dynamics.rigid_body import regressor as rigid_regressor
-from ident.model import (
-    Coulomb,
-    DriveInertia,
-    Model,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-    coupled_drive,
-    regressor,
-)
+from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drive, regressor
 from ident.model import term as each
 from ident.model.term import Term
 from ident.regression.base import BaseParameters, base_parameters

@@ -639,10 +639,7 @@ def test_torques_are_read_from_a_table(tmp_path: Any, ending: str) -> None:
 def test_torques_of_no_table_are_refused(tmp_path: Any) -> None:
     for name, message in (
         ("push.csv", "push.csv: there is no such file."),
-        (
-            "push.mat",
-            "push.mat: ends in '.mat'. Give a .csv or .parquet file, or one that a dataset.toml names.",
-        ),
+        ("push.mat", "push.mat: ends in '.mat'. Give a .csv or .parquet file, or one that a dataset.toml names."),
         ("empty.csv", "empty.csv: is empty, not one byte long. Record it again, or name another file."),
         ("text.csv", "text.csv, line 3: column 2 is 'much', wanted a number. Repair the line."),
     ):
@@ -950,10 +947,7 @@ def massless() -> Plant:
             lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.3),
             "the duration 1 s is not a whole number of steps of 0.3 s.",
         ),
-        (
-            lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, -0.1),
-            "step must be a positive time [s], got -0.1.",
-        ),
+        (lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, -0.1), "step must be a positive time [s], got -0.1."),
         (
             lambda: simulate_fixed(two_links(), [0, 0], [0, 0], 1.0, 0.1, control_period=0.25),
             "the control period 0.25 s is not a whole number of steps of 0.1 s. Choose a step that divides it.",

@@ -22,14 +22,7 @@ from ident.errors import ModelError
 from ident.model import Coulomb, Model
 from ident.regression import base_parameters
 from ident.robot import MDHJoint, Robot, from_mdh
-from ident.symbolic import (
-    ClosedForm,
-    Program,
-    closed_form,
-    functions,
-    planar,
-    planar_arm,
-)
+from ident.symbolic import ClosedForm, Program, closed_form, functions, planar, planar_arm
 from ident.symbolic.closed_form import exact
 from ident.symbolic.fourier import Fourier, Ring
 from ident.symbolic.mechanism import mechanism, tidy, tidy_cosine
@@ -46,10 +39,7 @@ def inverse_dynamics(robot: Robot, derivation) -> Program:
     arm, n = mechanism(robot), robot.n
     inputs = {letter: joint_names(letter, n) for letter in ("q", "qd", "qdd")} | {"theta": parameter_names(robot)}
     return traced(
-        "inverse_dynamics",
-        inputs,
-        "tau",
-        lambda q, qd, qdd, theta: derivation(arm, theta.reshape(n, 10), q, qd, qdd),
+        "inverse_dynamics", inputs, "tau", lambda q, qd, qdd, theta: derivation(arm, theta.reshape(n, 10), q, qd, qdd)
     )
 
 

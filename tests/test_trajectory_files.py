@@ -31,12 +31,7 @@ from ident.excitation import (
 from ident.export.code import write_trajectory
 from ident.robot import MDHJoint, Robot, from_mdh
 
-BASES = [
-    Fourier(0.15 * np.pi, 5),
-    FourierAndPolynomial(0.9, 4),
-    PeriodicSpline(7.0, 12),
-    PeriodicSpline(3.0, 6, 3),
-]
+BASES = [Fourier(0.15 * np.pi, 5), FourierAndPolynomial(0.9, 4), PeriodicSpline(7.0, 12), PeriodicSpline(3.0, 6, 3)]
 STRICT = ("gcc", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-std=c99")
 
 

@@ -19,13 +19,7 @@ sys.path.insert(0, str(HERE))
 import lagrange_page as page  # noqa: E402
 
 from ident.cad import read_cad  # noqa: E402
-from ident.dynamics import (  # noqa: E402
-    coriolis_matrix,
-    forward_dynamics,
-    gravity_load,
-    inverse_dynamics,
-    mass_matrix,
-)
+from ident.dynamics import coriolis_matrix, forward_dynamics, gravity_load, inverse_dynamics, mass_matrix  # noqa: E402
 from ident.robot import Robot, read_robot  # noqa: E402
 
 Array = NDArray[np.float64]

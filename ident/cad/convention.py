@@ -80,10 +80,7 @@ def check(given: Mapping[str, Any], file: str | None = None, prefix: str = "", s
     for key, words in (("tensor_at", TENSOR_AT), ("products", PRODUCTS)):
         if given[key] not in words:
             raise CadError(
-                f"unknown word '{given[key]}'",
-                file=file,
-                key=prefix + key,
-                fix=f"Write {sign}{key} = {_WANTED[key]}",
+                f"unknown word '{given[key]}'", file=file, key=prefix + key, fix=f"Write {sign}{key} = {_WANTED[key]}"
             )
 
 

@@ -26,10 +26,7 @@ def is_sheet(source: Path) -> bool:
 
 
 def read_source(
-    source: Path,
-    robot: Robot | None = None,
-    frames: Mapping[str, Pose] | None = None,
-    products: Products | None = None,
+    source: Path, robot: Robot | None = None, frames: Mapping[str, Pose] | None = None, products: Products | None = None
 ) -> Cad:
     """Return any source as a table of links; `frames` and `products` are for sheets, see `read_sheets`.
 

@@ -37,10 +37,7 @@ EDGE = 1e-6
 #: How far the norm may be from its least: links at the edge of what can exist are to end there.
 _GAP = 1e-10
 SOLVERS = ("CLARABEL", "SCS")
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "CLARABEL": {},
-    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000},
-}
+_OPTIONS: dict[str, dict[str, Any]] = {"CLARABEL": {}, "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000}}
 _LIMIT = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 
 

@@ -177,11 +177,7 @@ def _inside(problem: Problem, anchor: Array, way: Array, tight: tuple[float, ...
 
 
 def _anchor(
-    problem: Problem,
-    rng: np.random.Generator,
-    tight: tuple[float, ...],
-    over: Callable[[], bool],
-    obstacles: list[str],
+    problem: Problem, rng: np.random.Generator, tight: tuple[float, ...], over: Callable[[], bool], obstacles: list[str]
 ) -> Array | None:
     """Return a motion inside all constraints: standing still in some posture, or found by reducing what is violated."""
     still = _constant(problem)

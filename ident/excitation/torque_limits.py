@@ -120,13 +120,7 @@ class TorqueLimits:
         reached = greatest_bound(bound, trajectory.duration, limit)
         names, units = self.names, self.model.robot.units("torque")
         found = [
-            Guarantee(
-                names[k],
-                float(reached[j] + self.coulomb[j]),
-                float(self.effort[j]),
-                units[j],
-                METHOD,
-            )
+            Guarantee(names[k], float(reached[j] + self.coulomb[j]), float(self.effort[j]), units[j], METHOD)
             for k, j in enumerate(self._limited)
         ]
         if np.isfinite(self.power):

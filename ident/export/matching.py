@@ -45,11 +45,7 @@ class FoundJoint:
 
 
 def own_bodies(
-    robot: Robot,
-    inertials: Array,
-    found: Mapping[str, FoundBody],
-    joints: Mapping[str, FoundJoint],
-    file: str,
+    robot: Robot, inertials: Array, found: Mapping[str, FoundBody], joints: Mapping[str, FoundJoint], file: str
 ) -> Array:
     """Return the robot's links (n, 10) in the frames of the file's bodies, without what the file fixes to them.
 

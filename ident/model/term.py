@@ -26,7 +26,7 @@ from ident.robot.robot import Robot
 #: Who gives a signal (N, n) that a column asks for, from the term, the robot and q, qd, qdd (N, n). load [N m; N]: the
 #: torque that links with the inertials `term.inertials` (n, 10) need.
 SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
-    "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd),
+    "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
 }
 
 

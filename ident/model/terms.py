@@ -18,17 +18,7 @@ from ident.model.term import Kind, Term, numbers, required
 from ident.model.viscous import Viscous
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
-TERMS: list[Any] = [
-    DriveInertia,
-    Viscous,
-    NonlinearViscous,
-    Coulomb,
-    SmoothCoulomb,
-    Dahl,
-    LoadFriction,
-    Offset,
-    Spring,
-]
+TERMS: list[Any] = [DriveInertia, Viscous, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, LoadFriction, Offset, Spring]
 
 T = TypeVar("T", bound=type)
 

@@ -28,12 +28,7 @@ from ident.model.model import Model
 from ident.payload.load_fit import OPEN, LoadFit, existing, joined, lengths, load_covariance, torque_columns
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, weighted_rows
-from ident.spatial.inertia import (
-    INERTIAL,
-    tensor,
-    to_com,
-    transformed,
-)
+from ident.spatial.inertia import INERTIAL, tensor, to_com, transformed
 from ident.spatial.pose import Pose
 
 
@@ -141,12 +136,7 @@ class LoadedErrors:
 
 
 def identify_payload(
-    model: Model,
-    unloaded: Regression,
-    loaded: Regression,
-    *,
-    link: str | None = None,
-    own: Iterable[str] = (),
+    model: Model, unloaded: Regression, loaded: Regression, *, link: str | None = None, own: Iterable[str] = ()
 ) -> IdentifiedPayload:
     """Return the load of the loaded recordings, from one fit of both groups that shares robot and friction.
 

@@ -26,15 +26,7 @@ from ident.cad.table import Cad
 from ident.compare.doctor import Diagnosis, doctor, other_convention, settled
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
-from ident.estimate import (
-    Tolerances,
-    cad_prior,
-    estimated,
-    intervals,
-    refine_cad,
-    solid_bodies,
-    verdicts,
-)
+from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimators import Weight
 from ident.estimate.interval import Intervals, NumberVerdict, natural
 from ident.estimate.refined import Refined

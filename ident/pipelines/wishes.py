@@ -64,8 +64,7 @@ class MoveWishes:
     """What motions at rest or at constant speed keep to."""
 
     acceleration: Annotated[
-        float | None,
-        "Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]; without both: top speed in 0.5 s",
+        float | None, "Acceleration, where below the joint's limit \\[rad/s^2; m/s^2]; without both: top speed in 0.5 s"
     ] = None
     margin: Annotated[float, "Kept from both ends of every range \\[rad; m]"] = 0.0
     cad: Annotated[Path | None, "CAD table for the torque limits; without: the robot's own numbers"] = None

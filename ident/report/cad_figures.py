@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Colour, line and sign of each source.
-LOOKS = {
-    "CAD": (RED, "-", "D"),
-    "identified": (BLUE, "--", "o"),
-    "refined": (GREEN, "-", "s"),
-}
+LOOKS = {"CAD": (RED, "-", "D"), "identified": (BLUE, "--", "o"), "refined": (GREEN, "-", "s")}
 _PLANES = ((0, 1), (0, 2), (1, 2))
 
 

@@ -154,10 +154,7 @@ def _rows(first: str, change: Change, slides: frozenset[str] | None) -> Table:
     rows = [_row(r, slides) for r in change.rows]
     tones = [_TONES[r.verdict] if r.verdict != "same" else "" for r in change.rows]
     return text.table(
-        f"All base parameters: {change.name} against {first}",
-        ("base parameter", *_columns(first, change)),
-        rows,
-        tones,
+        f"All base parameters: {change.name} against {first}", ("base parameter", *_columns(first, change)), rows, tones
     )
 
 

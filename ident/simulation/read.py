@@ -36,9 +36,7 @@ def read_torques(path: str | Path, robot: Robot) -> SampledTorque:
         return SampledTorque(log.t, log.tau)
     if path.suffix not in (".csv", ".parquet"):
         raise LogError(
-            f"ends in '{path.suffix}'",
-            file=path,
-            fix="Give a .csv or .parquet file, or one that a dataset.toml names",
+            f"ends in '{path.suffix}'", file=path, fix="Give a .csv or .parquet file, or one that a dataset.toml names"
         )
     if not path.is_file():
         raise LogError("there is no such file", file=path)

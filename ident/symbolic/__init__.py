@@ -10,12 +10,4 @@ from ident.symbolic.functions import functions
 from ident.symbolic.planar import planar, planar_arm
 from ident.symbolic.program import Program
 
-__all__ = [
-    "ClosedForm",
-    "Program",
-    "closed_form",
-    "controller_functions",
-    "functions",
-    "planar",
-    "planar_arm",
-]
+__all__ = ["ClosedForm", "Program", "closed_form", "controller_functions", "functions", "planar", "planar_arm"]

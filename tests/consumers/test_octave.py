@@ -32,15 +32,7 @@ from ident.dynamics import inverse_dynamics
 from ident.estimate.written import rounded
 from ident.export.code.controller import COULOMB_WIDTH
 from ident.export.formats import FORMATS, export_to, file_name, format_named
-from ident.model import (
-    DriveInertia,
-    NonlinearViscous,
-    Offset,
-    SmoothCoulomb,
-    Spring,
-    Viscous,
-    coupled_drives,
-)
+from ident.model import DriveInertia, NonlinearViscous, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
 from ident.robot import Joint, MDHJoint, Robot, from_mdh
 from ident.robot.robot import Transmission
 from ident.spatial.pose import Pose

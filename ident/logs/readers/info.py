@@ -173,12 +173,7 @@ class StepCount:
 
 
 def log_info(
-    path: str | Path,
-    *,
-    topic: str = "",
-    joints: Sequence[str] = (),
-    robot: Robot | None = None,
-    tell: Tell = silent,
+    path: str | Path, *, topic: str = "", joints: Sequence[str] = (), robot: Robot | None = None, tell: Tell = silent
 ) -> LogInfo:
     """Return what a bag, an RTDE recording or a libfranka log holds; see `open_recorded`.
 

@@ -15,7 +15,7 @@ from ident.cad.table import Cad
 from ident.errors import ModelError
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
-from ident.estimate.metric import Metric
+from ident.estimate.prior import Metric
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.logs.motion import Motion
 from ident.model import Model, torque

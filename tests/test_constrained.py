@@ -10,8 +10,8 @@ from identified import case, moved
 
 from ident.errors import EstimationError
 from ident.estimate import Bounds, Prior, estimated, neutral_prior, program
-from ident.estimate.confidence_region import effective_samples
 from ident.estimate.coordinates import Coordinates
+from ident.estimate.covariance import effective_samples
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.problem import samples
 from ident.logs.blocks import split

@@ -11,9 +11,8 @@ from scipy import stats
 from synthetic import blocks, random_theta, recording
 
 from ident.estimate import classical, cluster, estimated
-from ident.estimate.confidence_region import effective_samples
-from ident.estimate.covariance import default_covariance, residual_sigma
-from ident.estimate.least_squares import solve
+from ident.estimate.covariance import default_covariance, effective_samples
+from ident.estimate.least_squares import residual_sigma, solve
 from ident.logs.blocks import period, split, stretches
 from ident.logs.motion import Motion
 from ident.model import Model, Offset, Viscous, regressor, torque

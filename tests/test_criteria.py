@@ -11,14 +11,12 @@ import pytest
 from oracles import random_tree
 from synthetic import random_theta, recording, states
 
+import ident.excitation.information as criteria
 from ident.errors import ModelError
-from ident.excitation import criteria
 from ident.excitation.basis import Basis
-from ident.excitation.criteria import Criterion
-from ident.excitation.fourier import Fourier
-from ident.excitation.fourier_polynomial import FourierAndPolynomial
-from ident.excitation.information import Information, information
-from ident.excitation.kinematic_limits import KinematicLimits
+from ident.excitation.fourier import Fourier, FourierAndPolynomial
+from ident.excitation.information import Criterion, Information, information
+from ident.excitation.limits import KinematicLimits
 from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Problem
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, regressor

@@ -12,11 +12,8 @@ from seeds import cases
 
 from ident.errors import ExcitationError, RobotError
 from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
-from ident.excitation.guarantee import Guarantee
-from ident.excitation.information import information
-from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
-from ident.excitation.torque_limits import torque_limits
-from ident.excitation.worth import Worth, worth
+from ident.excitation.information import Worth, information, worth
+from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits, torque_limits
 from ident.geometry.scene import Scene
 from ident.geometry.shapes import Box, Capsule, Plane
 from ident.model import Coulomb, Model, Offset, Viscous, torque

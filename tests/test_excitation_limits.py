@@ -16,15 +16,19 @@ from test_distance import random_scene
 
 from ident.errors import ExcitationError
 from ident.excitation.basis import Basis
-from ident.excitation.clearance_limits import ClearanceLimits
-from ident.excitation.fourier import Fourier
-from ident.excitation.fourier_polynomial import FourierAndPolynomial
-from ident.excitation.guarantee import Guarantee, greatest_bound
-from ident.excitation.kinematic_limits import KinematicLimits, kinematic_limits
+from ident.excitation.fourier import Fourier, FourierAndPolynomial
+from ident.excitation.limits import (
+    ClearanceLimits,
+    Guarantee,
+    KinematicLimits,
+    TorqueLimits,
+    greatest_bound,
+    kinematic_limits,
+    torque_limits,
+)
 from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Constraint
 from ident.excitation.torque_bound import torque_curvature
-from ident.excitation.torque_limits import TorqueLimits, torque_limits
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Spring, Viscous, coupled_drive, torque

@@ -7,11 +7,9 @@ import pytest
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.moves import Moves
+from ident.excitation.limits import TorqueLimits, torque_limits
+from ident.excitation.moves import Moves, posture_tour, static_postures, velocity_sweep
 from ident.excitation.path import holding_torque, require_torque
-from ident.excitation.postures import posture_tour, static_postures
-from ident.excitation.torque_limits import TorqueLimits, torque_limits
-from ident.excitation.velocity_sweep import velocity_sweep
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.robot import Limits, MDHJoint, Robot, from_mdh
 from ident.spatial.inertia import from_com

@@ -12,14 +12,11 @@ from oracles import random_bodies
 
 from ident.errors import ExcitationError, ModelError
 from ident.excitation.basis import through
-from ident.excitation.criteria import condition, d_optimal
-from ident.excitation.design_problem import design_problem
-from ident.excitation.fourier import Fourier
-from ident.excitation.fourier_polynomial import FourierAndPolynomial
-from ident.excitation.interior_point import minimise
+from ident.excitation.fourier import Fourier, FourierAndPolynomial
+from ident.excitation.information import condition, d_optimal
 from ident.excitation.periodic_spline import PeriodicSpline
-from ident.excitation.problem import Problem
-from ident.excitation.search import Design, Start, search
+from ident.excitation.problem import Problem, design_problem
+from ident.excitation.search import Design, Start, minimise, search
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene

@@ -13,7 +13,7 @@ from export_readers import estimate_of
 from ident.cad import read_cad
 from ident.cad.back_to_cad import write_bill_of_materials, write_refined
 from ident.errors import EstimationError, InputError, shortened
-from ident.excitation.write_samples import write_csv
+from ident.excitation.storage import write_csv
 from ident.export import export_to
 from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_folder, write_whole
 from ident.model import Model, Viscous

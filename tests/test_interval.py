@@ -15,8 +15,7 @@ from ident.estimate import Allowed, Bounds, Intervals, Prior, cones, confidence_
 from ident.estimate.cones import feasible, least_norm
 from ident.estimate.coordinates import Coordinates
 from ident.estimate.covariance import cluster
-from ident.estimate.growth import Growth
-from ident.estimate.interval import natural
+from ident.estimate.interval import Growth, natural
 from ident.estimate.least_squares import joint_noise
 from ident.model import DriveInertia, Model, Viscous
 from ident.regression import compress

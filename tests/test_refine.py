@@ -22,13 +22,13 @@ from ident.estimate import (
     confidence_region,
     refine_cad,
 )
+from ident.estimate.bounds import box_rows, ellipsoid_row
 from ident.estimate.cones import Block, ConeProgram, fixed
 from ident.estimate.coordinates import _spectrum, edge
-from ident.estimate.data_share import data_share, data_share_first
-from ident.estimate.density_realisable import box_rows, ellipsoid_row
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
-from ident.estimate.metric import natural_jacobian
+from ident.estimate.prior import natural_jacobian
+from ident.estimate.refined import data_share, data_share_first
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Viscous, torque
 from ident.regression import compress

@@ -15,7 +15,7 @@ from seeds import cases
 
 from ident.errors import ExcitationError
 from ident.excitation import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, Trajectory, through
-from ident.excitation.extrema import extremes
+from ident.excitation.basis import extremes
 
 BASES = [
     Fourier(0.15 * np.pi, 5),

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from seeds import cases
 
 from ident.errors import ExcitationError
-from ident.excitation.moves import PEAKS, STEP, Moves
-from ident.excitation.postures import posture_tour, static_postures
-from ident.excitation.velocity_sweep import velocity_sweep
+from ident.excitation.moves import PEAKS, STEP, Moves, posture_tour, static_postures, velocity_sweep
 from ident.model import Model, Offset, Viscous, regressor
 from ident.robot import Limits, MDHJoint, Robot, from_mdh
 

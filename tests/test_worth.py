@@ -9,12 +9,10 @@ import pytest
 from oracles import random_tree
 from synthetic import random_theta, recording, states
 
-from ident.excitation.criteria import d_optimal
-from ident.excitation.design_problem import design_problem
 from ident.excitation.fourier import Fourier
-from ident.excitation.information import information
+from ident.excitation.information import d_optimal, information, worth
+from ident.excitation.problem import design_problem
 from ident.excitation.search import search
-from ident.excitation.worth import worth
 from ident.logs.motion import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, regressor, torque
 from ident.regression import base_parameters, compress

@@ -19,12 +19,9 @@ import numpy as np
 from ident.cad import read_cad
 from ident.errors import ExcitationError
 from ident.excitation import Fourier, Trajectory
-from ident.excitation.criteria import condition, scaled_condition, worst_error
-from ident.excitation.design_problem import design_problem
-from ident.excitation.information import information
-from ident.excitation.problem import Problem
+from ident.excitation.information import condition, information, scaled_condition, worst_error, worth
+from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, search
-from ident.excitation.worth import worth
 from ident.geometry.distance import clearances
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion

@@ -1,14 +1,11 @@
 """Estimators, their covariance and their result."""
 
-from ident.estimate.bounds import Bounds
-from ident.estimate.confidence_region import ConfidenceRegion, confidence_region
-from ident.estimate.covariance import Covariance, classical, cluster
-from ident.estimate.density_realisable import Ellipsoid
+from ident.estimate.bounds import Bounds, Ellipsoid
+from ident.estimate.covariance import ConfidenceRegion, Covariance, classical, cluster, confidence_region
 from ident.estimate.estimate import Estimate, fitted_model
 from ident.estimate.estimators import estimated
 from ident.estimate.interval import Allowed, Intervals, intervals, verdicts
-from ident.estimate.metric import ConstantPullback, Euclidean, Tolerances
-from ident.estimate.prior import Prior, cad_prior, neutral_prior, solid_bodies
+from ident.estimate.prior import ConstantPullback, Euclidean, Prior, Tolerances, cad_prior, neutral_prior, solid_bodies
 from ident.estimate.refined import Refined, RefinedNumber, refine_cad
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.estimate.covariance import Covariance, residual_sigma
+from ident.estimate.covariance import Covariance
 from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
 from ident.model.model import Model
 from ident.model.term import Term
@@ -130,9 +130,6 @@ def _condition(matrix: Array) -> float:
         return float("inf")
     s = np.linalg.svd(matrix, compute_uv=False)
     return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
-
-
-__all__ = ["Estimate", "fit_figures", "residual_sigma"]
 
 
 def fitted_model(estimate: Estimate, robot: Robot) -> Model:

@@ -28,12 +28,10 @@ from ident.arrays import Array
 from ident.errors import EstimationError, ModelError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
-from ident.estimate.confidence_region import effective_samples
-from ident.estimate.covariance import Covariance, classical, default_covariance, residual_sigma
+from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
-from ident.estimate.least_squares import joint_noise, solve, torque_findings
-from ident.estimate.metric import ConstantPullback, Euclidean, Metric
-from ident.estimate.prior import Prior, implausible, neutral_prior
+from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings
+from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior
 from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
 from ident.estimate.written import rounded, written_within

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import EstimationError
-from ident.estimate.covariance import residual_sigma
 from ident.model.offset import Offset
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, squared_residuals
 
 _ROUNDS = 5
 #: A joint of whose torque, its mean apart, the fit explains less than this share has no say in what is weighed how.
@@ -74,6 +73,17 @@ def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
         sigma = residual_sigma(regression, solve(regression, sigma))
         sigma[none] = np.maximum(sigma[none], sigma[~none].max())
     return sigma
+
+
+def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
+    """Return each joint's residual standard deviation (n,) at phi, one degree of freedom taken per column."""
+    phi = np.asarray(phi, dtype=np.float64)
+    ssr = squared_residuals(regression, regression.joint_factors, phi)
+    seen = [np.count_nonzero(np.abs(np.diag(r)[:-1]) > 1e-9 * np.abs(r).max()) for r in regression.joint_factors]
+    sigma = np.sqrt(ssr / np.maximum(regression.rows - np.array(seen), 1))
+    # An exact fit leaves rounding only; weights then need a floor to stay finite.
+    floor = 1e-9 * np.sqrt(regression.squared_torques / np.maximum(regression.rows, 1)) + 1e-15
+    return np.asarray(np.maximum(sigma, floor))
 
 
 def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str]:

@@ -24,8 +24,7 @@ from ident.estimate.covariance import determined
 from ident.estimate.interval import triangular
 from ident.estimate.least_squares import solve, solved
 from ident.estimate.log_det_newton import LogDetNewton
-from ident.estimate.metric import Metric, Tolerances
-from ident.estimate.prior import Prior
+from ident.estimate.prior import Metric, Prior, Tolerances
 from ident.estimate.program import EDGE, Program, Solution
 from ident.model.model import Model
 from ident.model.offset import Offset

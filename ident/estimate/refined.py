@@ -5,6 +5,17 @@ log-det divergence    least residual first, then closest                 weight=
 a constant metric     least residual first, then closest                 metric=..., weight="vanishing"
 CAD's tolerances      residual and differences by their own variances    metric=Tolerances(...)
 log-det divergence    the weight that predicts left-out recordings best  weight="cross-validated"
+
+Which share of each number comes from the logs and which from CAD.
+
+With the Hessians H_d = K' W'W K / inflation of the logs and H_p of the prior, (H_d + H_p)^-1 H_d takes the truth's
+difference from CAD to the estimate's. The share of one number is how much of the prior's variance the logs remove,
+
+    1 - [(H_d + H_p)^-1]_kk / [H_p^-1]_kk,
+
+k a number that is linear in theta. One that is not, such as a tensor about the centre of mass, counts by its slope d
+at the estimate (the delta method): [H^-1]_kk is then d H^-1 d'. The share is the diagonal of that matrix where the
+prior's errors are independent (as CAD's tolerances are), and between 0 and 1 always.
 """
 
 from __future__ import annotations
@@ -17,13 +28,11 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.confidence_region import confidence_region
-from ident.estimate.data_share import data_share, data_share_first
+from ident.estimate.covariance import confidence_region
 from ident.estimate.estimate import Estimate
 from ident.estimate.estimators import WEIGHTS, MetricName, Weight, constant, estimated, noise
 from ident.estimate.interval import number_names
-from ident.estimate.metric import ConstantPullback, Metric, Tolerances, natural_jacobian
-from ident.estimate.prior import Prior
+from ident.estimate.prior import ConstantPullback, Metric, Prior, Tolerances, natural_jacobian
 from ident.estimate.problem import joined, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -125,3 +134,28 @@ def _slopes(bodies: Array, columns: int) -> Array:
         at = slice(10 * i, 10 * i + 10)
         out[at, at] = np.linalg.inv(natural_jacobian(m, c)) if m > 0 else np.eye(10)
     return out
+
+
+_SINGULAR = 1e-9
+
+
+def data_share(data: Array, prior: Array, directions: Array) -> Array:
+    """Return the share (k,) of the numbers directions @ theta that comes from the logs.
+
+    data (b, p): a root of H_d; prior (p, p): a root of H_p, invertible; directions (k, p).
+    """
+    inverse = np.linalg.inv(prior)
+    _, s, vt = np.linalg.svd(data @ inverse, full_matrices=False)
+    return _share(directions @ inverse, vt, s**2 / (1.0 + s**2))
+
+
+def data_share_first(data: Array, prior: Array, directions: Array) -> Array:
+    """Return the shares in the limit of a vanishing weight of the prior, as `data_share`."""
+    inverse = np.linalg.inv(prior)
+    _, s, vt = np.linalg.svd(data @ inverse, full_matrices=False)
+    return _share(directions @ inverse, vt, (s > _SINGULAR * s[0]).astype(np.float64))
+
+
+def _share(rows: Array, vt: Array, kept: Array) -> Array:
+    """Return sum_j kept_j (rows v_j)^2 / |rows|^2."""
+    return np.asarray(((rows @ vt.T) ** 2 @ kept) / np.sum(rows**2, axis=1))

@@ -10,9 +10,9 @@ from numpy.polynomial import Polynomial
 from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.basis import resting
+from ident.excitation.limits import TorqueLimits
 from ident.excitation.moves import Moves
 from ident.excitation.periodic_spline import greatest_of_polynomials, to_bernstein
-from ident.excitation.torque_limits import TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
 from ident.geometry.distance_bound import clearance_gradient_bound

@@ -1,20 +1,24 @@
-"""Trajectories on disk: one JSON file with basis, coefficients, the robot's fingerprint, and what is guaranteed."""
+"""Trajectories as JSON (basis, coefficients, fingerprint, guarantees); sampled motions as CSV and for ROS 2 in YAML."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, checked
 from ident.errors import ExcitationError, nearest
-from ident.excitation.fourier import Fourier
-from ident.excitation.fourier_polynomial import FourierAndPolynomial
+from ident.excitation.fourier import Fourier, FourierAndPolynomial
 from ident.excitation.periodic_spline import PeriodicSpline
-from ident.excitation.rows import require_joints
 from ident.excitation.trajectory import Trajectory
-from ident.files import write_whole
+from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
 
 FORMAT = "ident-trajectory-1"
@@ -223,3 +227,101 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not a number")
+
+
+def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Path:
+    """Write t (N,), q, qd, qdd (N, n), as `Trajectory.playback` returns them, whole or not at all, every digit kept.
+
+    Two lines that begin with # name the robot and its fingerprint; then column names such as `t [s]`, `joint1.q [rad]`,
+    `joint1.qd [rad/s]`, `joint1.qdd [rad/s^2]`, all q first.
+    Raises ExcitationError when the arrays do not fit the robot, InputError when the place cannot be written to.
+    """
+    rows = checked_rows(robot, t, q, qd, qdd)
+    out = io.StringIO()
+    out.write(f"# Motion for {origin(robot)}\n")
+    out.write(f"# SI units, one row per time; starts and ends at rest: {'yes' if ends_at_rest(rows) else 'NO'}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    named = list(zip(robot.joint_names, robot.units("position"), strict=True))
+    columns = [("q", ""), ("qd", "/s"), ("qdd", "/s^2")]
+    writer.writerow(["t [s]", *(csv_cell(f"{name}.{x} [{unit}{per}]") for x, per in columns for name, unit in named)])
+    for k, time in enumerate(rows.t.tolist()):
+        writer.writerow([time, *rows.q[k].tolist(), *rows.qd[k].tolist(), *rows.qdd[k].tolist()])
+    return write_whole(path, out.getvalue())
+
+
+def write_ros2(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Path:
+    """Write t (N,), q, qd, qdd (N, n), as `Trajectory.playback` returns them, whole or not at all.
+
+    Each row is a point with positions, velocities, accelerations [SI] and time_from_start to the nanosecond; a zero
+    stamp means "start now". `ros2 topic pub --once TOPIC trajectory_msgs/msg/JointTrajectory "$(cat FILE)"` sends it.
+    Raises ExcitationError when the arrays do not fit the robot, InputError when the place cannot be written to.
+    """
+    rows = checked_rows(robot, t, q, qd, qdd)
+    lines = [
+        "# trajectory_msgs/msg/JointTrajectory",
+        f"# Motion for {origin(robot)}",
+        "# rad, rad/s, rad/s^2 for revolute and m, m/s, m/s^2 for prismatic joints",
+        f"# starts and ends at rest: {'yes' if ends_at_rest(rows) else 'NO'}",
+        "header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}",
+        f"joint_names: [{', '.join(json.dumps(name) for name in robot.joint_names)}]",
+        "points:",
+    ]
+    for k, time in enumerate(rows.t.tolist()):
+        sec, nanosec = divmod(round(time * 1e9), 10**9)
+        lines += [
+            f"- positions: {_list(rows.q[k])}",
+            f"  velocities: {_list(rows.qd[k])}",
+            f"  accelerations: {_list(rows.qdd[k])}",
+            f"  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}",
+        ]
+    return write_whole(path, "\n".join(lines) + "\n")
+
+
+def _list(values: Array) -> str:
+    return f"[{', '.join(_number(x) for x in values.tolist())}]"
+
+
+def _number(x: float) -> str:
+    """Return every digit of x, with the point without which YAML 1.1 takes 1e-05 for a word."""
+    text = repr(x)
+    return text if "." in text else text.replace("e", ".0e")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """t (N,) [s] ascending; q, qd, qdd (N, n) [rad, rad/s, rad/s^2; m, m/s, m/s^2]."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+def checked_rows(robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Rows:
+    """Return the motion's rows; ExcitationError when they do not fit the robot, or times do not ascend."""
+    t = checked(t, (None,), "t", ExcitationError)
+    if not len(t):
+        raise ExcitationError("the motion has no samples")
+    if (np.diff(t) <= 0).any() or t[0] < 0:
+        raise ExcitationError("the times of a motion must ascend from zero or later")
+    shape = (len(t), robot.n)
+    return Rows(t, *(checked(x, shape, name, ExcitationError) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))))
+
+
+def ends_at_rest(rows: Rows) -> bool:
+    """Return whether the first and the last row have no velocity and acceleration, to 1e-9 of their greatest."""
+    return all((np.abs(x[[0, -1]]) <= 1e-9 * np.abs(x).max(axis=0)).all() for x in (rows.qd, rows.qdd))
+
+
+def origin(robot: Robot) -> str:
+    """Return 'robot "NAME", fingerprint HASH' in ASCII, on one line."""
+    return f"robot {json.dumps(robot.name)}, fingerprint {robot.fingerprint()}"
+
+
+def require_joints(joints: tuple[str, ...], robot: Robot) -> None:
+    """Raise ExcitationError unless the joints are the robot's, in its order."""
+    if joints != robot.joint_names:
+        raise ExcitationError(
+            f"the trajectory moves {', '.join(joints)}, robot {robot.name!r:.60} has {', '.join(robot.joint_names)}",
+            fix="Give all joints in the robot's order",
+        )

@@ -12,8 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ident.errors import ConfigError, InputError
-from ident.estimate.bounds import Bounds
-from ident.estimate.density_realisable import Ellipsoid
+from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import CovarianceName, Loss, MetricName, Weight, compatible
 from ident.experiment.experiment import Experiment
 from ident.experiment.terms import terms_of

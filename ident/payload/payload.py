@@ -23,7 +23,7 @@ from ident.arrays import Array, frozen
 from ident.errors import ModelError, RegressionError, nearest
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
-from ident.estimate.metric import natural_jacobian
+from ident.estimate.prior import natural_jacobian
 from ident.model.model import Model
 from ident.payload.load_fit import OPEN, LoadFit, existing, joined, lengths, load_covariance, torque_columns
 from ident.regression.base import BaseParameters

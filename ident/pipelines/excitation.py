@@ -14,19 +14,14 @@ from ident.cad import read_cad, require_consistent
 from ident.compare.cad import cad_theta
 from ident.errors import ExcitationError, InputError, nearest
 from ident.excitation.basis import count, positive
-from ident.excitation.criteria import CRITERIA, condition, scaled_condition
-from ident.excitation.design_problem import design_problem
-from ident.excitation.fourier import Fourier
-from ident.excitation.fourier_polynomial import FourierAndPolynomial
-from ident.excitation.kinematic_limits import KinematicLimits
+from ident.excitation.fourier import Fourier, FourierAndPolynomial
+from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
+from ident.excitation.limits import KinematicLimits, TorqueLimits
 from ident.excitation.periodic_spline import PeriodicSpline
-from ident.excitation.problem import Problem
+from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
-from ident.excitation.storage import load_trajectory, save_trajectory
-from ident.excitation.torque_limits import TorqueLimits
+from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2
 from ident.excitation.trajectory import Trajectory
-from ident.excitation.worth import Worth, worth
-from ident.excitation.write_samples import write_csv, write_ros2
 from ident.export.code.trajectory import write_trajectory
 from ident.files import whole_folder, write_whole
 from ident.geometry.scene import Scene

@@ -13,12 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import ExcitationError, InputError
-from ident.excitation.moves import RAMP, Moves, position_range, with_accelerations
+from ident.excitation.limits import TorqueLimits, torque_limits
+from ident.excitation.moves import (
+    RAMP,
+    Moves,
+    position_range,
+    posture_tour,
+    static_postures,
+    velocity_sweep,
+    with_accelerations,
+)
 from ident.excitation.path import holding_torque, require_clear, require_torque
-from ident.excitation.postures import posture_tour, static_postures
-from ident.excitation.torque_limits import TorqueLimits, torque_limits
-from ident.excitation.velocity_sweep import velocity_sweep
-from ident.excitation.write_samples import write_csv, write_ros2
+from ident.excitation.storage import write_csv, write_ros2
 from ident.files import file_word, whole_folder
 from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene

@@ -9,10 +9,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.kinematic_limits import ORDERS, KinematicLimits
-from ident.excitation.torque_limits import TorqueLimits
+from ident.excitation.information import Worth
+from ident.excitation.limits import ORDERS, KinematicLimits, TorqueLimits
 from ident.excitation.trajectory import Trajectory
-from ident.excitation.worth import Worth
 from ident.report.excitation_text import PROMISES, Promise, promises, relative_errors
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, PALE, RED, empty, keep, plain, style
 from ident.report.text import number, unit

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array
-from ident.excitation.guarantee import Guarantee
-from ident.excitation.worth import Worth
+from ident.excitation.information import Worth
+from ident.excitation.limits import Guarantee
 from ident.report.text import MISSING, Table, Tone, number, percent, table, unit
 
 Promise = Literal["well", "roughly", "weakly", "shown", "not shown"]

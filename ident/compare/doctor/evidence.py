@@ -25,7 +25,7 @@ from ident.arrays import Array
 from ident.compare.doctor.hypotheses import ExtraBody
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import joint_noise, solve
-from ident.estimate.metric import natural_jacobian
+from ident.estimate.prior import natural_jacobian
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model
 from ident.regression.regression import Regression, weighted_rows

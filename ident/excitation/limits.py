@@ -1,0 +1,380 @@
+"""Limits of motions, and what is proven of a motion at every instant: kinematics, clearances, torques and power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, frozen
+from ident.errors import ExcitationError
+from ident.excitation.torque_bound import torque_curvature
+from ident.excitation.trajectory import Trajectory
+from ident.geometry.distance import clearance_pull_back, clearances
+from ident.geometry.distance_bound import clearance_gradient_bound
+from ident.geometry.scene import Scene
+from ident.model.coulomb import COULOMB
+from ident.model.model import Model, torque
+from ident.regression.base import BaseParameters
+from ident.regression.compress import Columns, packed_columns, pull_back
+from ident.robot.robot import UNITS, Robot
+
+ORDERS = ("position", "velocity", "acceleration", "jerk")
+EXTREMES = "exact extremes"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """`what` never goes beyond `reached`, and has to stay within `limit`, both in `unit`; at_least: has to stay above.
+
+    method: how it is known to hold between samples.
+    """
+
+    what: str
+    reached: float
+    limit: float
+    unit: str
+    method: str
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether what is reached keeps the limit."""
+        return self.reached >= self.limit if self.at_least else self.reached <= self.limit
+
+    def __str__(self) -> str:
+        wanted = "at least" if self.at_least else "at most"
+        return f"{self.what}: {self.reached:.6g} {self.unit}, wanted {wanted} {self.limit:.6g} {self.unit}"
+
+
+_FIRST = 1000  # intervals to begin with
+_HALVINGS = 12
+_MOST = 200_000  # intervals that are looked at in one go
+
+
+def greatest_bound(bound: Callable[[Array, Array], tuple[Array, Array]], duration: float, limit: Array) -> Array:
+    """Return for each of m quantities a value (m,) that it does not exceed at any time from 0 to `duration`.
+
+    bound(a, b): upper bounds (K, m) over the intervals [a_k, b_k], and what is reached (K, m) at one of their ends.
+    Where a bound lies above limit (m,), and nothing reached does, the interval is halved, up to 12 times, so that the
+    result is above the limit only if the limit is reached or nearly so.
+    """
+    edges = np.linspace(0.0, duration, _FIRST + 1)
+    a, b = edges[:-1], edges[1:]
+    greatest = np.full(len(limit), -np.inf)
+    for halving in range(_HALVINGS + 1):
+        found, reached = bound(a, b)
+        open_ = np.asarray(((found > limit) & (reached <= limit)).any(axis=1))
+        if halving == _HALVINGS or 2 * np.count_nonzero(open_) > _MOST:
+            open_[:] = False
+        if (~open_).any():
+            greatest = np.maximum(greatest, found[~open_].max(axis=0))
+        if not open_.any():
+            break
+        a, b = a[open_], b[open_]
+        middle = (a + b) / 2
+        a, b = np.concatenate([a, middle]), np.concatenate([middle, b])
+    return greatest
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicLimits:
+    """lower <= q <= upper and |derivatives| <= rates, for every joint.
+
+    lower, upper (n,) [rad; m]; rates (3, n): greatest velocity, acceleration and jerk; infinite where there is none.
+    Raises ExcitationError naming the joint whose limits leave no room.
+    """
+
+    joints: tuple[str, ...]
+    kinds: tuple[str, ...]
+    lower: Array
+    upper: Array
+    rates: Array
+
+    def __post_init__(self) -> None:
+        for j, joint in enumerate(self.joints):
+            if not self.lower[j] < self.upper[j]:
+                raise ExcitationError(
+                    f"the position limits of joint '{joint}' leave no room: {self.lower[j]:g} to {self.upper[j]:g}",
+                    fix="Check the limits, and the margin that is taken from both",
+                )
+            for what, limit in zip(ORDERS[1:], self.rates[:, j], strict=True):
+                if not limit > 0:
+                    raise ExcitationError(f"the {what} limit of joint '{joint}' is {limit:g}, so it cannot move")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each margin belongs to, such as `velocity of joint 'joint3'`."""
+        return tuple(f"{ORDERS[o]} of joint '{self.joints[j]}'" for o, j in self._finite)
+
+    @property
+    def _finite(self) -> list[tuple[int, int]]:
+        """(order, joint) of the limits that there are."""
+        bounded = np.vstack([np.isfinite(self.lower) | np.isfinite(self.upper), np.isfinite(self.rates)])
+        return [(int(o), int(j)) for o, j in np.argwhere(bounded)]
+
+    def margins(self, states: tuple[Array, ...]) -> Array:
+        """Return (N, m): 1 in the middle of a range, 0 at its ends, negative beyond; states q .. jerk (N, n)."""
+        return np.stack(
+            [self._position(states[0], j) if o == 0 else self._rate(states[o], o, j) for o, j in self._finite], 1
+        )
+
+    def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
+        """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""
+        found = np.zeros((4, *states[0].shape))
+        for k, (o, j) in enumerate(self._finite):
+            x = states[o][:, j]
+            if o > 0:
+                slope = -2.0 * x / self.rates[o - 1, j] ** 2
+            elif np.isinf(self.lower[j]):
+                slope = -np.ones(len(x))
+            elif np.isinf(self.upper[j]):
+                slope = np.ones(len(x))
+            else:
+                slope = (self.upper[j] + self.lower[j] - 2.0 * x) * 4.0 / (self.upper[j] - self.lower[j]) ** 2
+            found[o][:, j] += weights[:, k] * slope
+        return found
+
+    def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
+        """Return what is proven: the exact extremes of each joint's position and derivatives over the whole motion."""
+        found = []
+        extremes = [trajectory.extremes(order) for order in range(4)]
+        for (o, j), name in zip(self._finite, self.names, strict=True):
+            least, most = (float(x[j]) for x in extremes[o])
+            unit = UNITS[ORDERS[o]][self.kinds[j] == "prismatic"]
+            if o > 0:
+                found.append(Guarantee(name, max(-least, most), float(self.rates[o - 1, j]), unit, EXTREMES))
+            if o == 0 and np.isfinite(self.lower[j]):
+                found.append(Guarantee(f"least {name}", least, float(self.lower[j]), unit, EXTREMES, at_least=True))
+            if o == 0 and np.isfinite(self.upper[j]):
+                found.append(Guarantee(f"greatest {name}", most, float(self.upper[j]), unit, EXTREMES))
+        return tuple(found)
+
+    def _position(self, q: Array, j: int) -> Array:
+        below, above = self.upper[j] - q[:, j], q[:, j] - self.lower[j]
+        if np.isinf(self.lower[j]):
+            return np.asarray(below)
+        if np.isinf(self.upper[j]):
+            return np.asarray(above)
+        # the product of the two distances is positive between them, and negative outside on either side
+        return np.asarray(below * above * 4.0 / (self.upper[j] - self.lower[j]) ** 2)
+
+    def _rate(self, x: Array, order: int, j: int) -> Array:
+        return np.asarray(1.0 - (x[:, j] / self.rates[order - 1, j]) ** 2)
+
+
+def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0) -> KinematicLimits:
+    """Return a robot's own limits, less a margin.
+
+    position: taken from both ends of each range [rad; m]. rates: share taken from velocity, acceleration and jerk.
+    Raises ExcitationError when a joint has no limit of velocity and none of acceleration.
+    """
+    limits = [joint.limits for joint in robot.joints]
+    for joint in robot.joints:
+        if np.isinf(joint.limits.velocity) and np.isinf(joint.limits.acceleration):
+            raise ExcitationError(
+                f"joint '{joint.name}' of robot '{robot.name}' has neither a velocity nor an acceleration limit",
+                fix="Give it one: limits = { velocity = ... } in the robot's file",
+            )
+    if not 0 <= rates < 1:
+        raise ExcitationError(f"the margin of the rates is a share between 0 and 1, got {rates:g}")
+    if not position >= 0:
+        raise ExcitationError(f"the margin of the positions must not be negative, got {position:g}")
+    kinds = tuple(joint.kind for joint in robot.joints)
+    each = np.array([[x.velocity, x.acceleration, x.jerk] for x in limits]).T
+    lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
+    return KinematicLimits(robot.joint_names, kinds, lower + position, upper - position, each * (1.0 - rates))
+
+
+CLEARANCE_RATE = "clearance at samples, and a bound on its rate between them"
+_NEAR = 0.1  # m: beyond this a clearance hardly matters
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceLimits:
+    """Each clearance of the scene is at least its margin."""
+
+    scene: Scene
+    robot: Robot
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the pairs that each column of `margins` is about."""
+        return tuple(f"clearance of {name}" for name in self.scene.names(self.robot))
+
+    @cached_property
+    def wanted(self) -> Array:
+        """Least clearance wanted of each pair (m,) [m]."""
+        return self.scene.margins(self.robot)
+
+    def _spare(self, states: tuple[Array, ...]) -> Array:
+        return clearances(self.scene, self.robot, states[0]) - self.wanted
+
+    def margins(self, states: tuple[Array, ...]) -> Array:
+        """Return (N, m): 1 - exp(-spare / 0.1 m), about 1 far away, 0 at the margin, negative beyond."""
+        return np.asarray(1.0 - np.exp(-self._spare(states) / _NEAR))
+
+    def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
+        """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""
+        found = np.zeros((4, *states[0].shape))
+        slopes = weights * np.exp(-self._spare(states) / _NEAR) / _NEAR
+        found[0] = clearance_pull_back(self.scene, self.robot, states[0], slopes)
+        return found
+
+    def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
+        """Return what is proven of every pair at every instant."""
+        ranges = np.stack(trajectory.extremes(0), axis=1)
+        speeds = np.abs(trajectory.extremes(1)).max(axis=0)
+        rate = clearance_gradient_bound(self.scene, self.robot, ranges) @ speeds
+
+        def bound(a: Array, b: Array) -> tuple[Array, Array]:
+            # two lines of the greatest slope down from the ends meet at the least that is possible between them
+            before, after = (clearances(self.scene, self.robot, trajectory.derivative(t, 0)) for t in (a, b))
+            return (b - a)[:, None] * rate / 2.0 - (before + after) / 2.0, -np.minimum(before, after)
+
+        least = -greatest_bound(bound, trajectory.duration, -self.wanted)
+        return tuple(
+            Guarantee(name, float(reached), float(wanted), "m", CLEARANCE_RATE, at_least=True)
+            for name, reached, wanted in zip(self.names, least, self.wanted, strict=True)
+        )
+
+
+TORQUE_CURVATURE = "torque at samples, and a bound on its second derivative between them"
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueLimits:
+    """|tau_j| <= effort_j and sum_j |tau_j qd_j| <= power, with tau = Y theta of `model`.
+
+    theta (p,); effort (n,) [N m; N]; power [W]; infinite where there is no limit. Coulomb friction is taken at its full
+    magnitude against the limit, whatever the direction: near standstill nobody knows its sign.
+    """
+
+    model: Model
+    theta: Array
+    effort: Array
+    power: float = np.inf
+
+    @cached_property
+    def smooth(self) -> Array:
+        """Theta (p,) without Coulomb friction."""
+        jumps = np.array([name.endswith(f".{COULOMB.name}") for name in self.model.names])
+        return np.where(jumps, 0.0, self.theta)
+
+    @cached_property
+    def coulomb(self) -> Array:
+        """Greatest magnitude of each joint's Coulomb friction (n,)."""
+        found = np.zeros(self.model.robot.n)
+        fast = np.full((2, self.model.robot.n), 1e6)  # every joint turns: each column is at its greatest
+        travel = fast * [[0.0], [1.0]]
+        sizes = np.abs(self.model.term_columns(travel, fast, 0.0 * fast)[:, 1])
+        for (j, k), size in zip(self.model.term_entries, sizes, strict=True):
+            if self.model.names[k].endswith(f".{COULOMB.name}"):
+                found[j] += abs(self.theta[k]) * size
+        return found
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All parameters' columns, for the way back from torques to states."""
+        names = self.model.names
+        everything = BaseParameters(names, tuple(range(len(names))), np.eye(len(names)), names)
+        return packed_columns(self.model, everything)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the limits that each column of `margins` is about."""
+        own = tuple(f"torque of joint '{self.model.robot.joint_names[j]}'" for j in self._limited)
+        return own + (("total power",) if np.isfinite(self.power) else ())
+
+    @property
+    def _limited(self) -> list[int]:
+        return [int(j) for j in np.flatnonzero(np.isfinite(self.effort))]
+
+    def torques(self, states: tuple[Array, ...]) -> Array:
+        """Return the torque without Coulomb friction, (N, n)."""
+        return torque(self.model, self.smooth, *states[:3])
+
+    def margins(self, states: tuple[Array, ...]) -> Array:
+        """Return (N, m): 1 without torque, 0 at the limit less Coulomb friction, negative beyond."""
+        tau, j = self.torques(states), self._limited
+        found = 1.0 - (tau[:, j] / (self.effort - self.coulomb)[j]) ** 2
+        return found if np.isinf(self.power) else np.column_stack([found, 1.0 - self._load(tau, states[1])])
+
+    def _load(self, tau: Array, qd: Array) -> Array:
+        """Return the share (N,) of the power limit that is used."""
+        return np.asarray(((np.abs(tau) + self.coulomb) * np.abs(qd)).sum(axis=1) / self.power)
+
+    def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
+        """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""
+        q, qd, qdd = states[:3]
+        tau, j = self.torques(states), self._limited
+        force = np.zeros_like(tau)
+        force[:, j] = -2.0 * weights[:, : len(j)] * tau[:, j] / (self.effort - self.coulomb)[j] ** 2
+        found = np.zeros((4, *tau.shape))
+        if np.isfinite(self.power):
+            each = weights[:, -1:] / self.power
+            force -= each * np.sign(tau) * np.abs(qd)
+            found[1] -= each * (np.abs(tau) + self.coulomb) * np.sign(qd)
+        packed = np.zeros((len(tau), self.columns.width))
+        for k, (start, stop) in enumerate(self.columns.span):
+            packed[:, start : stop - 1] = force[:, k : k + 1] * self.smooth[list(self.columns.parameters[k])]
+        found[:3] += pull_back(self.columns, q, qd, qdd, packed)
+        return found
+
+    def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
+        """Return what is proven of the torques at every instant: samples, and the torque's curvature between them."""
+        rates = np.array([np.abs(trajectory.basis.extremes(trajectory.coefficients, o)).max(axis=0) for o in range(5)])
+        curvature = torque_curvature(self.model, self.smooth, rates)
+        room = self.effort - self.coulomb
+        limit = np.append(room, self.power)
+
+        def bound(a: Array, b: Array) -> tuple[Array, Array]:
+            ends = [trajectory.states(x) for x in (a, b)]
+            span = (b - a)[:, None] ** 2 / 8.0  # a function lies within span * max|f''| of its chord
+            before, after = (np.abs(self.torques(x)) for x in ends)
+            tau = np.maximum(before, after) + span * curvature
+            speed = np.maximum(*(np.abs(x[1]) for x in ends)) + span * rates[3]
+            power = ((before + self.coulomb) * np.abs(ends[0][1])).sum(axis=1)
+            most = np.column_stack([tau, ((tau + self.coulomb) * speed).sum(axis=1)])
+            return most, np.column_stack([np.maximum(before, after), power])
+
+        reached = greatest_bound(bound, trajectory.duration, limit)
+        names, units = self.names, self.model.robot.units("torque")
+        found = [
+            Guarantee(names[k], float(reached[j] + self.coulomb[j]), float(self.effort[j]), units[j], TORQUE_CURVATURE)
+            for k, j in enumerate(self._limited)
+        ]
+        if np.isfinite(self.power):
+            found.append(Guarantee("total power", float(reached[-1]), self.power, "W", TORQUE_CURVATURE))
+        return tuple(found)
+
+
+def torque_limits(model: Model, theta: ArrayLike, *, margin: float = 0.0, power: float = np.inf) -> TorqueLimits:
+    """Return the robot's effort limits, less a share, for the torques that theta (p,) asks for.
+
+    power: greatest sum of the joints' powers [W]. Raises ExcitationError when an effort limit is zero, when theta
+    does not fit, or when gravity or Coulomb friction alone leaves nothing of a limit.
+    """
+    theta = frozen(theta, (len(model.names),), "theta", ExcitationError)
+    if not 0 <= margin < 1:
+        raise ExcitationError(f"the margin of the torques is a share between 0 and 1, got {margin:g}")
+    if not power > 0:
+        raise ExcitationError(f"the power limit is {power:g} W, wanted a positive number")
+    for joint in model.robot.joints:
+        if joint.limits.effort == 0:
+            raise ExcitationError(
+                f"the torque limit of joint '{joint.name}' is zero",
+                fix="Correct it, or leave it out where it is unknown",
+            )
+    effort = np.array([joint.limits.effort for joint in model.robot.joints]) * (1.0 - margin)
+    found = TorqueLimits(model, theta, effort, power * (1.0 - margin))
+    for name, friction, limit in zip(model.robot.joint_names, found.coulomb, effort, strict=True):
+        if friction >= limit:
+            raise ExcitationError(
+                f"Coulomb friction of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}",
+                fix="Check the friction values and the limit's unit",
+            )
+    return found

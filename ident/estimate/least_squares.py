@@ -9,10 +9,13 @@ from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.model.offset import Offset
 from ident.regression.regression import Regression, squared_residuals
+from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
 #: A joint of whose torque, its mean apart, the fit explains less than this share has no say in what is weighed how.
 EXPLAINED = 0.05
+#: A torque that its joint's own terms (friction, drive, spring, offset) explain up to this share was computed.
+_LAW = 1e-3
 _CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque that is its mean
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -22,9 +25,11 @@ def joint_noise(regression: Regression) -> Array:
 
     Gautier (1997) takes it from ordinary least squares, where noisy joints spoil the parameters, and so the residuals,
     of quiet ones; weighing and estimating in turn settles after a few rounds. A joint that has no torque of its own
-    (passive, or not recorded) is fitted by bodies that weigh nothing: its residual falls to zero, its weight grows,
-    and the others are ruined. So where the fit explains less than EXPLAINED of a joint's torque its noise is at least
-    the largest of the other joints. Raises EstimationError where no joint has a torque of its own.
+    (passive, not recorded, or a law of friction that was computed) is fitted by bodies that weigh nothing: its
+    residual falls to zero, its weight grows, and the others are ruined. So where the fit explains less than EXPLAINED
+    of a joint's torque, or its own terms all of it, its noise is at least the largest of the other joints; and nobody's
+    is less than what its readings show (`Regression.least_noise`). Raises EstimationError where no joint has a torque
+    of its own.
     """
     return _weighed(regression)[0]
 
@@ -42,7 +47,7 @@ def _weighed(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
     constant, own = constant_torques(regression), _varying(regression)
     if constant.all():
         raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
-    none = constant.copy()
+    none = constant | laws(regression)
     while not none.all():
         sigma = _noise(regression, none)
         left = regression.squared_residuals(solve(regression, sigma)) / np.where(none, np.inf, own)
@@ -57,14 +62,26 @@ def constant_torques(regression: Regression) -> NDArray[np.bool_]:
     return np.asarray(_varying(regression) <= _CONSTANT * regression.squared_torques)
 
 
+def laws(regression: Regression) -> NDArray[np.bool_]:
+    """Return which joints' torques (n,) are sums of their own terms, with no link in them: no motor's ever is."""
+    links = [name.rpartition(".")[2] in INERTIAL for name in regression.base.standard]
+    own = (regression.base.K[:, links] == 0).all(axis=1)
+    return np.asarray(_left(regression, own) <= _LAW**2 * regression.squared_torques)
+
+
 def _varying(regression: Regression) -> Array:
     """Return the sum of squares of each torque (n,), about its mean where the model has the joint's offset."""
-    found = regression.squared_torques.copy()
-    for j, r in enumerate(regression.joint_factors):
-        for k, b in enumerate(regression.parameters[j]):
-            if regression.base.names[b].endswith(f".{Offset.kind.name}") and r[:, k].any():
-                found[j] = np.sum((r[:, -1] - r[:, k] * (r[:, k] @ r[:, -1]) / (r[:, k] @ r[:, k])) ** 2)
-    return found
+    return _left(regression, np.array([name.endswith(f".{Offset.kind.name}") for name in regression.base.names]))
+
+
+def _left(regression: Regression, columns: NDArray[np.bool_]) -> Array:
+    """Return the sum of squares of each torque (n,) that these of the base parameters' columns (b,) leave."""
+    chosen = [
+        r[:, [*columns[list(k)], True]] for r, k in zip(regression.joint_factors, regression.parameters, strict=True)
+    ]
+    return np.array(
+        [np.sum((r[:, :-1] @ solved(r) - r[:, -1]) ** 2) if r.shape[1] > 1 else r[:, -1] @ r[:, -1] for r in chosen]
+    )
 
 
 def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
@@ -76,24 +93,29 @@ def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
 
 
 def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
-    """Return each joint's residual standard deviation (n,) at phi, one degree of freedom taken per column."""
+    """Return each joint's residual standard deviation (n,) at phi, one degree of freedom taken per column.
+
+    It is never less than the noise that the torque's readings show by themselves.
+    """
     phi = np.asarray(phi, dtype=np.float64)
     ssr = squared_residuals(regression, regression.joint_factors, phi)
     seen = [np.count_nonzero(np.abs(np.diag(r)[:-1]) > 1e-9 * np.abs(r).max()) for r in regression.joint_factors]
     sigma = np.sqrt(ssr / np.maximum(regression.rows - np.array(seen), 1))
     # An exact fit leaves rounding only; weights then need a floor to stay finite.
     floor = 1e-9 * np.sqrt(regression.squared_torques / np.maximum(regression.rows, 1)) + 1e-15
-    return np.asarray(np.maximum(sigma, floor))
+    return np.asarray(np.maximum(np.maximum(sigma, floor), regression.least_noise))
 
 
 def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str]:
     """Return a sentence on each torque that is none, that the fit does not explain, or that is another's."""
-    constant, none = constant_torques(regression), unexplained(regression)
+    constant, none, computed = constant_torques(regression), unexplained(regression), laws(regression)
     found = []
     for j in np.flatnonzero(none):
         what = "the fit explains next to nothing of the torque"
         if constant[j]:
             what = f"{'constant' if regression.squared_torques[j] else 'zero'} torque in all rows"
+        elif computed[j]:
+            what = "friction and the like, with no link in it, explain all of the torque"
         found.append(
             f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
             " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import LogError
@@ -24,7 +25,7 @@ class Motion:
     form one segment each (one R factor and one cluster); rows outside all blocks only lead the thinning's filters in
     and out (parts of a streamed recording have such rows). `stretches`, where the recording repeats a period: which
     stretch of it each block is; blocks of one stretch are repeats, and one segment together. `name` says which
-    recording it is.
+    recording it is. `noise` (n,): how noisy the torque is at least, after decimation; by default nothing is known.
     Raises LogError on shapes that do not fit or numbers that are not finite.
     """
 
@@ -38,6 +39,7 @@ class Motion:
     decimation: tuple[int, ...] = ()
     blocks: tuple[tuple[int, int], ...] = field(default=())
     stretches: tuple[int, ...] = field(default=())
+    noise: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
         shape = np.shape(self.q)
@@ -47,6 +49,7 @@ class Motion:
             object.__setattr__(self, what, frozen(getattr(self, what), shape, f"{self.name}: {what}", LogError))
         object.__setattr__(self, "t", frozen(self.t, (shape[0],), f"{self.name}: t", LogError))
         object.__setattr__(self, "decimation", tuple(int(d) for d in self.decimation))
+        object.__setattr__(self, "noise", np.broadcast_to(np.asarray(self.noise, dtype=np.float64), shape[1]))
         rows = self.rows
         keep = np.asarray(self.keep, dtype=bool)
         if keep.shape != (rows, shape[1]):

@@ -17,6 +17,7 @@ from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.log import Log
 from ident.logs.motion import Motion
+from ident.logs.noise import least_noise
 from ident.logs.resample import Interpolation, resample, undelayed
 from ident.logs.rest import moving, resting
 
@@ -130,7 +131,8 @@ class Processing:
 class Prepared:
     """Filtered signals of a log, or of a part of one.
 
-    Samples begin..end belong to the recording's motion, as far as the part shows; first..stop are the part's own.
+    noise (n,): how noisy tau is at least when it is thinned. Samples begin..end belong to the recording's motion, as
+    far as the part shows; first..stop are the part's own.
     """
 
     t: Array
@@ -138,6 +140,7 @@ class Prepared:
     qd: Array
     qdd: Array
     tau: Array
+    noise: Array
     first: int
     stop: int
     begin: int
@@ -189,6 +192,8 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     moves = ~resting(log.q)
     q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
     tau = _low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
+    band = min(rate_hz, BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf))  # of white noise, what is left
+    noise = least_noise(log.tau) * np.sqrt(band / rate_hz)
 
     # which samples belong to the motion: torque known, in the window, not at an edge of the recording
     edge_s, edge_samples = _ends(p.edge_s), _ends(p.edge_samples)
@@ -202,7 +207,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     before, after = log.margin
     first = max(begin, _index(t, log.t[before]))
     stop = min(end, _index(t, log.t[-after]) if after else len(t))
-    return Prepared(t, q, qd, qdd, tau, first, stop, begin, end)
+    return Prepared(t, q, qd, qdd, tau, noise, first, stop, begin, end)
 
 
 def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
@@ -278,6 +283,7 @@ def motion(
         decimation=p.decimation,
         blocks=cut[0],
         stretches=cut[1],
+        noise=ready.noise,
     )
 
 

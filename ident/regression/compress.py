@@ -139,7 +139,8 @@ def _segments(columns: Columns, motion: Motion, roots: Array | None) -> Iterator
             digest = _digest(f"{identity}|{number}".encode())
             factors = _factors(columns, motion, terms, thinned, keep, roots, start, stop)
             key = digest if stretch is None else (motion.name, stretch)
-            yield key, Segment(digest, name, motion.name, tuple(int(r) for r in rows), factors)
+            counts, noise = (tuple(x.tolist()) for x in (rows, np.asarray(motion.noise)))
+            yield key, Segment(digest, name, motion.name, counts, factors, noise)
 
 
 def _digest(content: bytes) -> str:

@@ -27,7 +27,8 @@ class Segment:
 
     factors[j] (k_j + 1, k_j + 1), upper triangular: its first k_j columns belong to the base parameters that joint
     j's torque can show, the last to the measured torque. rows[j]: how many samples went in.
-    `identity` (hex) names the very numbers, so that nothing is counted twice.
+    noise[j]: its torque's noise [N m; N], at least. `identity` (hex) names the very numbers, so that nothing is counted
+    twice.
     """
 
     identity: str
@@ -35,6 +36,10 @@ class Segment:
     recording: str
     rows: tuple[int, ...]
     factors: tuple[Array, ...]
+    noise: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", self.noise or (0.0,) * len(self.rows))
 
 
 def merged(a: Segment, b: Segment) -> Segment:
@@ -42,7 +47,7 @@ def merged(a: Segment, b: Segment) -> Segment:
     identity = hashlib.sha256(f"{a.identity}|{b.identity}".encode()).hexdigest()
     rows = tuple(m + n for m, n in zip(a.rows, b.rows, strict=True))
     factors = tuple(r_factor(np.concatenate(pair)) for pair in zip(a.factors, b.factors, strict=True))
-    return Segment(identity, a.name, a.recording, rows, factors)
+    return Segment(identity, a.name, a.recording, rows, factors, tuple(np.minimum(a.noise, b.noise).tolist()))
 
 
 def once(segment: Segment, seen: dict[str, str]) -> None:
@@ -142,6 +147,12 @@ class Regression:
         """Return the sum of squared torque residuals of each joint (n,) at base parameters phi (b,)."""
         phi = frozen(phi, (len(self.base.names),), "phi", RegressionError)
         return squared_residuals(self, self.joint_factors, phi)
+
+    @cached_property
+    def least_noise(self) -> Array:
+        """Floor of each joint's torque noise (n,) [N m; N], as the readings show it by themselves."""
+        squares = sum(np.multiply(s.rows, np.square(s.noise)) for s in self.segments)
+        return np.asarray(np.sqrt(squares / np.maximum(self.rows, 1)))
 
     @cached_property
     def squared_torques(self) -> Array:

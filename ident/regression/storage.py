@@ -47,7 +47,7 @@ def save_regression(regression: Regression, path: str | Path) -> Path:
         "standard": regression.base.standard,
         "parameters": regression.parameters,
         "segments": [
-            {"identity": s.identity, "name": s.name, "recording": s.recording, "rows": s.rows}
+            {"identity": s.identity, "name": s.name, "recording": s.recording, "rows": s.rows, "noise": s.noise}
             for s in regression.segments
         ],
     }
@@ -105,8 +105,9 @@ def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:
             r[np.triu_indices(size)] = numbers[start : start + length]
             factors.append(r)
             start += length
-        rows = tuple(int(r) for r in info["rows"])
-        if len(rows) != len(parameters) or min(rows) < 0:
+        rows, noise = tuple(map(int, info["rows"])), tuple(map(float, info.get("noise", ())))
+        if len(rows) != len(parameters) or min(rows) < 0 or len(noise) not in (0, len(rows)):
             raise ValueError("each joint needs its number of rows")
-        segments.append(Segment(str(info["identity"]), str(info["name"]), str(info["recording"]), rows, tuple(factors)))
+        identity, name, recording = (str(info[key]) for key in ("identity", "name", "recording"))
+        segments.append(Segment(identity, name, recording, rows, tuple(factors), noise))
     return Regression(str(header["model"]), base, parameters, tuple(segments))

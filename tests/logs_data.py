@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ident.logs import Log, Manifest, read_manifest
-from ident.robot.dh import MDHJoint, from_mdh
+from ident.robot.file import MDHJoint, from_mdh
 
 ROOT = Path(__file__).parents[1]
 TWO = from_mdh("two", [MDHJoint(), MDHJoint(a=1.0)])

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.symbolic import lagrange as lagrange_terms
+from ident.symbolic.closed_form import jacobians, potential_energy, twice_kinetic
 from ident.symbolic.mechanism import Mechanism, zeros
-from ident.symbolic.program import Program
-from ident.symbolic.pseudo_inertia import coriolis_matrix, generators_and_composites, trace
-from ident.symbolic.tape import Node, Objects, Scalar, needed
+from ident.symbolic.newton_euler import coriolis_matrix, generators_and_composites, trace
+from ident.symbolic.program import Node, Objects, Program, Scalar, needed
 
 
 def evaluate(program: Program, **arrays: ArrayLike) -> Array:
@@ -118,16 +117,16 @@ def lagrange(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objec
 
 def lagrange_gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
     """Return dP/dq (n,); q are nodes of one tape."""
-    return gradient(lagrange_terms.potential_energy(arm, theta, q), [*q])
+    return gradient(potential_energy(arm, theta, q), [*q])
 
 
 def kinetic_energy(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> Scalar:
     """Return K [J]."""
     total: Scalar = 0.0
-    for p, columns in enumerate(lagrange_terms.jacobians(arm, q)):
+    for p, columns in enumerate(jacobians(arm, q)):
         v = sum((columns[j][0] * qd[j] for j in columns), zeros(3))
         w = sum((columns[j][1] * qd[j] for j in columns), zeros(3))
-        total = total + 0.5 * lagrange_terms.twice_kinetic(theta[p], (v, w), (v, w))
+        total = total + 0.5 * twice_kinetic(theta[p], (v, w), (v, w))
     return total
 
 

@@ -11,7 +11,7 @@ from ident.cli.main import app
 from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest
 from ident.logs.readers.convert import convert
-from ident.robot.dh import MDHJoint, from_mdh
+from ident.robot.file import MDHJoint, from_mdh
 
 ROBOT = """
 name = "two"

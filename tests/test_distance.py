@@ -12,8 +12,7 @@ from seeds import cases
 
 from ident.errors import ModelError, RobotError
 from ident.geometry.distance import clearance_pull_back, clearances, collisions
-from ident.geometry.scene import Scene
-from ident.geometry.shapes import Box, Capsule, Plane, Point
+from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.robot import Robot
 from ident.robot.robot import FixedBody, Joint
 from ident.spatial.pose import Pose, rpy

@@ -9,10 +9,8 @@ from seeds import cases
 from test_distance import arm, random_scene, scene_of_arm
 
 from ident.errors import ModelError
-from ident.geometry.distance import clearance_pull_back, clearances
-from ident.geometry.distance_bound import clearance_gradient_bound
-from ident.geometry.scene import Scene
-from ident.geometry.shapes import Box, Capsule, Plane, Point
+from ident.geometry.distance import clearance_gradient_bound, clearance_pull_back, clearances
+from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.robot import Robot
 from ident.robot.robot import Joint
 from ident.spatial.pose import Pose, rpy

@@ -14,8 +14,7 @@ from ident.errors import ExcitationError, RobotError
 from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
 from ident.excitation.information import Worth, information, worth
 from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits, torque_limits
-from ident.geometry.scene import Scene
-from ident.geometry.shapes import Box, Capsule, Plane
+from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.regression.base import BaseParameters
 from ident.report import excitation_figures as drawn

@@ -12,9 +12,8 @@ from scipy.spatial.transform import Rotation
 from seeds import cases
 
 from ident.errors import RobotError
-from ident.geometry.collada import MOST_POINTS, collada_points
-from ident.geometry.collision_geometry import collision_clouds
-from ident.geometry.mesh import mesh_points
+from ident.geometry.capsules import collision_clouds
+from ident.geometry.mesh import MOST_POINTS, collada_points, mesh_points
 from ident.robot.urdf import parse_document, to_robot
 
 SCHEMAS = {

@@ -19,8 +19,7 @@ from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, minimise, search
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearances
-from ident.geometry.scene import Scene
-from ident.geometry.shapes import Box, Capsule, Plane
+from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.robot import Joint, Robot
 from ident.robot.robot import Limits

@@ -46,8 +46,8 @@ from ident.robot import DHJoint, Joint, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.robot import Transmission
 from ident.spatial.pose import Pose
 from ident.symbolic import controller_functions
+from ident.symbolic.functions import regrouped
 from ident.symbolic.program import traced
-from ident.symbolic.regrouped import regrouped
 
 pytestmark = pytest.mark.slow
 

@@ -20,9 +20,8 @@ from ident.export.fanuc import write_fanuc
 from ident.export.formats import PAYLOAD_FORMATS, export_payload
 from ident.export.kuka import write_kuka
 from ident.export.payload import Payload, payload_of, rounded, rounded_principal
-from ident.spatial.inertia import from_com, is_positive_semidefinite
+from ident.spatial.inertia import from_com, is_positive_semidefinite, principal_axes, quaternion
 from ident.spatial.pose import rpy
-from ident.spatial.principal_axes import principal_axes, quaternion
 
 NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
 LOAD = Payload(

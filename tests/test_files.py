@@ -18,7 +18,7 @@ from ident.export import export_to
 from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_folder, write_whole
 from ident.model import Model, Viscous
 from ident.robot import Joint, Robot
-from ident.simulation.write import columns
+from ident.simulation.storage import columns
 from ident.spatial.pose import Pose
 
 #: Writes half of a folder and half of a file, or stops between the two renames of a folder, and waits to be killed.

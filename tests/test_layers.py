@@ -49,8 +49,8 @@ HEAVY = {
 }  # fmt: skip
 
 COMPILED = {
-    "kernels.py", "matrix_kernels.py", "rollout_kernel.py", "articulated_body.py", "packs.py", "sweeps.py",
-    "adjoint_kernel.py", "distance_kernels.py", "dahl_kernel.py",
+    "kernels.py", "matrix_kernels.py", "articulated_body.py", "packs.py", "sweeps.py", "distance_kernels.py",
+    "dahl_kernel.py",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ident.logs.log import read_parts
 from ident.logs.readers import formats
 from ident.logs.units import RAW, UNITS, kind_of, si_factor
 from ident.robot import Transmission
-from ident.robot.dh import MDHJoint, from_mdh
+from ident.robot.file import MDHJoint, from_mdh
 
 HEAD = """
 [dataset]

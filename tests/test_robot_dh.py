@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seeds import cases
 
 from ident.errors import RobotError
-from ident.robot.dh import DHJoint, MDHJoint, from_dh, from_mdh
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.robot import Limits, frame_poses
 from ident.spatial.pose import Pose, rpy
 

@@ -18,8 +18,7 @@ from seeds import cases
 
 import ident.robot
 from ident.errors import InputError, RobotError
-from ident.robot.dh import DHJoint, from_dh
-from ident.robot.file import data_path, read_robot
+from ident.robot.file import DHJoint, data_path, from_dh, read_robot
 from ident.robot.robot import Limits, declared_flange, moving_frame
 from ident.robot.urdf import parse_urdf, read_urdf
 from ident.robot.xml import parse_xml

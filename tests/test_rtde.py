@@ -11,7 +11,7 @@ from ident.errors import LogError
 from ident.logs import read_log, read_manifest
 from ident.logs.readers.convert import convert
 from ident.logs.readers.info import log_info
-from ident.robot.dh import MDHJoint, from_mdh
+from ident.robot.file import MDHJoint, from_mdh
 
 SIX = from_mdh("ur", [MDHJoint() for _ in range(6)])
 SEVEN = from_mdh("panda", [MDHJoint() for _ in range(7)])

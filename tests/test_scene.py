@@ -13,11 +13,10 @@ from seeds import cases
 from test_distance import arm, scene_of_arm
 
 from ident.errors import InputError, RobotError
+from ident.geometry.capsules import fit_capsules, link_capsules, smallest_capsule
 from ident.geometry.distance import clearances, collisions
-from ident.geometry.fit_capsules import fit_capsules, link_capsules, smallest_capsule
-from ident.geometry.scene import Scene
+from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.geometry.scene_file import read_scene
-from ident.geometry.shapes import Box, Capsule, Plane, Point
 from ident.robot import DHJoint, MDHJoint, from_dh, from_mdh, read_urdf
 from ident.spatial.pose import Pose, rpy
 

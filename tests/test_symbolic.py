@@ -25,11 +25,9 @@ from ident.robot import MDHJoint, Robot, from_mdh
 from ident.symbolic import ClosedForm, Program, closed_form, functions, planar, planar_arm
 from ident.symbolic.closed_form import exact
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.mechanism import mechanism, tidy, tidy_cosine
-from ident.symbolic.names import joint_names, parameter_names
+from ident.symbolic.mechanism import joint_names, mechanism, parameter_names, tidy, tidy_cosine
 from ident.symbolic.newton_euler import inverse_dynamics as newton_euler
-from ident.symbolic.program import traced
-from ident.symbolic.tape import Tape
+from ident.symbolic.program import Tape, traced
 
 DERIVATIONS = (lagrange, traces, newton_euler)
 ROBOTS = four()

@@ -11,7 +11,7 @@ import numpy as np
 
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
 from ident.robot import Robot
-from ident.robot.dh import MDHJoint, from_mdh
+from ident.robot.file import MDHJoint, from_mdh
 from ident.spatial.inertia import from_com, to_com
 
 RIGHT = np.pi / 2

@@ -70,7 +70,7 @@ def read(how: str, path: Path) -> None:
 
     from ident.logs import iter_logs, read_manifest
     from ident.logs.readers.info import log_info
-    from ident.robot.dh import MDHJoint, from_mdh
+    from ident.robot.file import MDHJoint, from_mdh
 
     before, start, cpu = peak(), time.perf_counter(), time.process_time()
     if how == "raw messages by rosbags":

@@ -26,9 +26,8 @@ from ident.cad.write import write_cad, write_cad_toml
 from ident.errors import CadError
 from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency, tensor, to_com, transformed
+from ident.spatial.inertia import consistency, principal_axes, tensor, to_com, transformed
 from ident.spatial.pose import Pose
-from ident.spatial.principal_axes import principal_axes
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,21 @@
 Every function takes a Robot, the links' inertials (n, 10) where it needs them, and states (N, n).
 """
 
-from ident.dynamics.equations_of_motion import (
+from ident.dynamics.rigid_body import (
     bias,
     christoffel,
     coriolis_matrix,
+    forward_dynamics,
+    frame_pose,
     gravity_load,
+    inverse_dynamics,
+    jacobian,
+    jacobian_derivative,
     kinetic_energy,
     mass_matrix,
     potential_energy,
+    regressor,
 )
-from ident.dynamics.forward_dynamics import forward_dynamics
-from ident.dynamics.jacobian import frame_pose, jacobian, jacobian_derivative
-from ident.dynamics.rigid_body import inverse_dynamics, regressor
 
 __all__ = [
     "bias",

@@ -11,6 +11,16 @@ or f = m a + B h, n = G I + h x a, linear in the inertials. Joint j, whose unit 
     m: v.a     h: a x u + B^T v     I: G^T u
 
 which is one row of ten numbers for every pair of a link and a joint that carries it.
+
+The reverse sweep of the regressor goes from weights on its entries to weights on q, qd and qdd. For F = sum over links
+i and carrying joints j of y_ij . row_ij, with y_ij read as ten parameters (m, h, I), each pair gives u.n + v.f of the
+kernel of the regressor, and with a bar for the derivative of F:
+
+    u' = n      v' = f      a' = m v + u x h      al' = I u + h x v
+    w' = (I w) x u + I (u x w) + v (w.h) + h (v.w) - 2 w (v.h)
+
+From link i to its parent the sweep runs backwards through R^T w_p, R^T al_p and R^T (a_p + al_p x p + w_p x (w_p x p)),
+which change with q_i by d(R^T x) = -u x (R^T x) and dp = R v, (u, v) being the joint's own twist.
 """
 
 from __future__ import annotations
@@ -34,7 +44,10 @@ from ident.dynamics.sweeps import (
     row,
     store3,
     symmetric,
+    times,
     turn,
+    turn_back,
+    zero_packs,
 )
 from ident.jit import cached_njit
 
@@ -158,3 +171,118 @@ def inverse_dynamics_rows(tree: Any, inertials: Any, q: Any, qd: Any, qdd: Any, 
         work = (np.empty(3 * each), *vectors)
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK), LANES):
             _inverse_dynamics_block(tree, inertials, q, qd, qdd, wrenches, s, work, out)
+
+
+_PULL_BACK_CHUNK = 64
+
+
+@njit(inline="always")
+def _twice_crossed(w: Any, x: Any) -> Any:
+    """Return w x (w x x)."""
+    return cross(w, cross(w, x))
+
+
+@njit(inline="always")
+def _through_spin(w: Any, x: Any, bar: Any) -> Any:
+    """Return the derivative with respect to w of bar . (w x (w x x))."""
+    return minus(add(times(dot(w, x), bar), times(dot(bar, w), x)), times(2.0 * dot(bar, x), w))
+
+
+@njit(error_model="numpy")
+def _pull_back_block(
+    tree: Any, q: Any, qd: Any, qdd: Any, column: Any, cotangent: Any, s: int, work: Any, out: Any
+) -> None:
+    """Write the derivatives of samples s to s + 7 into out (N, 3 n)."""
+    n = q.shape[1]
+    rotation, position, w, al, a, u, v, w_, al_, a_, u_, v_ = work
+    zero_packs(w_, 0, 3 * n)
+    zero_packs(al_, 0, 3 * n)
+    zero_packs(a_, 0, 3 * n)
+    zero_packs(u_, 0, 3 * n * n)
+    zero_packs(v_, 0, 3 * n * n)
+    for i in range(n):
+        link_pose(tree, i, gather(q, s, i), rotation, position)
+        r, p = load9(rotation, 9 * i), load3(position, 3 * i)
+        link_motion(tree, i, gather(qd, s, i), gather(qdd, s, i), r, p, w, al, a)
+        link_twists(tree, i, n, r, p, u, v)
+
+    for i in range(n - 1, -1, -1):
+        wi, ali, ai = load3(w, 3 * i), load3(al, 3 * i), load3(a, 3 * i)
+        wb, alb, ab = load3(w_, 3 * i), load3(al_, 3 * i), load3(a_, 3 * i)
+        own_u, own_v = row(tree.angular, i), row(tree.linear, i)
+        parent = tree.parent[i]
+        r, p = load9(rotation, 9 * i), load3(position, 3 * i)
+        q_bar_u, q_bar_v = cross(ab, ab), cross(ab, ab)  # zero; q' = own_u . q_bar_u + own_v . q_bar_v
+        j = i
+        while j >= 0:
+            k = 3 * (n * i + j)
+            uj, vj = load3(u, k), load3(v, k)
+            to = column[j, i]
+            m = gather(cotangent, s, to[0])
+            h = (gather(cotangent, s, to[1]), gather(cotangent, s, to[2]), gather(cotangent, s, to[3]))
+            inertia = (
+                gather(cotangent, s, to[4]),
+                gather(cotangent, s, to[5]),
+                gather(cotangent, s, to[6]),
+                gather(cotangent, s, to[7]),
+                gather(cotangent, s, to[8]),
+                gather(cotangent, s, to[9]),
+            )
+            iw = symmetric(inertia, wi)
+            force = add(times(m, ai), add(cross(ali, h), _twice_crossed(wi, h)))
+            moment = add(symmetric(inertia, ali), add(cross(wi, iw), cross(h, ai)))
+            ab = add(ab, add(times(m, vj), cross(uj, h)))
+            alb = add(alb, add(symmetric(inertia, uj), cross(h, vj)))
+            wb = add(wb, add(add(cross(iw, uj), symmetric(inertia, cross(uj, wi))), _through_spin(wi, h, vj)))
+            if j != i:
+                ub, vb = add(load3(u_, k), moment), add(load3(v_, k), force)
+                q_bar_u = add(q_bar_u, add(cross(ub, uj), cross(vb, vj)))
+                q_bar_v = add(q_bar_v, cross(vb, uj))
+                up, vp = turn(r, ub), turn(r, vb)
+                kp = 3 * (n * parent + j)
+                store3(u_, kp, add(load3(u_, kp), add(up, cross(p, vp))))
+                store3(v_, kp, add(load3(v_, kp), vp))
+            j = tree.parent[j]
+
+        rate = gather(qd, s, i)
+        qdd_bar = dot(own_u, alb) + dot(own_v, ab)
+        if parent < 0:
+            g = tree.gravity
+            carried = turn_back(r, (-g[0], -g[1], -g[2]))
+            q_bar_u = add(q_bar_u, cross(ab, carried))
+            qd_bar = dot(own_u, wb) + 2.0 * rate * dot(cross(own_u, own_v), ab)
+        else:
+            wp, alp, ap = load3(w, 3 * parent), load3(al, 3 * parent), load3(a, 3 * parent)
+            spin, turned = turn_back(r, wp), turn_back(r, alp)
+            carried = turn_back(r, add(ap, add(cross(alp, p), _twice_crossed(wp, p))))
+            coriolis = add(times(2.0, cross(spin, own_v)), times(2.0 * rate, cross(own_u, own_v)))
+            qd_bar = dot(own_u, wb) + dot(cross(spin, own_u), alb) + dot(coriolis, ab)
+            spin_bar = add(wb, times(rate, add(cross(own_u, alb), times(2.0, cross(own_v, ab)))))
+            q_bar_u = add(q_bar_u, add(cross(spin_bar, spin), add(cross(alb, turned), cross(ab, carried))))
+            q_bar_v = add(q_bar_v, add(cross(ab, turned), _twice_crossed(spin, ab)))
+            to_parent = turn(r, ab)
+            store3(a_, 3 * parent, add(load3(a_, 3 * parent), to_parent))
+            store3(al_, 3 * parent, add(load3(al_, 3 * parent), add(turn(r, alb), cross(p, to_parent))))
+            wp_bar = add(turn(r, spin_bar), _through_spin(wp, p, to_parent))
+            store3(w_, 3 * parent, add(load3(w_, 3 * parent), wp_bar))
+        scatter(out, s, i, dot(own_u, q_bar_u) + dot(own_v, q_bar_v))
+        scatter(out, s, n + i, qd_bar)
+        scatter(out, s, 2 * n + i, qdd_bar)
+
+
+@cached_njit(parallel=True, error_model="numpy")
+def regressor_pull_back_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, cotangent: Any, out: Any) -> None:
+    """Write d F / d(q, qd, qdd) of every sample into out (N, 3 n), for F = sum(cotangent * regressor rows).
+
+    column (n, n, 10) as in `regressor_rows`; cotangent (N, n_columns), zero in columns that no pair owns.
+    """
+    n = q.shape[1]
+    samples = q.shape[0]
+    for chunk in prange((samples + _PULL_BACK_CHUNK - 1) // _PULL_BACK_CHUNK):
+        each = 3 * n * LANES
+        motion = (np.empty(3 * each), np.empty(each), np.empty(each), np.empty(each), np.empty(each))
+        twists = (np.empty(n * each), np.empty(n * each))
+        bars = (np.empty(each), np.empty(each), np.empty(each), np.empty(n * each), np.empty(n * each))
+        work = (*motion, *twists, *bars)
+        for s in range(chunk * _PULL_BACK_CHUNK, min(samples, (chunk + 1) * _PULL_BACK_CHUNK), LANES):
+            _pull_back_block(tree, q, qd, qdd, column, cotangent, s, work, out)

@@ -1,15 +1,21 @@
-"""Rigid-body regressor and inverse dynamics of a robot, in batches."""
+"""Rigid bodies in batches: regressor, inverse and forward dynamics, the terms of D qdd + C qd + g = tau, Jacobians.
+
+A robot is given to the compiled kernels as the flat arrays of `tree`.
+"""
 
 from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.tree import tree
-from ident.errors import ModelError
+from ident.errors import ModelError, nearest
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
+from ident.spatial.pose import Pose
 from ident.threads import kernel_threads
 
 
@@ -81,3 +87,277 @@ def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
 def pseudo_inertias(robot: Robot, inertials: ArrayLike) -> Array:
     """Return the pseudo-inertias (n, 4, 4) of checked inertials (n, 10)."""
     return pseudo_inertia(checked(inertials, (robot.n, 10), "inertials", ModelError))
+
+
+Ints = NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """Joint i moves link i. All vectors are in the frame of link i except `position`, in its parent's.
+
+    parent (n,): index of the parent link, -1 for the base.
+    rotation (n, 3, 3), position (n, 3): link frame seen from its parent's frame at q = 0.
+    turning (n,): 1 for a revolute joint, 0 for a prismatic one.
+    angular (n, 3), linear (n, 3): the joint's unit twist, linear taken at the link frame's origin.
+    axis (n, 3), point (n, 3): direction of the joint and a point of its line.
+    gravity (3,): in the base frame [m/s^2].
+    """
+
+    parent: Ints
+    rotation: Array
+    position: Array
+    turning: Ints
+    angular: Array
+    linear: Array
+    axis: Array
+    point: Array
+    gravity: Array
+
+
+@lru_cache(maxsize=64)
+def tree(robot: Robot) -> Tree:
+    """Return the flat arrays of `robot`, made once for each robot; nobody may change them."""
+    joints = robot.joints
+    turning = np.array([not joint.slides for joint in joints], dtype=np.int64)
+    axis = np.array([joint.axis for joint in joints])
+    point = np.array([joint.point for joint in joints])
+    # A turn about a line through `point` moves the frame's origin at point x axis (per rad/s).
+    linear = np.where(turning[:, None] == 1, np.cross(point, axis), axis)
+    return Tree(
+        parent=np.array(robot.parents, dtype=np.int64),
+        rotation=np.array([joint.placement.rotation for joint in joints]),
+        position=np.array([joint.placement.position for joint in joints]),
+        turning=turning,
+        angular=axis * turning[:, None],
+        linear=linear,
+        axis=axis,
+        point=point,
+        gravity=np.array(robot.gravity),
+    )
+
+
+def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
+    """Return D (N, n, n) of rigid bodies with inertials (n, 10), the kinetic energy being qd^T D qd / 2.
+
+    q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. Composite
+    bodies (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982)), as traces of pseudo-inertias. Symmetric to the bit.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    from ident.dynamics.matrix_kernels import mass_rows
+
+    (q,) = batch(robot, q=q)
+    out = np.zeros((len(q), robot.n, robot.n))
+    with kernel_threads(len(q)):
+        mass_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
+    return out
+
+
+def coriolis_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return C (N, n, n) with c_kj = sum_i c_ijk qd_i, so that the torque of velocities is C qd and D' - 2 C is skew.
+
+    inertials (n, 10); q, qd (N, n) [rad, rad/s; m, m/s for prismatic joints]. Costs n times the depth of the tree, not
+    the n^3 of the sum (Echeandia, Wensing, J. Comput. Nonlinear Dyn. 16 (2021), here as traces of pseudo-inertias).
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    from ident.dynamics.matrix_kernels import coriolis_rows
+
+    q, qd = batch(robot, q=q, qd=qd)
+    out = np.zeros((len(q), robot.n, robot.n))
+    with kernel_threads(len(q)):
+        coriolis_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, out)
+    return out
+
+
+def christoffel(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
+    """Return the Christoffel symbols of the first kind (N, n, n, n), [s, i, j, k] = c_ijk.
+
+    c_ijk = (d d_kj/dq_i + d d_ki/dq_j - d d_ij/dq_k) / 2 (Spong, Hutchinson, Vidyasagar, Robot Modeling and Control,
+    section 7.2), exactly and not by differences; c_ijk = c_jik to the bit. Then d d_kj/dq_i = c_ijk + c_ikj.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    from ident.dynamics.matrix_kernels import christoffel_rows
+
+    (q,) = batch(robot, q=q)
+    out = np.zeros((len(q), robot.n, robot.n, robot.n))
+    with kernel_threads(len(q)):
+        christoffel_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
+    return out
+
+
+def gravity_load(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
+    """Return g (N, n) [N m; N for prismatic joints]: the torques that hold the robot still at q (N, n).
+
+    inertials (n, 10). g = dP/dq of the potential energy P. Raises ModelError as inverse_dynamics does.
+    """
+    (q,) = batch(robot, q=q)
+    still = np.zeros_like(q)
+    return inverse_dynamics(robot, inertials, q, still, still)
+
+
+def bias(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return C qd + g (N, n) [N m; N]: the torques of the motion q, qd (N, n) without acceleration.
+
+    inertials (n, 10). Raises ModelError as inverse_dynamics does.
+    """
+    q, qd = batch(robot, q=q, qd=qd)
+    return inverse_dynamics(robot, inertials, q, qd, np.zeros_like(q))
+
+
+def kinetic_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return K (N,) [J] of the moving links with inertials (n, 10) at q, qd (N, n); K = qd^T D qd / 2.
+
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    q, qd = batch(robot, q=q, qd=qd)
+    return _energies(robot, inertials, q, qd)[0]
+
+
+def potential_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
+    """Return P (N,) [J] in the field of gravity, P = -sum_l gravity . (m p + R h), zero at the base's origin.
+
+    inertials (n, 10); q (N, n); p and R are the link's frame seen from the base. Bodies fixed to the base
+    do not count.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    """
+    (q,) = batch(robot, q=q)
+    return _energies(robot, inertials, q, q)[1]
+
+
+def _energies(robot: Robot, inertials: ArrayLike, q: Array, qd: Array) -> tuple[Array, Array]:
+    from ident.dynamics.matrix_kernels import energy_rows
+
+    kinetic, potential = np.empty(len(q)), np.empty(len(q))
+    with kernel_threads(len(q)):
+        energy_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, kinetic, potential)
+    return kinetic, potential
+
+
+def forward_dynamics(
+    robot: Robot,
+    inertials: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+) -> Array:
+    """Return qdd (N, n) [rad/s^2; m/s^2] of rigid bodies with inertials (n, 10) under torques tau (N, n) [N m; N].
+
+    q, qd (N, n). wrenches (N, n, 6): as in `inverse_dynamics`. armature (n,) [kg m^2; kg]: drive inertia of each joint.
+    Articulated bodies, O(n) (Featherstone 2008, table 7.1). Raises ModelError when a shape does not fit, a number is
+    not finite, or the torque of some joint moves nothing (no mass or drive inertia to accelerate), naming the joint.
+    """
+    from ident.dynamics.articulated_body import forward_dynamics_rows
+
+    q, qd, tau = batch(robot, q=q, qd=qd, tau=tau)
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
+    drive = drive_rows(robot, theta, armature)
+    out = np.empty((len(q), robot.n))
+    with kernel_threads(len(q)):
+        forward_dynamics_rows(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)), out)
+    if not np.isfinite(out).all():
+        sample = int(np.argmin(np.isfinite(out).all(axis=1)))
+        raise weightless(robot, theta, drive[0], q[sample])
+    return out
+
+
+def drive_rows(robot: Robot, inertials: Array, armature: ArrayLike | None) -> Array:
+    """Return (2, n): drive inertia, and the inertia [kg m^2; kg] below which rounding decides what a joint moves."""
+    own = checked(np.zeros(robot.n) if armature is None else armature, (robot.n,), "armature", ModelError)
+    least = np.zeros(robot.n)
+    reach = sum(float(np.abs(joint.placement.position).sum()) for joint in robot.joints)
+    size = np.abs(inertials[:, [4, 7, 9]]).sum(axis=1) + 2 * np.abs(inertials[:, 1:4]).sum(axis=1) * reach
+    turning = size + np.abs(inertials[:, 0]) * reach**2
+    for i, joint in enumerate(robot.joints):
+        carried = list(robot.carried_by(i))
+        least[i] = 1e-13 * (turning if not joint.slides else np.abs(inertials[:, 0]))[carried].sum()
+    return checked(np.array([own, least]), (2, robot.n), "armature", ModelError)
+
+
+def weightless(robot: Robot, inertials: Array, armature: Array, q: Array) -> ModelError:
+    """Return the error that names the first joint, from the tips, whose torque meets no inertia at q (n,)."""
+    d = mass_matrix(robot, inertials, q[None])[0] + np.diag(armature)
+    for i in range(robot.n - 1, -1, -1):
+        carried = list(robot.carried_by(i))
+        low = np.linalg.eigvalsh(d[np.ix_(carried, carried)])[0]
+        if low <= 1e-12 * np.abs(d).max():
+            kind = "has no inertia" if low > -1e-12 * np.abs(d).max() else "has a negative inertia"
+            return ModelError(
+                f"joint '{robot.joint_names[i]}' of robot '{robot.name}' {kind} to accelerate: its mass matrix is not"
+                f" positive definite (eigenvalue {low:.3g})",
+                fix="Give its link a mass and a tensor that can exist, or the joint a drive inertia",
+            )
+    return ModelError(f"the accelerations of robot '{robot.name}' are not finite", fix="Use smaller speeds or torques")
+
+
+def frame_pose(robot: Robot, q: ArrayLike, frame: str) -> tuple[Array, Array]:
+    """Return the rotation (N, 3, 3) and position (N, 3) [m] of a frame, seen from the base, at q (N, n).
+
+    `frame` is the name of a link, of a fixed body or of the base. Raises ModelError for an unknown frame and for q that
+    does not fit the robot or is not finite. One sample at a time, every frame: `ident.robot.frame_poses`.
+    """
+    from ident.dynamics.matrix_kernels import frame_rows
+
+    (q,) = batch(robot, q=q)
+    link, local = _frame(robot, frame)
+    if link < 0:
+        return np.tile(local.rotation, (len(q), 1, 1)), np.tile(local.position, (len(q), 1))
+    rotation, position = np.empty((len(q), 3, 3)), np.empty((len(q), 3))
+    with kernel_threads(len(q)):
+        frame_rows(tree(robot), q, link, local.matrix[:3].copy(), rotation, position)
+    return rotation, position
+
+
+def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+    """Return J (N, 6, n) with (velocity of the point, angular velocity of the frame) = J qd, both in base axes.
+
+    q (N, n); `frame` as for frame_pose; point (3,) [m] in the frame's axes. The geometric Jacobian (Spong, Hutchinson,
+    Vidyasagar, section 4.6). Raises ModelError for an unknown frame and for arrays that do not fit or are not finite.
+    """
+    from ident.dynamics.matrix_kernels import jacobian_rows
+
+    (q,) = batch(robot, q=q)
+    link, at = _point(robot, frame, point)
+    out = np.zeros((len(q), 6, robot.n))
+    if link >= 0:
+        with kernel_threads(len(q)):
+            jacobian_rows(tree(robot), q, link, at, out)
+    return out
+
+
+def jacobian_derivative(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.0, 0.0)
+) -> Array:
+    """Return dJ/dt (N, 6, n) along the motion q, qd (N, n): the point's acceleration is J qdd + dJ/dt qd.
+
+    Other arguments, units and errors as for jacobian.
+    """
+    from ident.dynamics.matrix_kernels import jacobian_rate_rows
+
+    q, qd = batch(robot, q=q, qd=qd)
+    link, at = _point(robot, frame, point)
+    out = np.zeros((len(q), 6, robot.n))
+    if link >= 0:
+        with kernel_threads(len(q)):
+            jacobian_rate_rows(tree(robot), q, qd, link, at, out)
+    return out
+
+
+def _frame(robot: Robot, name: str) -> tuple[int, Pose]:
+    """Return the moving link (-1: the base) that carries a frame, and the frame seen from it."""
+    frames = {robot.base: (-1, Pose.identity())}
+    frames |= {link: (i, Pose.identity()) for i, link in enumerate(robot.links)}
+    frames |= {body.name: (body.link, body.pose) for body in robot.fixed}
+    if not isinstance(name, str) or name not in frames:
+        raise ModelError(
+            f"robot '{robot.name}' has no frame {name!r}{nearest(str(name), frames)}",
+            key="frame",
+            fix=f"Its frames are {', '.join(frames)}",
+        )
+    return frames[name]
+
+
+def _point(robot: Robot, frame: str, point: ArrayLike) -> tuple[int, Array]:
+    """Return the link that carries a frame and a point (3,) of the frame in the link's axes."""
+    link, local = _frame(robot, frame)
+    return link, local.rotation @ checked(point, (3,), "point", ModelError) + local.position

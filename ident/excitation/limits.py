@@ -13,8 +13,7 @@ from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory
-from ident.geometry.distance import clearance_pull_back, clearances
-from ident.geometry.distance_bound import clearance_gradient_bound
+from ident.geometry.distance import clearance_gradient_bound, clearance_pull_back, clearances
 from ident.geometry.scene import Scene
 from ident.model.coulomb import COULOMB
 from ident.model.model import Model, torque

@@ -14,8 +14,7 @@ from ident.excitation.limits import TorqueLimits
 from ident.excitation.moves import Moves
 from ident.excitation.periodic_spline import greatest_of_polynomials, to_bernstein
 from ident.excitation.trajectory import Trajectory
-from ident.geometry.distance import clearances
-from ident.geometry.distance_bound import clearance_gradient_bound
+from ident.geometry.distance import clearance_gradient_bound, clearances
 from ident.geometry.scene import Scene
 from ident.robot.robot import Robot
 

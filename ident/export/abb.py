@@ -15,7 +15,7 @@ import numpy as np
 from ident.errors import InputError
 from ident.export.payload import Payload, about, decimal, decimals, rounded_principal
 from ident.export.text import comment
-from ident.spatial.principal_axes import quaternion
+from ident.spatial.inertia import quaternion
 
 CONVENTIONS = (
     "Units: kg, mm, kg m^2. loaddata := [mass, cog, aom, ix, iy, iz]: centre of gravity; quaternion w, x, y, z of the",

@@ -40,7 +40,7 @@ from ident.export.yaskawa import write_yaskawa
 from ident.files import file_word, write_whole
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
-from ident.symbolic.names import identifier
+from ident.symbolic.mechanism import identifier
 
 
 @dataclass(frozen=True)

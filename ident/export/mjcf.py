@@ -18,8 +18,8 @@ from ident.export.mjcf_edit import PLACES, edited
 from ident.export.text import number, numbers, xml_comment
 from ident.robot.robot import GRAVITY, Robot
 from ident.robot.urdf_write import com_numbers
+from ident.spatial.inertia import quaternion
 from ident.spatial.pose import Pose
-from ident.spatial.principal_axes import quaternion
 
 TARGET = "an MJCF"
 CONVENTIONS = (

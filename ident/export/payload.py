@@ -14,8 +14,7 @@ from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import is_positive_semidefinite, transformed
-from ident.spatial.principal_axes import principal_axes
+from ident.spatial.inertia import is_positive_semidefinite, principal_axes, transformed
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload

@@ -46,9 +46,8 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import RobotError
-from ident.geometry.fit_capsules import fit_capsules, link_capsules
-from ident.geometry.scene import Scene, carrier
-from ident.geometry.shapes import Box, Capsule, Plane, Point
+from ident.geometry.capsules import fit_capsules, link_capsules
+from ident.geometry.scene import Box, Capsule, Plane, Point, Scene, carrier
 from ident.robot.file import ANGLE, LENGTH, data_path
 from ident.robot.robot import Robot
 from ident.spatial.pose import Pose, rpy

@@ -27,7 +27,7 @@ from ident.cad.sheets.sheet import Products
 from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes
 from ident.errors import CadError, InputError, RobotError
-from ident.geometry.collision_geometry import collision_clouds
+from ident.geometry.capsules import collision_clouds
 from ident.robot import read_robot
 from ident.robot.urdf import parse_document, to_robot
 from ident.robot.xml import parse_xml, read_bytes

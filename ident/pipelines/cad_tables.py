@@ -338,7 +338,7 @@ def _identified(found: Examined) -> Array | None:
 
 def _outlines(found: Examined) -> dict[str, Array]:
     """Return points of the links' collision shapes where the robot's URDF has them and they can be read."""
-    from ident.geometry.collision_geometry import collision_clouds
+    from ident.geometry.capsules import collision_clouds
     from ident.robot.urdf import parse_document
     from ident.robot.xml import read_bytes
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.rigid_body import batch
-from ident.dynamics.tree import Tree, tree
+from ident.dynamics.rigid_body import Tree, batch, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
@@ -209,7 +208,7 @@ def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array)
 
     weights (N, width); the torque's and the waste column's do not count.
     """
-    from ident.dynamics.adjoint_kernel import regressor_pull_back_rows
+    from ident.dynamics.kernels import regressor_pull_back_rows
 
     model = columns.model
     q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)

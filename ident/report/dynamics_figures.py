@@ -11,7 +11,7 @@ from ident.dynamics import gravity_load
 from ident.errors import ModelError, nearest
 from ident.report.figures import plain
 from ident.robot.robot import Joint, Robot
-from ident.simulation.simulation import Simulation
+from ident.simulation.run import Simulation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

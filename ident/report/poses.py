@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.trajectory import Trajectory
-from ident.geometry.scene import Scene, carrier
-from ident.geometry.shapes import Box, Capsule, Plane
+from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
 from ident.report.excitation_figures import WIDTH, instants, require_same, sheet
 from ident.report.figures import BAND, BLUE, INK, LINE, MEASURED, MUTED, PAGE, RED, plain, view
 from ident.robot.robot import Robot, frame_poses

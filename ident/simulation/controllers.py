@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.dynamics.jacobian import jacobian
+from ident.dynamics.rigid_body import jacobian
 from ident.errors import ModelError
-from ident.simulation.acceleration import fixed, inverse
-from ident.simulation.plant import Plant
+from ident.simulation.plant import Plant, fixed, inverse
 from ident.simulation.torques import TorqueFunction
 
 #: Wanted q, qd, qdd (n,) at time t [s].

@@ -11,8 +11,17 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.simulation.plant import Plant
-from ident.simulation.run import Slope, finished, limit_reached, positive, runaway, start, whole, whole_ratio
-from ident.simulation.simulation import Simulation
+from ident.simulation.run import (
+    Simulation,
+    Slope,
+    finished,
+    limit_reached,
+    positive,
+    runaway,
+    start,
+    whole,
+    whole_ratio,
+)
 from ident.simulation.stability import too_stiff
 from ident.simulation.torques import Stop, TorqueFunction
 from ident.tell import Tell, silent

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.dynamics.forward_dynamics import drive_rows, weightless
+from ident.dynamics.rigid_body import drive_rows, weightless
 from ident.errors import ModelError
 from ident.simulation.plant import Plant
 from ident.simulation.run import whole
-from ident.symbolic.names import joint_names
-from ident.symbolic.program import Program, straight_line, traced
-from ident.symbolic.tape import Node, Objects
+from ident.symbolic.mechanism import joint_names
+from ident.symbolic.program import Node, Objects, Program, straight_line, traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     ends of the S steps, linear in between. Every `every`-th state is kept. Raises ModelError when a shape does not fit,
     a number is not finite, a joint has no inertia at the start, or drive inertia couples joints.
     """
-    from ident.dynamics.rollout_kernel import rollout_rows
+    from ident.dynamics.articulated_body import rollout_rows
 
     n = plant.robot.n
     start = np.concatenate([checked(q, (None, n), "q", ModelError), checked(qd, (None, n), "qd", ModelError)], axis=1)

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.simulation.plant import Plant
-from ident.simulation.run import Slope, finished, limit_reached, positive, runaway, start
-from ident.simulation.simulation import Simulation
+from ident.simulation.run import Simulation, Slope, finished, limit_reached, positive, runaway, start
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 from ident.tell import Tell, silent
 from ident.threads import one_thread

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ident.arrays import Array
-from ident.simulation.acceleration import mass_matrices
-from ident.simulation.plant import Plant
+from ident.simulation.plant import Plant, mass_matrices
 
 #: RK4 is stable for y' = -rate y while step * rate is below this: the real root of the stability function's |R| = 1.
 RK4_BOUND = 2.785

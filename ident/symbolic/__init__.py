@@ -4,10 +4,8 @@
 which `ident.export.code` writes down.
 """
 
-from ident.symbolic.closed_form import ClosedForm, closed_form
-from ident.symbolic.controller import controller_functions
-from ident.symbolic.functions import functions
-from ident.symbolic.planar import planar, planar_arm
+from ident.symbolic.closed_form import ClosedForm, closed_form, planar, planar_arm
+from ident.symbolic.functions import controller_functions, functions
 from ident.symbolic.program import Program
 
 __all__ = ["ClosedForm", "Program", "closed_form", "controller_functions", "functions", "planar", "planar_arm"]

@@ -1,4 +1,4 @@
-"""D(q), C(q, qd), g(q) and the regressor as sympy expressions, for robots small enough to be read."""
+"""D(q), C(q, qd), g(q) and the regressor as sympy expressions, by Lagrange's equations, for small robots."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.arrays import checked
+from ident.arrays import Array, checked
 from ident.errors import ModelError
 from ident.regression.base import BaseParameters
+from ident.robot.file import DHJoint, from_dh
 from ident.robot.robot import Robot
-from ident.symbolic import lagrange
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.mechanism import Mechanism, mechanism, tidy, zeros
-from ident.symbolic.names import joint_names, parameter_names
-from ident.symbolic.tape import Objects
+from ident.symbolic.mechanism import Mechanism, cross, joint_names, mechanism, parameter_names, symmetric, tidy, zeros
+from ident.symbolic.program import Objects, Scalar
 
 _NOTHING = 1e-13  # of the largest coefficient beside it
 
@@ -174,15 +173,15 @@ def derive(arm: Mechanism, ring: Ring, inertials: Objects) -> Terms:
     n = arm.n
     q = ring.joints()
     D, c, g = zeros(n, n), zeros(n, n, n), zeros(n)
-    for p, columns in enumerate(lagrange.jacobians(arm, q)):
+    for p, columns in enumerate(jacobians(arm, q)):
         for i, j in itertools.combinations_with_replacement(sorted(columns), 2):
-            D[i, j] = D[j, i] = D[i, j] + lagrange.twice_kinetic(inertials[p], columns[i], columns[j])
+            D[i, j] = D[j, i] = D[i, j] + twice_kinetic(inertials[p], columns[i], columns[j])
     slopes = zeros(n, n, n)  # dD_ij/dq_k
     for i, j, k in itertools.product(range(n), repeat=3):
         slopes[i, j, k] = _derivative(ring, D[i, j], k) if i <= j else slopes[j, i, k]
     for i, j, k in itertools.product(range(n), repeat=3):
         c[i, j, k] = 0.5 * (slopes[i, j, k] + slopes[i, k, j] - slopes[j, k, i]) if j <= k else c[i, k, j]
-    P = lagrange.potential_energy(arm, inertials, q)
+    P = potential_energy(arm, inertials, q)
     g[:] = [_derivative(ring, P, i) for i in range(n)]
     return Terms(ring, _parallel(arm), D, c, g)
 
@@ -292,3 +291,124 @@ def _column(names: tuple[str, ...]) -> Any:
     import sympy
 
     return sympy.ImmutableMatrix(sympy.symbols(names))
+
+
+_MOST = 16  # joints; the terms of C grow with n^5
+
+
+def planar_arm(n: int, lengths: ArrayLike = 1.0, masses: ArrayLike = 1.0, gravity: float = 9.81) -> Robot:
+    """Return the arm of n thin uniform rods in the x-y plane, its inertials filled in.
+
+    lengths [m] and masses [kg]: (n,), or one for all; gravity [m/s^2] along -y. Standard DH with a_i the lengths, so
+    that link i's frame is at the rod's far end. Raises ModelError for n < 1 and numbers that are not positive.
+    """
+    a, m = _positive(n, lengths, "lengths"), _positive(n, masses, "masses")
+    arm = from_dh(f"planar{n}", [DHJoint(a=float(x)) for x in a], gravity=(0.0, -gravity, 0.0))
+    inertials = np.array([_rod(mass, length) for mass, length in zip(m, a, strict=True)])
+    return Robot(arm.name, arm.joints, arm.links, arm.gravity, inertials=inertials)
+
+
+def planar(
+    n: int, lengths: ArrayLike | None = None, masses: ArrayLike | None = None, gravity: float | None = None
+) -> ClosedForm:
+    """Return the closed form of the same arm, with terms such as m5 a2 a4 cos(q3 + q4).
+
+    lengths, masses, gravity: as for `planar_arm`; what is not given is a symbol: a1 .., m1 .., g0. `theta` and `Y` of
+    the result are in the standard parameters, as for any robot.
+    Raises ModelError for n outside 1 to 16 and numbers that are not positive.
+    """
+    _require_count(n)
+    if n > _MOST:
+        raise ModelError(
+            f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}",
+            fix="Use write_c or write_python with planar_arm, which take any number of links",
+        )
+    ones = _positive(n, 1.0, "lengths")
+    arm = planar_arm(n)
+    names = (*(f"a{i + 1}" for i in range(n)), *(f"m{i + 1}" for i in range(n)), "g0")
+    theta_names = parameter_names(arm)
+    ring = Ring((True,) * n, names + theta_names)
+    symbols = ring.symbols()
+    a = symbols[:n] if lengths is None else _positive(n, lengths, "lengths").astype(object)
+    m = symbols[n : 2 * n] if masses is None else _positive(n, masses, "masses").astype(object)
+    g0 = symbols[2 * n] if gravity is None else float(gravity)
+    along = np.outer(ones, [1.0, 0.0, 0.0]).astype(object) * a[:, None]
+    geometry = Mechanism(
+        parents=arm.parents,
+        revolute=(True,) * n,
+        rotations=np.array([np.eye(3)] * n).astype(object),
+        positions=along,
+        axes=np.array([[0.0, 0.0, 1.0]] * n).astype(object),
+        points=-along,
+        gravity=np.array([0.0, -g0, 0.0], dtype=object),
+    )
+    rods = np.array([_rod(mass, length) for mass, length in zip(m, a, strict=True)], dtype=object)
+    return ClosedForm(theta_names, geometry, derive(geometry, ring, rods))
+
+
+def _rod(m: object, a: object) -> list[object]:
+    """Return the parameters of a thin uniform rod that ends at its frame's origin and comes from -a along x."""
+    moment = m * a * a * (1.0 / 3.0)  # type: ignore[operator]
+    return [m, m * a * -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, moment, 0.0, moment]  # type: ignore[operator]
+
+
+def _require_count(n: object) -> None:
+    if not isinstance(n, (int, np.integer)):
+        raise ModelError(f"a planar arm has a whole number of links, got n = {n!r}")
+    if n < 1:
+        raise ModelError(f"a planar arm has at least one link, got n = {n}")
+
+
+def _positive(n: int, values: ArrayLike, name: str) -> Array:
+    _require_count(n)
+    given = np.asarray(values)
+    found = checked(np.full(n, values) if given.ndim == 0 else values, (n,), name, ModelError)
+    if not (found > 0).all():
+        raise ModelError(f"{name} must be positive, got {found[np.argmin(found)]:g}")
+    return found
+
+
+def potential_energy(arm: Mechanism, theta: Objects, q: Objects) -> Scalar:
+    """Return P = -sum g . (m p + R h) [J] of links at p with orientation R."""
+    total: Scalar = 0.0
+    poses: list[tuple[Objects, Objects]] = []
+    for i in range(arm.n):
+        rotation, position = arm.placed(i, q)
+        if arm.parents[i] >= 0:
+            before, start = poses[arm.parents[i]]
+            rotation, position = before @ rotation, start + before @ position
+        poses.append((rotation, position))
+        total = total - arm.gravity @ (theta[i, 0] * position + rotation @ theta[i, 1:4])
+    return total
+
+
+def twice_kinetic(body: Objects, one: tuple[Objects, Objects], other: tuple[Objects, Objects]) -> Scalar:
+    """Return the symmetric bilinear form whose half is a body's kinetic energy at equal twists (v, w).
+
+    m v.v' + v.(w' x h) + v'.(w x h) + w.(I w'), all in the body's frame, v that of its origin.
+    """
+    (v, w), (v2, w2) = one, other
+    h, inertia = body[1:4], symmetric(body[4:])
+    found: Scalar = body[0] * (v @ v2) + v @ cross(w2, h) + v2 @ cross(w, h) + w @ (inertia @ w2)
+    return found
+
+
+def jacobians(arm: Mechanism, q: Objects) -> list[dict[int, tuple[Objects, Objects]]]:
+    """Return of every link, for each joint that carries it, the link's velocity v of its origin and w per unit of qd.
+
+    In the link's frame, where they depend only on the joints in between.
+    """
+    found = []
+    for p in range(arm.n):
+        rotation, position = np.eye(3).astype(object), zeros(3)  # link p's frame seen from link j's
+        columns: dict[int, tuple[Objects, Objects]] = {}
+        for j in reversed(arm.carriers(p)):
+            axis = arm.axes[j]
+            arm_of = position - arm.points[j]
+            w = rotation.T @ axis if arm.revolute[j] else zeros(3)
+            v = rotation.T @ (cross(axis, arm_of) if arm.revolute[j] else axis)
+            columns[j] = (v, w)
+            turn, shift = arm.placed(j, q)
+            rotation, position = turn @ rotation, shift + turn @ position
+        found.append(columns)
+    return found

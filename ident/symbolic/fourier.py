@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ident.errors import ModelError
-from ident.symbolic.tape import Objects
+from ident.symbolic.program import Objects
 
 _BITS = 8  # an exponent or a frequency lies between -128 and 127
 _HALF = 1 << (_BITS - 1)

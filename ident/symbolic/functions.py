@@ -1,22 +1,35 @@
-"""The functions that generated code offers, each as a program."""
+"""The functions that generated code offers, each as a program: of any links, or for a controller.
+
+A controller gets identified numbers worked in, with as few operations as they allow: bodies are regrouped first, so
+that recursions written for standard parameters lose all that torque cannot show (Khalil, Kleinfinger, IEEE J. Robotics
+and Automation 3, 1987). Bodies that move like the given ones and are as few numbers as possible are found link by link
+without any fit.
+
+What lies on the line of a revolute joint does not notice that the joint turns, and the orientation of a sliding link is
+its parent's: both may belong to the parent as well (Gautier, Khalil, IEEE Trans. Robotics and Automation 6, 1990, here
+for a line anywhere in the link's frame). The numbers stay as large as they were: nothing is divided by small numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.arrays import checked
+from ident.arrays import Array, checked
 from ident.errors import ModelError
+from ident.model.coulomb import COULOMB
 from ident.model.model import Model
+from ident.model.term import along
 from ident.regression.base import BaseParameters, base_parameters
-from ident.robot.robot import Robot
-from ident.symbolic import newton_euler, pseudo_inertia
-from ident.symbolic.mechanism import mechanism
-from ident.symbolic.names import joint_names, parameter_names
-from ident.symbolic.program import Program, traced
-from ident.symbolic.tape import Objects
+from ident.robot.robot import Joint, Robot
+from ident.spatial.inertia import transformed
+from ident.spatial.pose import Pose
+from ident.symbolic import newton_euler
+from ident.symbolic.mechanism import joint_names, mechanism, parameter_names, zeros
+from ident.symbolic.program import Objects, Program, Scalar, traced
 
 
 def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program, ...]:
@@ -54,7 +67,7 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
             "base_regressor", motion, "Y", lambda **x: regressor(**x)[:, kept], "tau = Y phi, phi the base parameters"
         ),
         of_bodies("mass_matrix", q, "D", newton_euler.mass_matrix, "tau = D qdd + C qd + g"),
-        of_bodies("coriolis_matrix", q | qd, "C", pseudo_inertia.coriolis_matrix, christoffel),
+        of_bodies("coriolis_matrix", q | qd, "C", newton_euler.coriolis_matrix, christoffel),
         of_bodies("gravity", q, "g", newton_euler.gravity, standing),
     )
 
@@ -63,3 +76,129 @@ def code_parameters(robot: Robot) -> BaseParameters:
     """Return the base parameters of the links, under the names that parameters have in code."""
     base, names = base_parameters(Model(robot)), parameter_names(robot)
     return replace(base, standard=names, names=tuple(names[k] for k in base.kept))
+
+
+#: The input that is one over the width of the tanh in Coulomb friction [s/rad; s/m].
+PER_WIDTH = "per_width"
+
+
+def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -> tuple[Program, ...]:
+    """Return the programs inverse_dynamics, gravity, mass_matrix, friction and regressor.
+
+    model: of terms that have a `symbol` (`ident.model.term`); base: its base parameters; theta (p,): its standard
+    parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive inertia, springs,
+    offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd; friction (n) is the
+    torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh take one over its
+    width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
+    Raises ModelError for terms without a formula and for numbers that do not fit.
+    """
+    if base.standard != model.names:
+        raise ModelError("the base parameters are of another model")
+    n, arm, robot = model.robot.n, mechanism(model.robot), model.robot
+    theta = checked(theta, (len(model.names),), "theta", ModelError)
+    inertials, numbers = regrouped(robot, theta[: 10 * n].reshape(n, 10)).astype(object), theta[10 * n :]
+
+    def terms(friction: bool, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar = 1.0) -> Objects:
+        """Return the torque (n,) of the joint terms that are friction, or of those that are not."""
+        tau = zeros(n)
+        for j, k, column in _columns(model, q, qd, qdd, per_width, friction):
+            tau[j] = tau[j] + float(numbers[k - 10 * n]) * column
+        return tau
+
+    def inverse_dynamics(q: Objects, qd: Objects, qdd: Objects) -> Objects:
+        found = newton_euler.inverse_dynamics(arm, inertials, q, qd, qdd) + terms(False, q, qd, qdd)
+        return np.asarray(found)
+
+    def gravity(q: Objects) -> Objects:
+        return np.asarray(newton_euler.gravity(arm, inertials, q) + terms(False, q, zeros(n), zeros(n)))
+
+    def mass_matrix(q: Objects) -> Objects:
+        D, still = newton_euler.mass_matrix(arm, inertials, q), terms(False, q, zeros(n), zeros(n))
+        for i in range(n):
+            unit = zeros(n)
+            unit[i] = 1.0
+            D[:, i] = D[:, i] + (terms(False, q, zeros(n), unit) - still)
+        return D
+
+    def friction(qd: Objects, per_width: Objects) -> Objects:
+        return terms(True, zeros(n), qd, zeros(n), per_width[0])
+
+    def regressor(q: Objects, qd: Objects, qdd: Objects, per_width: Objects) -> Objects:
+        Y = np.concatenate([newton_euler.regressor(arm, q, qd, qdd), zeros(n, len(numbers))], axis=1)
+        for j, k, column in _columns(model, q, qd, qdd, per_width[0]):
+            Y[j, k] = Y[j, k] + column
+        return np.asarray(Y[:, list(base.kept)])
+
+    q, qd, qdd = ({letter: joint_names(letter, robot.n)} for letter in ("q", "qd", "qdd"))
+    width = {PER_WIDTH: (PER_WIDTH,)}
+    return (
+        traced(
+            "inverse_dynamics",
+            q | qd | qdd,
+            "tau",
+            inverse_dynamics,
+            "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]",
+        ),
+        traced("gravity", q, "g", gravity, "torque that holds the arm still at q [N m; N]"),
+        traced("mass_matrix", q, "M", mass_matrix, "M(q), drive inertia included [kg m^2; kg m; kg]"),
+        traced("friction", qd | width, "f", friction, "viscous and Coulomb friction at qd [N m; N]"),
+        traced("regressor", q | qd | qdd | width, "Y", regressor, "Y with Y phi = inverse_dynamics + friction"),
+    )
+
+
+def _columns(
+    model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None = None
+) -> Iterator[tuple[int, int, Scalar]]:
+    """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
+    k = model.n_rigid
+    for term in model.terms:
+        if not hasattr(term, "symbol"):
+            raise ModelError(
+                f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
+            )
+        for row in along(term, model.robot)[1]:
+            if friction in (None, term.kind.friction):
+                x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
+                column = np.tanh(v * per_width) if term.kind == COULOMB else term.symbol(x, v, a)
+                yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
+            k += 1
+
+
+def regrouped(robot: Robot, inertials: Array) -> Array:
+    """Return inertials (n, 10) of the same torque at every motion, with zeros where the joint above allows it.
+
+    Below a revolute joint m, the entry of h and the moment of inertia that fit its axis best become 0, below a
+    prismatic one the whole tensor. They are no bodies that could exist.
+    """
+    found = np.array(inertials, dtype=np.float64)
+    for i in reversed(range(robot.n)):
+        joint = robot.joints[i]
+        moved = _line(joint, found[i]) if not joint.slides else np.where(np.arange(10) < 4, 0.0, found[i])
+        found[i] -= moved
+        if joint.parent >= 0:
+            where = joint.placement if not joint.slides else Pose(joint.placement.rotation, np.zeros(3))
+            found[joint.parent] += transformed(moved, where)
+    return found
+
+
+def _line(joint: Joint, body: Array) -> Array:
+    """Return the mass on the joint's line p + s a that takes m, one entry of h and one moment away from a body.
+
+    Of density rho(s) it has m = int rho, h = m p + a int rho s, I = int rho (r.r - r r^T), r = p + s a; the three
+    integrals are free.
+    """
+    a, p = joint.axis, joint.point
+
+    def of(zeroth: float, first: float, second: float) -> Array:
+        spread = zeroth * np.outer(p, p) + first * (np.outer(a, p) + np.outer(p, a)) + second * np.outer(a, a)
+        tensor = np.trace(spread) * np.eye(3) - spread
+        return np.concatenate([[zeroth], zeroth * p + first * a, tensor[np.triu_indices(3)]])
+
+    along, across = int(np.argmax(np.abs(a))), int(np.argmin(np.abs(a)))
+    diagonal = 4 + (0, 3, 5)[across]
+    m = float(body[0])
+    first = float((body[1 + along] - m * p[along]) / a[along])
+    second = float((body[diagonal] - of(m, first, 0.0)[diagonal]) / (1.0 - a[across] ** 2))
+    moved = of(m, first, second)
+    moved[[0, 1 + along, diagonal]] = body[[0, 1 + along, diagonal]]  # but for rounding
+    return moved

@@ -1,6 +1,6 @@
 """C99 that needs nothing but math.h: source and header of any robot, and one header of an identified one.
 
-Source of the method: `ident.symbolic.controller`; confirmed by gcc in the tests.
+Source of the method: `ident.symbolic.functions`; confirmed by gcc in the tests.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from ident.export.text import comment, filled, number, quoted
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com
-from ident.symbolic.controller import PER_WIDTH
-from ident.symbolic.functions import code_parameters, functions
-from ident.symbolic.names import identifier
+from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
+from ident.symbolic.mechanism import identifier
 from ident.symbolic.program import Program, Style
 
 

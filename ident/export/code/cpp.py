@@ -1,6 +1,6 @@
 """C++11: one header of function templates that needs nothing but <cmath>, for double, float or any number like them.
 
-Source of the method: `ident.symbolic.controller`; confirmed by g++ in the tests.
+Source of the method: `ident.symbolic.functions`; confirmed by g++ in the tests.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from ident.export.code.c import body, identified_test, meaning, shown, signature
 from ident.export.code.controller import controller
 from ident.export.identified import Identified, Written
 from ident.export.text import filled, number
-from ident.symbolic.controller import PER_WIDTH
+from ident.symbolic.functions import PER_WIDTH
 from ident.symbolic.program import Program, Style
 
 

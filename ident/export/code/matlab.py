@@ -1,6 +1,6 @@
 """MATLAB: one function file for a MATLAB Function block of Simulink, MATLAB Coder or MATLAB itself.
 
-Source of the method: `ident.symbolic.controller`. Source of the form: MathWorks, "MATLAB Language Features Supported
+Source of the method: `ident.symbolic.functions`. Source of the form: MathWorks, "MATLAB Language Features Supported
 for C/C++ Code Generation": arithmetic, subscripts, local functions, double and single. All outputs are always assigned;
 generated code drops what nobody uses.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from ident.export.code.controller import body_line, controller
 from ident.export.identified import Identified, Written
 from ident.export.text import comment, filled, matlab, number, numbers
-from ident.symbolic.controller import PER_WIDTH
+from ident.symbolic.functions import PER_WIDTH
 from ident.symbolic.program import Program, Style
 
 

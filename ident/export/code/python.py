@@ -1,6 +1,6 @@
 """Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one.
 
-Source of the method: `ident.symbolic.controller`; confirmed by running it in the tests.
+Source of the method: `ident.symbolic.functions`; confirmed by running it in the tests.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from ident.export.identified import Identified, Written
 from ident.export.text import comment, filled, number, numbers, plain
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.symbolic.controller import PER_WIDTH
-from ident.symbolic.functions import code_parameters, functions
-from ident.symbolic.names import identifier
+from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
+from ident.symbolic.mechanism import identifier
 from ident.symbolic.program import Program, Style
 
 

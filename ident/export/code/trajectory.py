@@ -15,7 +15,7 @@ from ident.excitation.trajectory import Trajectory
 from ident.export.text import filled
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.symbolic.names import identifier
+from ident.symbolic.mechanism import identifier
 
 
 def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> Path:

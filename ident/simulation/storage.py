@@ -1,4 +1,4 @@
-"""A simulation as a table, and the manifest by which `ident.logs` reads the table as a log."""
+"""A simulation as a table, the manifest by which `ident.logs` reads it as a log, and torques read from such tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.errors import InputError
+from ident.errors import InputError, LogError, ModelError
 from ident.files import csv_cell, write_whole
+from ident.logs.log import read_log
+from ident.logs.manifest import TextFormat, manifest_of, read_manifest, recordings_of
+from ident.logs.readers.formats import read_chunks
+from ident.logs.readers.request import Request
 from ident.robot.robot import Robot
-from ident.simulation.simulation import Simulation
+from ident.simulation.run import Simulation
+from ident.simulation.torques import SampledTorque
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 #: The column of times.
 TIME = "t [s]"
@@ -73,3 +79,42 @@ def manifest_text(simulation: Simulation, file: str, name: str = "simulation") -
         f"velocity = {signal('qd')}\ntorque = {signal('tau')}\n\n"
         f"[[recording]]\nname = {json.dumps(name)}\nfile = {json.dumps(file)}\n"
     )
+
+
+def read_torques(path: str | Path, robot: Robot) -> SampledTorque:
+    """Return the torques of a recording that a dataset.toml names, or of a table with columns `joint1.tau [N m]`.
+
+    A file that a dataset.toml beside or above it names is read by that: its columns, units and gains. Else it is a .csv
+    or .parquet file with the columns `t [s]`, `joint1.tau [N m]` and so on, one per joint of the robot, in any order,
+    [N] for a prismatic joint; other columns are left alone, so that the table of a simulation drives another one.
+    Raises LogError naming the file, and the column and row where there is one, for a file or column that is not there,
+    what is no finite number, and times that do not increase.
+    """
+    path = Path(path)
+    manifest = manifest_of(path) if path.is_file() else None
+    if manifest is not None:
+        names = recordings_of(manifest, path)
+        if len(names) > 1:
+            problem = f"{manifest.name} makes several recordings of it: {', '.join(names)}"
+            raise LogError(problem, file=path, fix="Copy the rows that are wanted to a file of their own")
+        log = read_log(read_manifest(manifest), names[0], robot)
+        return SampledTorque(log.t, log.tau)
+    if path.suffix not in (".csv", ".parquet"):
+        raise LogError(
+            f"ends in '{path.suffix}'", file=path, fix="Give a .csv or .parquet file, or one that a dataset.toml names"
+        )
+    if not path.is_file():
+        raise LogError("there is no such file", file=path)
+    names = [TIME, *columns(robot, "tau")]
+    wanted = {"all": [(None, name) for name in names]}
+    chunks = read_chunks(Request(path, path.name, wanted, TextFormat(header=True)))
+    parts = [np.array(chunk["all"], dtype=np.float64) for chunk in chunks]
+    t, *tau = np.concatenate(parts, axis=1) if parts else np.empty((len(names), 0))
+    for name, values in zip(names, (t, *tau), strict=True):
+        lost = np.flatnonzero(~np.isfinite(values))
+        if len(lost):
+            raise LogError(f"row {lost[0] + 1} is {values[lost[0]]}, wanted a finite number", file=path, key=name)
+    try:
+        return SampledTorque(t, np.transpose(tau))
+    except ModelError as cause:
+        raise LogError(cause.problem, file=path, key=TIME, fix=cause.fix) from None

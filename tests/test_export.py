@@ -17,11 +17,11 @@ from ident.estimate.estimate import Estimate
 from ident.export import export_to
 from ident.export.digits import deserved_base
 from ident.export.parameters import exportable
-from ident.export.urdf import new_urdf, roll_pitch_yaw
+from ident.export.urdf import new_urdf
 from ident.model import Model, torque
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
 
 
 def states(rng, n, samples=20):

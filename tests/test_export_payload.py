@@ -15,11 +15,8 @@ from random_robots import cloud
 from seeds import cases
 
 from ident.errors import InfeasibleError, InputError
-from ident.export.abb import write_abb
-from ident.export.fanuc import write_fanuc
 from ident.export.formats import PAYLOAD_FORMATS, export_payload
-from ident.export.kuka import write_kuka
-from ident.export.payload import Payload, payload_of, rounded, rounded_principal
+from ident.export.payload import Payload, payload_call, payload_of, rounded, rounded_principal
 from ident.spatial.inertia import from_com, is_positive_semidefinite, principal_axes, quaternion
 from ident.spatial.pose import rpy
 
@@ -205,10 +202,10 @@ def test_ten_parameters_and_small_or_impossible_loads(tmp_path):
     load = payload_of(body, "tool0")
     assert np.allclose(load.inertia, np.diag([0.01, 0.02, 0.025]))
     tiny = Payload(3e-6, np.zeros(3), np.diag([1e-9, 2e-9, 2.5e-9]), "tool0")
-    assert last_numbers(write_abb(tiny))[0] == 3e-6
-    assert max(last_numbers(write_abb(tiny))[-3:]) > 0
+    assert last_numbers(payload_call("abb", tiny))[0] == 3e-6
+    assert max(last_numbers(payload_call("abb", tiny))[-3:]) > 0
     point = Payload(1.0, np.zeros(3), np.zeros((3, 3)), "tool0")
-    assert last_numbers(write_abb(point))[-3:] == [0, 0, 0]
+    assert last_numbers(payload_call("abb", point))[-3:] == [0, 0, 0]
     with pytest.raises(InfeasibleError, match="-1 kg cannot exist"):
         Payload(-1.0, np.zeros(3), np.eye(3), "tool0")
     with pytest.raises(InfeasibleError, match=r"principal moments 1, 1, 3 kg m.2 cannot exist"):
@@ -220,11 +217,11 @@ def test_ten_parameters_and_small_or_impossible_loads(tmp_path):
     with pytest.raises(InputError, match="there is no payload format 'kukka'; did you mean 'kuka'"):
         export_payload("kukka", LOAD, tmp_path / "x")
     with pytest.raises(InputError, match="load data 1 to 16"):
-        write_kuka(LOAD, tool=0)
+        payload_call("kuka", LOAD, tool=0)
     with pytest.raises(InputError, match="schedules 1 to 10"):
-        write_fanuc(LOAD, schedule=11)
+        payload_call("fanuc", LOAD, schedule=11)
     with pytest.raises(InputError, match="no RAPID name"):
-        write_abb(LOAD, name="a b; STOP")
+        payload_call("abb", LOAD, name="a b; STOP")
     assert list(tmp_path.iterdir()) == []
     export_payload("kuka", LOAD, tmp_path / "load.dat")
-    assert (tmp_path / "load.dat").read_text() == write_kuka(LOAD)
+    assert (tmp_path / "load.dat").read_text() == payload_call("kuka", LOAD)

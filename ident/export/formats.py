@@ -8,36 +8,24 @@ from pathlib import Path
 
 from ident.errors import InputError, nearest
 from ident.estimate.estimate import Estimate
-from ident.export.abb import write_abb
 from ident.export.code.c import write_c_header
 from ident.export.code.cpp import write_cpp_header
 from ident.export.code.matlab import function_name, write_matlab_function
 from ident.export.code.python import write_python_module
-from ident.export.doosan import write_doosan
-from ident.export.fanuc import write_fanuc
-from ident.export.franka import write_franka
-from ident.export.identified import Identified, Source, Written, identified
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Source, Written, identified
 from ident.export.json import write_json
-from ident.export.kdl import write_kdl
-from ident.export.kuka import write_kuka
 from ident.export.mat import write_mat
-from ident.export.mecademic import write_mecademic
 from ident.export.mjcf import write_mjcf
 from ident.export.parameters import Exported
-from ident.export.payload import Payload
-from ident.export.pinocchio import write_pinocchio
+from ident.export.payload import Payload, payload_call
 from ident.export.rigid_body_tree import write_rigid_body_tree, write_rigid_body_tree_mat
 from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
-from ident.export.ros2 import write_ros2
+from ident.export.script import Script
 from ident.export.sdf import write_sdf
-from ident.export.simscape import write_simscape
-from ident.export.spatial_v2 import write_spatial_v2
 from ident.export.table import write_base_csv, write_csv
-from ident.export.toshiba import write_toshiba
-from ident.export.universal_robots import write_ur_script
 from ident.export.urdf import write_identified_urdf
-from ident.export.yaskawa import write_yaskawa
 from ident.files import file_word, write_whole
+from ident.model import Offset, Spring
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
 from ident.symbolic.mechanism import identifier
@@ -66,8 +54,19 @@ class PayloadFormat:
     name: str
     suffix: str
     one_line: str
-    write: Callable[[Payload], str]
 
+    def write(self, load: Payload) -> str:
+        """Return the file's content."""
+        return payload_call(self.name, load)
+
+
+#: Joint terms that most simulators have a place for.
+_MOTOR = (ARMATURE, DAMPING, FRICTION)
+_PINOCCHIO = Script("pinocchio.py.j2", "a Pinocchio script", _MOTOR, "on line")
+_SPATIAL = Script("spatial_v2.m.j2", "a spatial_v2 script", frame="along z")
+_KDL = Script("kdl.hpp.j2", "a KDL header", _MOTOR[:2])
+_SIMSCAPE = Script("simscape.m.j2", places=_MOTOR)
+_ROS2 = Script("ros2.yaml.j2", places=(*_MOTOR, Offset.kind, Spring.kind))
 
 FORMATS = (
     Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
@@ -77,15 +76,15 @@ FORMATS = (
     Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
     Format("mjcf", ".xml", "MuJoCo: inertials, armature, damping, friction; edits the given file", write_mjcf, True),
     Format("sdf", ".sdf", "SDFormat (Gazebo): inertials, damping, friction; edits the given file", write_sdf, True),
-    Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", write_pinocchio),
-    Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", write_spatial_v2),
-    Format("kdl", ".hpp", "C++ header: Orocos KDL tree", write_kdl),
+    Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", _PINOCCHIO),
+    Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", _SPATIAL),
+    Format("kdl", ".hpp", "C++ header: Orocos KDL tree", _KDL),
     Format("rigid-body-tree", ".m", "MATLAB script: rigidBodyTree", write_rigid_body_tree),
     Format("rigid-body-tree-mat", ".mat", "MAT file: rigidBodyTree's numbers", write_rigid_body_tree_mat),
     Format("rtb-python", ".py", "Python script: Robotics Toolbox DHRobot (DH, modified DH)", write_rtb_python),
     Format("rtb-matlab", ".m", "MATLAB script: Robotics Toolbox SerialLink (DH, modified DH)", write_rtb_matlab),
-    Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", write_simscape),
-    Format("ros2", ".yaml", "ROS 2 parameter file", write_ros2),
+    Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", _SIMSCAPE),
+    Format("ros2", ".yaml", "ROS 2 parameter file", _ROS2),
     Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", write_c_header),
     Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header, tail=""),
     Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module, tail=""),
@@ -99,15 +98,15 @@ FORMATS = (
 )
 
 PAYLOAD_FORMATS = (
-    PayloadFormat("ur", ".script", "Universal Robots: set_target_payload", write_ur_script),
-    PayloadFormat("franka", ".cpp", "Franka: libfranka setLoad", write_franka),
-    PayloadFormat("kuka", ".dat", "KUKA: LOAD_DATA (principal axes)", write_kuka),
-    PayloadFormat("abb", ".mod", "ABB: RAPID loaddata (principal axes)", write_abb),
-    PayloadFormat("fanuc", ".txt", "Fanuc: PAYLOAD SET screen (inertia's unit to be checked)", write_fanuc),
-    PayloadFormat("yaskawa", ".txt", "Yaskawa: tool load information", write_yaskawa),
-    PayloadFormat("doosan", ".cpp", "Doosan: set_workpiece_weight of the C++ API, no inertia", write_doosan),
-    PayloadFormat("mecademic", ".txt", "Mecademic: SetPayload, no inertia", write_mecademic),
-    PayloadFormat("toshiba", ".txt", "Toshiba / Shibaura: PAYLOAD, absolute offsets, no inertia", write_toshiba),
+    PayloadFormat("ur", ".script", "Universal Robots: set_target_payload"),
+    PayloadFormat("franka", ".cpp", "Franka: libfranka setLoad"),
+    PayloadFormat("kuka", ".dat", "KUKA: LOAD_DATA (principal axes)"),
+    PayloadFormat("abb", ".mod", "ABB: RAPID loaddata (principal axes)"),
+    PayloadFormat("fanuc", ".txt", "Fanuc: PAYLOAD SET screen (inertia's unit to be checked)"),
+    PayloadFormat("yaskawa", ".txt", "Yaskawa: tool load information"),
+    PayloadFormat("doosan", ".cpp", "Doosan: set_workpiece_weight of the C++ API, no inertia"),
+    PayloadFormat("mecademic", ".txt", "Mecademic: SetPayload, no inertia"),
+    PayloadFormat("toshiba", ".txt", "Toshiba / Shibaura: PAYLOAD, absolute offsets, no inertia"),
 )
 
 

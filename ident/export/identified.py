@@ -180,21 +180,3 @@ def moved(body: Array, pose: Pose) -> Array:
         if consistency(candidate).consistent:
             return candidate
     raise InfeasibleError("; ".join(consistency(out).failures()))
-
-
-def on_axis(item: Identified, target: str) -> tuple[Robot, tuple[Pose, ...], Array]:
-    """Return the robot, placements and inertials (n, 10) with each link's frame shifted onto its joint's line.
-
-    The axes of the frames stay; placement i is link i's shifted frame seen from its parent's at zero position.
-    """
-    robot = item.geometry(target)
-    shifts = [Pose(np.eye(3), joint.point) for joint in robot.joints]
-    placements = []
-    for joint, shift in zip(robot.joints, shifts, strict=True):
-        before = Pose.identity() if joint.parent < 0 else shifts[joint.parent].inverse()
-        placements.append(before @ joint.placement @ shift)
-    inertials = np.array([
-        body if not joint.point.any() else moved(body, shift.inverse())
-        for body, joint, shift in zip(item.inertials, robot.joints, shifts, strict=True)
-    ])  # fmt: skip
-    return robot, tuple(placements), inertials

@@ -168,12 +168,3 @@ def turned_by(w: float, v: Array) -> Array:
     """Return the rotation (3, 3) of a quaternion w, v (3,) of any length but 0."""
     size = float(np.linalg.norm(v))
     return axis_angle(v / size, 2 * math.atan2(size, w)) if size > 0 else np.eye(3)
-
-
-def z_along(axis: Array) -> Array:
-    """Return the smallest rotation (3, 3) whose third column is `axis`, a unit vector."""
-    across = np.cross([0.0, 0.0, 1.0], axis)
-    sine = float(np.linalg.norm(across))
-    if sine < 1e-12:
-        return np.eye(3) if axis[2] > 0 else np.diag([1.0, -1.0, -1.0])
-    return axis_angle(across / sine, float(np.arctan2(sine, axis[2])))

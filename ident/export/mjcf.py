@@ -6,20 +6,17 @@ definite and A + B >= C; joint: armature, damping, frictionloss).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from xml.sax.saxutils import quoteattr
-
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError
 from ident.export.identified import Identified, Written
 from ident.export.mjcf_edit import PLACES, edited
-from ident.export.text import number, numbers, xml_comment
-from ident.robot.robot import GRAVITY, Robot
+from ident.export.script import links
+from ident.export.text import filled, number, numbers, xml_comment
+from ident.robot.robot import GRAVITY, Joint
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import quaternion
-from ident.spatial.pose import Pose
 
 TARGET = "an MJCF"
 CONVENTIONS = (
@@ -46,38 +43,17 @@ def write_mjcf(item: Identified) -> Written:
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
         return Written(edited(item.source, robot, item.inertials, values, comment, full_inertia), notes)
-    limited = _limits(robot)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        comment,
-        f"<mujoco model={quoteattr(robot.name)}>",
-        '  <compiler angle="radian" autolimits="true"/>',
-        f'  <option gravity="{numbers(robot.gravity)}"/>',
-        "  <worldbody>",
-        f"    <body name={quoteattr(robot.base)}>",
-        *_sites(robot, -1, "      "),
-    ]
-
-    def element(i: int, indent: str) -> list[str]:
-        joint = robot.joints[i]
-        kind = "hinge" if not joint.slides else "slide"
-        own = [f' {name}="{number(x[joint.name])}"' for name, x in values.items() if joint.name in x]
-        inside = [line for k in range(robot.n) if robot.joints[k].parent == i for line in element(k, indent + "  ")]
-        return [
-            f"{indent}<body name={quoteattr(robot.links[i])} {placed(joint.placement)}>",
-            f"{indent}  {inertials[i]}",
-            f'{indent}  <joint name={quoteattr(joint.name)} type="{kind}" axis="{numbers(joint.axis)}" '
-            f'pos="{numbers(joint.point)}"{limited[i]}{"".join(own)}/>',
-            *_sites(robot, i, indent + "  "),
-            *inside,
-            f"{indent}</body>",
-        ]
-
-    for i, joint in enumerate(robot.joints):
-        if joint.parent < 0:
-            lines += element(i, "      ")
-    lines += ["    </body>", "  </worldbody>", "</mujoco>"]
-    return Written("\n".join(lines) + "\n", notes)
+    text = filled(
+        "mjcf.xml.j2",
+        robot=robot,
+        links=links(item, robot, tuple(PLACES.values())),
+        inertials=dict(zip(robot.links, inertials, strict=True)),
+        places=PLACES,
+        limits=_limits,
+        comment=comment,
+        quaternion=quaternion,
+    )
+    return Written(text, notes)
 
 
 def full_inertia(body: Array, whose: str) -> str:
@@ -99,23 +75,11 @@ def full_inertia(body: Array, whose: str) -> str:
     )
 
 
-def placed(pose: Pose) -> str:
-    """Return MJCF's pos and quat of a pose."""
-    return f'pos="{numbers(pose.position)}" quat="{numbers(quaternion(pose.rotation))}"'
-
-
-def _sites(robot: Robot, link: int, indent: str) -> list[str]:
-    return [f"{indent}<site name={quoteattr(b.name)} {placed(b.pose)}/>" for b in robot.fixed if b.link == link]
-
-
-def _limits(robot: Robot) -> Sequence[str]:
-    found = []
-    for joint in robot.joints:
-        limits = joint.limits
-        text = ""
-        if np.isfinite([limits.lower, limits.upper]).all() and limits.lower < limits.upper:
-            text += f' range="{numbers([limits.lower, limits.upper])}"'
-        if np.isfinite(limits.effort) and limits.effort > 0:
-            text += f' actuatorfrcrange="{numbers([-limits.effort, limits.effort])}"'
-        found.append(text)
-    return found
+def _limits(joint: Joint) -> str:
+    """Return the attributes of a joint's limits."""
+    text, ends, effort = "", joint.limits.ends, joint.limits.effort
+    if ends is not None and ends[0] < ends[1]:
+        text += f' range="{numbers(ends)}"'
+    if np.isfinite(effort) and effort > 0:
+        text += f' actuatorfrcrange="{numbers([-effort, effort])}"'
+    return text

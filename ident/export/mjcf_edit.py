@@ -15,13 +15,13 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Source
-from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by, z_along
+from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
 from ident.export.text import number
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import Edit
 from ident.robot.xml import Element, exchanged, parse_xml
 from ident.spatial.inertia import from_com, transformed
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.pose import Pose, axis_angle, z_along
 
 Attributes = Mapping[str, str]
 

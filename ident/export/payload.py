@@ -1,7 +1,11 @@
-"""A load at the flange as it is written for controllers: rounded by its error bars, and still a body that can exist."""
+"""A load at the flange as it is written for controllers: rounded by its error bars, and still a body that can exist.
+
+The calls themselves, and where each is documented, are the macros of `payload_calls.j2`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, InputError
+from ident.export.text import comment, templates
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import is_positive_semidefinite, principal_axes, transformed
+from ident.spatial.inertia import is_positive_semidefinite, principal_axes, quaternion, transformed
+from ident.spatial.pose import roll_pitch_yaw
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload
@@ -230,8 +236,41 @@ def _possible(inertia: Array) -> bool:
     return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
 
 
-def about(load: Payload, lines: tuple[str, ...], *, products: bool = False) -> tuple[str, ...]:
-    """Return the lines at the head of a payload file: frame, origin, conventions, error bars.
+def payload_call(
+    vendor: str, load: Payload, *, tool: int = 1, name: str = "identified_load", schedule: int = 1, group: int = 1
+) -> str:
+    """Return a whole file for a vendor's controller, one of the macros of `payload_calls.j2`.
+
+    tool: KUKA's number of the load data; name: of ABB's declaration; schedule, group: Fanuc's. Raises InputError for
+    those that the controller does not have.
+    """
+    if not 1 <= tool <= 16:
+        raise InputError(f"KUKA has load data 1 to 16, and {tool} was asked for", key="tool")
+    if not re.fullmatch(r"[A-Za-z]\w{0,31}", name, re.ASCII):
+        raise InputError(f"'{name[:40]}' is no RAPID name: a letter, then up to 31 letters, digits or _", key="name")
+    if not 1 <= schedule <= 10:
+        raise InputError(f"Fanuc has payload schedules 1 to 10, and {schedule} was asked for", key="schedule")
+    known = templates()
+    known.filters |= {"decimal": decimal, "decimals": decimals}
+    told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
+    options = {"tool": tool, "name": name, "schedule": schedule, "group": group}
+    shown = {"millimetres": _millimetres, "angles": _degrees, **told, **options}
+    macros = known.get_template("payload_calls.j2").make_module(shown)
+    return str(getattr(macros, vendor)(load))
+
+
+def _millimetres(r: Rounded, least: int = 1) -> list[str]:
+    """Return the coordinates of the centre [mm], with `least` decimal places or more."""
+    return decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", ")
+
+
+def _degrees(axes: Array) -> list[float]:
+    """Return roll, pitch and yaw [deg] of a rotation (3, 3)."""
+    return [float(x) for x in np.degrees(roll_pitch_yaw(axes))]
+
+
+def _about(load: Payload, mark: str, products: bool = False) -> str:
+    """Return the lines at the head of a payload file: frame, origin, error bars.
 
     products: whether the file has a place for products of inertia, or for axes that stand for them.
     """
@@ -248,4 +287,4 @@ def about(load: Payload, lines: tuple[str, ...], *, products: bool = False) -> t
     rule = "Products of inertia: as they are; they count as zero where all three are within their standard errors."
     if _no_products(load):
         rule = "Products of inertia: zero, for all three are within their standard errors."
-    return (where, *load.origin, load.validation, known, *([rule] if products else []), *lines)
+    return "\n".join(comment((where, *load.origin, load.validation, known, *([rule] if products else [])), mark))

@@ -8,19 +8,20 @@ limit effort, velocity); pose relative_to.
 from __future__ import annotations
 
 import math
-from xml.sax.saxutils import escape, quoteattr
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError
-from ident.export.identified import DAMPING, FRICTION, Identified, Written, on_axis
-from ident.export.sdf_edit import edited
-from ident.export.text import number, numbers, xml_comment
-from ident.export.urdf import roll_pitch_yaw
+from ident.export.identified import DAMPING, FRICTION, Identified, Written
+from ident.export.script import links
+from ident.export.sdf_edit import edited, elements
+from ident.export.text import filled, number, numbers, xml_comment
 from ident.robot.robot import Joint
+from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import Pose
+from ident.spatial.pose import roll_pitch_yaw
 
 TARGET = "an SDF"
+_PLACES = {DAMPING.name: "damping", FRICTION.name: "friction"}
 CONVENTIONS = (
     "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
     "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
@@ -37,43 +38,21 @@ def write_sdf(item: Identified) -> Written:
     notes = item.left_out(DAMPING, FRICTION)
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
     damping, friction = item.per_joint(DAMPING), item.per_joint(FRICTION)
+    robot = item.geometry(TARGET)
     if item.source is not None:
-        robot = item.geometry(TARGET)
         return Written(edited(item.source, robot, item.inertials, damping, friction, comment, inertial), notes)
-    robot, placements, inertials = on_axis(item, TARGET)
-    gravity = numbers(robot.gravity)
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', comment, '<sdf version="1.7">']
-    lines += [f"  <!-- gravity in the root link's frame: {gravity} m/s^2; a model's file does not state it -->"]
-    lines += [f"  <model name={quoteattr(robot.name)} canonical_link={quoteattr(robot.base)}>"]
-    lines += [f"    <link name={quoteattr(robot.base)}/>"]
-    for i, (joint, place) in enumerate(zip(robot.joints, placements, strict=True)):
-        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
-        lines += [
-            f"    <link name={quoteattr(robot.links[i])}>",
-            f"      <pose relative_to={quoteattr(joint.name)}>0 0 0 0 0 0</pose>",
-            f"      {inertial(inertials[i])}",
-            "    </link>",
-            f"    <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>",
-            f"      <pose relative_to={quoteattr(parent)}>{pose_text(place)}</pose>",
-            f"      <parent>{escape(parent)}</parent>",
-            f"      <child>{escape(robot.links[i])}</child>",
-            "      <axis>",
-            f"        <xyz>{numbers(joint.axis)}</xyz>",
-            _limit(joint),
-            *_dynamics(damping.get(joint.name), friction.get(joint.name)),
-            "      </axis>",
-            "    </joint>",
-        ]
-    for body in robot.fixed:
-        to = robot.base if body.link < 0 else robot.links[body.link]
-        point = robot.joints[body.link].point if body.link >= 0 else 0.0
-        place = Pose(body.pose.rotation, body.pose.position - point)
-        lines += [
-            f"    <frame name={quoteattr(body.name)} attached_to={quoteattr(to)}>",
-            f"      <pose relative_to={quoteattr(to)}>{pose_text(place)}</pose>",
-            "    </frame>",
-        ]
-    return Written("\n".join([*lines, "  </model>", "</sdf>"]) + "\n", notes)
+    text = filled(
+        "sdf.sdf.j2",
+        robot=robot,
+        links=links(item, robot, (DAMPING, FRICTION), "on line"),
+        comment=comment,
+        inertial=inertial,
+        elements=elements,
+        dynamics=lambda terms: {_PLACES[kind]: number(value) for kind, value in terms.items()},
+        limits=_limits,
+        rpy=roll_pitch_yaw,
+    )
+    return Written(text, notes)
 
 
 def inertial(body: Array) -> str:
@@ -81,28 +60,13 @@ def inertial(body: Array) -> str:
     mass, com, tensor = com_numbers(body)
     if mass <= 0:
         raise InfeasibleError("a link has no mass, and SDF knows no such link. Choose another target, such as urdf.")
-    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    entries = "".join(f"<{k}>{number(v)}</{k}>" for k, v in zip(names, tensor, strict=True))
+    entries = elements(dict(zip(TENSOR, map(number, tensor), strict=True)))
     return (
-        f"<inertial><pose>{numbers(com)} 0 0 0</pose><mass>{number(mass)}</mass><inertia>{entries}</inertia></inertial>"
+        f"<inertial>{elements({'pose': f'{numbers(com)} 0 0 0', 'mass': number(mass), 'inertia': entries})}</inertial>"
     )
 
 
-def pose_text(pose: Pose) -> str:
-    """Return x y z roll pitch yaw."""
-    return f"{numbers(pose.position)} {numbers(roll_pitch_yaw(pose.rotation))}"
-
-
-def _limit(joint: Joint) -> str:
-    limits = joint.limits
-    values = {"lower": limits.lower, "upper": limits.upper, "effort": limits.effort, "velocity": limits.velocity}
-    if not math.isfinite(limits.lower) or not math.isfinite(limits.upper):
-        values |= {"lower": -1e16, "upper": 1e16}
-    inside = "".join(f"<{k}>{number(v)}</{k}>" for k, v in values.items() if math.isfinite(v))
-    return f"        <limit>{inside}</limit>"
-
-
-def _dynamics(damping: float | None, friction: float | None) -> list[str]:
-    values = {"damping": damping, "friction": friction}
-    inside = "".join(f"<{k}>{number(v)}</{k}>" for k, v in values.items() if v is not None)
-    return [f"        <dynamics>{inside}</dynamics>"] if inside else []
+def _limits(joint: Joint) -> dict[str, str]:
+    lower, upper = joint.limits.ends or (-1e16, 1e16)
+    values = {"lower": lower, "upper": upper, "effort": joint.limits.effort, "velocity": joint.limits.velocity}
+    return {k: number(v) for k, v in values.items() if math.isfinite(v)}

@@ -20,13 +20,13 @@ from ident.export.identified import Source
 from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
 from ident.export.text import number
 from ident.robot.robot import Robot
+from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import Edit
 from ident.robot.xml import Element, exchanged, parse_xml
 from ident.spatial.inertia import from_com, transformed
 from ident.spatial.pose import Pose, rpy
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
-_TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _MODEL = "__model__"
 
 
@@ -202,7 +202,7 @@ class _Reader:
         xx, xy, xz, yy, yz, zz = 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
         for inertia in found[0].all("inertia"):
             given = {e.tag: self._numbers(e, 1)[0] for e in inertia.children}
-            xx, xy, xz, yy, yz, zz = (given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in _TENSOR)
+            xx, xy, xz, yy, yz, zz = (given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in TENSOR)
         about = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
         return transformed(from_com(mass, np.zeros(3), about), own), None
 
@@ -224,23 +224,25 @@ class _Reader:
         axis = self._need(self._joints[joint], "axis")
         found = axis.all("dynamics")
         if not found:
-            return self._inserted(
-                axis, "<dynamics>" + "".join(f"<{k}>{v}</{k}>" for k, v in known.items()) + "</dynamics>"
-            )
+            return self._inserted(axis, f"<dynamics>{elements(known)}</dynamics>")
         return self._exchanged(found[0], known)
 
     def _exchanged(self, element: Element, values: Mapping[str, str]) -> list[Edit]:
         """Put children with these values in place of those of the same tags, or before the others."""
         edits, missing = [], ""
         for tag, value in values.items():
-            whole = f"<{tag}>{value}</{tag}>"
             if old := element.all(tag):
-                edits.append((old[0].start, old[0].end, whole.encode()))
+                edits.append((old[0].start, old[0].end, elements({tag: value}).encode()))
             else:
-                missing += whole
+                missing += elements({tag: value})
         return [*edits, *(self._inserted(element, missing) if missing else [])]
 
     def _inserted(self, parent: Element, text: str) -> list[Edit]:
         if parent.empty:
             return [(parent.end - 2, parent.end, f">{text}</{parent.tag}>".encode())]
         return [(parent.start_end, parent.start_end, text.encode())]
+
+
+def elements(values: Mapping[str, str]) -> str:
+    """Return <key>value</key> of each."""
+    return "".join(f"<{k}>{v}</{k}>" for k, v in values.items())

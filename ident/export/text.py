@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
-from xml.sax.saxutils import escape
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
 
 from ident.errors import ModelError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def number(value: float) -> str:
@@ -56,17 +59,21 @@ def rows(matrix: Iterable[Iterable[float]]) -> str:
 
 
 def filled(template: str, **values: Any) -> str:
-    """Return a template of `export/code` with its values; what they hold is not read as a template again."""
+    """Return a template of this folder with its values; what they hold is not read as a template again."""
+    return templates().get_template(template).render(values)
+
+
+def templates() -> Environment:
+    """Return the templates of `export`, with the functions of this module as filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return (
-        Environment(
-            loader=PackageLoader("ident.export.code", ""),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
-        .get_template(template)
-        .render(values)
+    found = Environment(
+        loader=PackageLoader("ident.export", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr)}
+    found.filters["attribute"] = quoteattr
+    return found

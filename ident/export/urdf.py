@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.estimate.estimate import Estimate, require_same
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
 from ident.export.matching import commented
-from ident.export.text import xml_comment
+from ident.export.script import placed_links
+from ident.export.text import filled, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import without_outweighed, write_urdf
 from ident.robot.xml import exchanged, parse_xml
 from ident.spatial.inertia import transformed
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.pose import Pose, roll_pitch_yaw
 
 CONVENTIONS = (
     "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",
@@ -67,72 +66,30 @@ def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
     In a URDF a joint's axis passes through its child link's origin. Where the robot's does not (standard DH), the
     link's frame is shifted, its axes kept. Fixed frames are kept; limits that are not known are written as 1e9.
     """
-    shifts = [Pose(np.eye(3), joint.point) for joint in robot.joints]  # URDF's frame seen from the robot's
-    back = [s.inverse() for s in shifts]
-    gravity = " ".join(f"{g:.9g}" for g in robot.gravity)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- Written by ident. Gravity acts along ({gravity}) m/s^2 in the root link's frame. -->",
-        f"<robot name={quoteattr(robot.name)}>",
-        f"  <link name={quoteattr(robot.base)}/>",
-    ]
-    for joint, link, shift in zip(robot.joints, robot.links, shifts, strict=True):
-        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
-        origin = joint.placement @ shift
-        if joint.parent >= 0:
-            origin = back[joint.parent] @ origin
-        unlimited = math.isinf(joint.limits.lower) or math.isinf(joint.limits.upper)
-        kind = "continuous" if not joint.slides and unlimited else joint.kind
-        lines += [
-            f"  <link name={quoteattr(link)}>",
-            "  </link>",
-            *_joint_lines(joint.name, kind, parent, link, origin),
-            f'    <axis xyz="{_numbers(joint.axis)}"/>',
-            _limit(joint, kind),
-            "  </joint>",
-        ]
-    for body in robot.fixed:
-        parent = robot.base if body.link < 0 else robot.links[body.link]
-        origin = body.pose if body.link < 0 else back[body.link] @ body.pose
-        lines += [
-            f"  <link name={quoteattr(body.name)}/>",
-            *_joint_lines(f"{body.name}_fixed", "fixed", parent, body.name, origin),
-            "  </joint>",
-        ]
-    return ("\n".join([*lines, "</robot>"]) + "\n").encode(), tuple(back)
+    placed = placed_links(robot, "on line")
+    back = [link.shift.inverse() for link in placed]
+    text = filled(
+        "urdf.urdf.j2",
+        robot=robot,
+        gravity=" ".join(f"{g:.9g}" for g in robot.gravity),
+        links=placed,
+        seen=lambda pose, link: pose if link < 0 else back[link] @ pose,
+        on_line=lambda link: link.joint.placement @ link.shift,
+        kind_of=lambda joint: joint.kind if joint.slides or joint.limits.ends else "continuous",
+        limits=_limits,
+        rpy=roll_pitch_yaw,
+    )
+    return text.encode(), tuple(back)
 
 
-def _joint_lines(name: str, kind: str, parent: str, child: str, origin: Pose) -> list[str]:
-    return [
-        f'  <joint name={quoteattr(name)} type="{kind}">',
-        f"    <parent link={quoteattr(parent)}/>",
-        f"    <child link={quoteattr(child)}/>",
-        f'    <origin xyz="{_numbers(origin.position)}" rpy="{_numbers(roll_pitch_yaw(origin.rotation))}"/>',
-    ]
-
-
-def _limit(joint: Joint, kind: str) -> str:
+def _limits(joint: Joint, kind: str) -> str:
+    """Return the attributes of a joint's limits."""
     known = joint.limits
     ends = {"effort": known.effort, "velocity": known.velocity}
     if kind != "continuous":
         ends = {"lower": known.lower, "upper": known.upper, **ends}
     shown = {k: v if math.isfinite(v) else math.copysign(_UNKNOWN, v) for k, v in ends.items()}
-    return "    <limit " + " ".join(f'{k}="{v!r}"' for k, v in shown.items()) + "/>"
-
-
-def _numbers(values: Array) -> str:
-    return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no -0.0
-
-
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Return (roll, pitch, yaw) [rad] with Rz(yaw) Ry(pitch) Rx(roll) = rotation, to rounding everywhere.
-
-    The yaw is taken out before the others are read, so that near pitch = 90 deg the three still belong together.
-    """
-    level = math.hypot(rotation[0, 0], rotation[1, 0])  # 0: any yaw will do
-    yaw = math.atan2(rotation[1, 0], rotation[0, 0]) if level > 1e-14 else 0.0
-    left = axis_angle([0, 0, 1], -yaw) @ rotation
-    return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
+    return " ".join(f'{k}="{v!r}"' for k, v in shown.items())
 
 
 def _dynamics(item: Identified) -> dict[str, tuple[float, float] | None]:

@@ -47,6 +47,11 @@ class Limits:
         if min(rates) < 0:
             raise RobotError("velocity, effort, acceleration and jerk limits must not be negative")
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Lower and upper limit of the position, None unless both are known."""
+        return (self.lower, self.upper) if math.isfinite(self.lower) and math.isfinite(self.upper) else None
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:

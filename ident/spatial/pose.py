@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,26 @@ def axis_angle(axis: ArrayLike, angle: float) -> Array:
 def rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed-axis roll, pitch, yaw [rad]."""
     return np.asarray(axis_angle([0, 0, 1], yaw) @ axis_angle([0, 1, 0], pitch) @ axis_angle([1, 0, 0], roll))
+
+
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """Return (roll, pitch, yaw) [rad] with Rz(yaw) Ry(pitch) Rx(roll) = rotation, to rounding everywhere.
+
+    The yaw is taken out before the others are read, so that near pitch = 90 deg the three still belong together.
+    """
+    level = math.hypot(rotation[0, 0], rotation[1, 0])  # 0: any yaw will do
+    yaw = math.atan2(rotation[1, 0], rotation[0, 0]) if level > 1e-14 else 0.0
+    left = axis_angle([0, 0, 1], -yaw) @ rotation
+    return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
+
+
+def z_along(axis: Array) -> Array:
+    """Return the smallest rotation (3, 3) whose third column is `axis`, a unit vector."""
+    across = np.cross([0.0, 0.0, 1.0], axis)
+    sine = float(np.linalg.norm(across))
+    if sine < 1e-12:
+        return np.eye(3) if axis[2] > 0 else np.diag([1.0, -1.0, -1.0])
+    return axis_angle(across / sine, float(np.arctan2(sine, axis[2])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ def _header(name: str, programs: Sequence[Program], linkage: str, **values: obje
     ]
     kinds = (("float", "f", "1e-5f"), ("double", "", "1e-9"))
     fixed = {"name": name, "big": big, "real": real, "linkage": linkage, "kinds": kinds, "used": used}
-    return filled("c.h.j2", **fixed, functions=written, **values)
+    return filled("code/c.h.j2", **fixed, functions=written, **values)
 
 
 # ---- what C and C++ share ---------------------------------------------------------------------------------------

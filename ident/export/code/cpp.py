@@ -17,7 +17,7 @@ def write_cpp_header(item: Identified) -> Written:
     """Return a C++11 header with parameters, functions, self test and example; raises ModelError without robot."""
     made = controller(item, "C++ code")
     text = filled(
-        "cpp.hpp.j2",
+        "code/cpp.hpp.j2",
         **shown(made, number),
         **identified_test(made, "Real", "const", ""),
         real="Real",

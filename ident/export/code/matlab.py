@@ -28,7 +28,7 @@ def write_matlab_function(item: Identified) -> Written:
     told = [f"phi({k}) = {number(x)}: {t}" for k, (x, t) in enumerate(zip(made.phi, made.phi_lines(), strict=True), 1)]
     rows = zip(made.robot.links, made.inertials, strict=True)
     text = filled(
-        "matlab.m.j2",
+        "code/matlab.m.j2",
         made=made,
         name=name,
         about=comment((f"{name.upper()} Dynamics of {made.n} joints; save this file as {name}.m.", *made.about), "%"),

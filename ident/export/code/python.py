@@ -25,7 +25,7 @@ def write_python_module(item: Identified) -> Written:
     made = controller(item, "a Python module")
     arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": "qd"}
     text = filled(
-        "identified.py.j2",
+        "code/identified.py.j2",
         made=made,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],
@@ -51,7 +51,9 @@ def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = N
         raise InputError(f"a Python module ends in .py, not in '{path.suffix}'", file=path)
     made = [_function(program) for program in functions(robot, inertials)]
     name = identifier(robot.name, "robot")
-    return write_whole(path, filled("robot.py.j2", name=name, robot=robot, base=code_parameters(robot), functions=made))
+    return write_whole(
+        path, filled("code/robot.py.j2", name=name, robot=robot, base=code_parameters(robot), functions=made)
+    )
 
 
 def _function(program: Program) -> str:

@@ -33,7 +33,7 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
     n, size = trajectory.coefficients.shape
     joints = ", ".join(f"{j} [{unit}]" for j, unit in zip(trajectory.joints, robot.units("position"), strict=True))
     text = filled(
-        "trajectory.h.j2",
+        "code/trajectory.h.j2",
         motion=_comment(f"Motion for {origin(robot)}."),
         joints=_comment(f"Joints: {joints}."),
         name=name,

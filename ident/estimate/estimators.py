@@ -37,6 +37,7 @@ from ident.estimate.program import Solution
 from ident.estimate.written import rounded, written_within
 from ident.model.model import Model
 from ident.regression.regression import Regression
+from ident.regression.repeats import repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
 Loss = Literal["ols", "wls"]
@@ -79,7 +80,7 @@ def estimated(
     weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual
     is within `residual_bound`, relatively, of the least; "cross-validated", which leaves parts of the logs out and
     tries `weights` (the result's `selection` holds their mean squared weighted errors); None: cross-validated where
-    there are three recordings or four segments, else vanishing.
+    there are three recordings or four segments, else vanishing. Recordings of one motion count as one.
     metric: "entropic" (where links must be able to exist; Lee, Wensing, Park, T-RO 2020), "pull-back" (the default
     elsewhere), "euclidean", or any `Metric`. covariance: "segments" is robust to any correlation within a
     segment, from five segments on; "classical" takes residuals as independent.
@@ -89,7 +90,7 @@ def estimated(
     least squares alone does not determine a base parameter; InfeasibleError when the result is not consistent;
     ModelError for words that contradict each other.
     """
-    limits = bounds or Bounds()
+    regression, limits = repeats_joined(regression), bounds or Bounds()
     plain = not feasible and prior is None and limits == Bounds()
     compatible(loss, feasible, weight, metric, covariance)
     if loss == "ols" and sigma is not None:

@@ -18,7 +18,7 @@ from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.warned import Warned, delayed, findings_of, rounded
 from ident.provenance import FITTED, provenance
-from ident.regression import Regression, compress
+from ident.regression import Regression, compress, repeats_joined
 from ident.robot import Robot
 from ident.tell import Tell, silent
 
@@ -89,9 +89,9 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
             yield motion
 
     regression = compress(loaded.model, watched(), base=loaded.base)
-    if repeated and len(regression.recordings) == 1:
+    if (repeated or len(regression.recordings) > 1) and len(repeats_joined(regression).recordings) == 1:
         message = (
-            "the log repeats one motion: segments are stretches of it with their repeats, and parts of that motion are"
+            "the logs repeat one motion: segments are stretches of it with their repeats, and parts of that motion are"
             " what is left out to choose the weight of the prior; the error on others may be larger: fit more motions"
         )
         warned.append(Warned("fit on one motion", "one motion", message))

@@ -4,6 +4,7 @@ from ident.regression.base import BaseParameters, base_parameters, rank_margin
 from ident.regression.compress import compress
 from ident.regression.given import regression_from
 from ident.regression.regression import Regression, Segment
+from ident.regression.repeats import repeats_joined
 from ident.regression.storage import load_regression, save_regression
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "load_regression",
     "rank_margin",
     "regression_from",
+    "repeats_joined",
     "save_regression",
 ]

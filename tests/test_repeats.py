@@ -1,0 +1,92 @@
+"""One motion in several recordings is one motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from synthetic import blocks, random_theta, recording
+from test_rest import arm
+
+from ident.errors import EstimationError
+from ident.estimate import estimated
+from ident.estimate.estimators import folds
+from ident.experiment import read_experiment
+from ident.logs.motion import Motion
+from ident.model import torque
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import fitted
+from ident.regression import compress, repeats_joined
+
+
+def again(rng: np.random.Generator, motion: Motion, name: str, segments: int) -> Motion:
+    """Return another recording of a motion: other noise of torque and acceleration, a few rows less."""
+    cut = slice(0, len(motion.t) - int(rng.integers(0, 5)))
+    q, qd, qdd = (
+        x[cut] + s * rng.normal(size=x[cut].shape) for x, s in ((motion.q, 1e-4), (motion.qd, 1e-3), (motion.qdd, 0.1))
+    )
+    tau = motion.tau[cut] + 0.02 * rng.normal(size=q.shape)
+    return Motion(name, motion.t[cut], q, qd, qdd, tau, np.ones(q.shape, bool), (), blocks(len(q), segments))
+
+
+def repeated(seed: int, segments: int, motions: int, repeats: int):
+    rng = np.random.default_rng(seed)
+    model = arm(seed, 3)
+    theta = random_theta(rng, model)
+    each = [recording(rng, model, theta, samples=2000) for _ in range(motions)]
+    named = [again(rng, m, f"{i}{r}", segments + r) for r in range(repeats) for i, m in enumerate(each)]
+    return model, compress(model, named)
+
+
+def test_no_motion_is_in_two_parts_of_a_cross_validation() -> None:
+    for seed in range(3):
+        model, found = repeated(seed, segments=5, motions=3, repeats=2)
+        joined = repeats_joined(found)
+        assert joined.recordings == ("00", "10", "20")
+        assert [len(part) for part in folds(joined)] == [5, 5, 5]
+        np.testing.assert_allclose(joined.rows, found.rows)
+        for a, b in zip(joined.joint_factors, found.joint_factors, strict=True):
+            np.testing.assert_allclose(a.T @ a, b.T @ b, rtol=1e-9, atol=1e-9 * np.abs(b).max() ** 2)
+        estimate = estimated(model, found)
+        assert estimate.covariance.clusters == 15
+        assert estimate.selection == estimated(model, joined).selection
+
+
+def test_what_repeats_only_is_never_cross_validated_recording_by_recording() -> None:
+    model, found = repeated(1, segments=2, motions=1, repeats=3)
+    with pytest.raises(EstimationError, match="at least four segments, the logs have 2"):
+        estimated(model, found, weight="cross-validated")
+
+
+def test_other_motions_of_a_robot_are_other_motions() -> None:
+    for seed in range(20):
+        _, found = repeated(seed, segments=5, motions=4, repeats=1)
+        assert repeats_joined(found) is found
+
+
+def test_logs_that_repeat_one_motion_are_told(tmp_path) -> None:
+    rng = np.random.default_rng(5)
+    model = arm(2, 2)
+    theta = random_theta(rng, model)
+    t = np.arange(3000) / 200
+    q = np.column_stack([np.sin(1.3 * t) + 0.2 * t, np.cos(0.9 * t + 0.1 * t**2)])
+    qd = np.gradient(q, t, axis=0)
+    tau = torque(model, theta, q, qd, np.gradient(qd, t, axis=0))
+    for name, factor in (("a", 1.0), ("b", 1.0), ("c", 0.7)):
+        rows = np.column_stack([t, factor * q, tau + 0.01 * rng.normal(size=q.shape)])
+        np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header="t,q1,q2,u1,u2", comments="")
+    recordings = "".join(f'[[recording]]\nname = "{n}"\nfile = "{n}.csv"\n' for n in "abc")
+    (tmp_path / "dataset.toml").write_text(
+        '[dataset]\nname = "x"\n[signals]\ntime = { column = "t", unit = "s" }\n'
+        'position = { columns = ["q1", "q2"], unit = "rad" }\ntorque = { columns = ["u1", "u2"], unit = "N m" }\n'
+        + recordings
+    )
+    (tmp_path / "robot.toml").write_text(
+        'name = "r"\nconvention = "mdh"\nlength = "m"\nangle = "rad"\n[[joint]]\n[[joint]]\na = 0.3\n'
+    )
+    for names, told in ((["a"], False), (["a", "b"], True), (["a", "b", "c"], False)):
+        (tmp_path / "experiment.toml").write_text(
+            f'[experiment]\ntitle = "x"\nrobot = "robot.toml"\ndata = "dataset.toml"\n[recordings]\nfit = {names}\n'
+            "[processing]\nposition_hz = 20.0\n"
+        )
+        estimate, _ = fitted(load(read_experiment(tmp_path)), [])
+        assert any("the logs repeat one motion" in warning for warning in estimate.warnings) == told

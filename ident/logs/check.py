@@ -10,6 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
+from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.robot import Robot
 
@@ -126,7 +127,7 @@ def _histogram(dt: Array) -> tuple[tuple[float, int], ...]:
 
 
 def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
-    usual = float(np.median(dt))
+    usual, clock = float(np.median(dt)), find_clock(log)
     wide = np.flatnonzero(dt > GAP * usual)
     missing = np.round(dt / usual).astype(int) - 1
     whole = np.abs(dt / usual - missing - 1) < 0.15  # a whole number of usual steps: rows were lost, not late
@@ -139,10 +140,10 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
             f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)},"
             f" where {_ms(usual)} is usual",
         )
-    if len(late):
+    if len(late) and clock.rows == "stamps":
         yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual)} is usual")
     short = np.flatnonzero(dt < SHORT * usual)
-    if len(short):
+    if len(short) and clock.rows == "stamps":
         yield Finding(
             "short step",
             log.rows(short + 1),
@@ -151,12 +152,9 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
         )
     if np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
         most = ", ".join(f"{_ms(step)} {count} times" for step, count in _histogram(dt)[:3])
-        yield Finding(
-            "irregular sampling",
-            (),
-            f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())};"
-            " set resample_hz, or differentiate with the measured steps",
-        )
+        taken = f"{clock}" if clock.rows == "stamps" else f"{clock}; taken so unless clock = 'stamps'"
+        differ = f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())}; {taken}"
+        yield Finding("irregular sampling", (), differ)
 
 
 def _after(log: Log, at: np.ndarray, dt: Array) -> str:

@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
 from ident.logs.blocks import period, segment_length, split, stretches
+from ident.logs.clock import find_clock, leap, on_clock
 from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.log import Log
@@ -24,14 +25,12 @@ from ident.logs.rest import moving, resting
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
 
-#: A step [s] that is longer than this, and than so many usual steps, parts a recording in two.
-BREAK_S, BREAK_STEPS = 10.0, 100
-
 
 @dataclass(frozen=True)
 class Processing:
     """How a log becomes a motion; the steps in the order in which they are done.
 
+    `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not: `find_clock`).
     `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); taken out by interpolation.
     `resample_hz` [Hz]: all signals onto the uniform grid k / resample_hz by `interpolation`; None: rows as they are.
     `position_hz`, `velocity_hz`, `acceleration_hz`, `torque_hz` [Hz]: zero-phase Butterworth low-pass of `order`
@@ -51,6 +50,7 @@ class Processing:
     Raises LogError for values that make no sense.
     """
 
+    clock: Literal["auto", "stamps"] = "auto"
     delay_s: PerJoint = 0.0
     resample_hz: float | None = None
     interpolation: Interpolation = "cubic"
@@ -96,6 +96,7 @@ class Processing:
         if not all(isfinite(v) for v in _tuple(self.delay_s)):
             raise LogError(f"is {self.delay_s}, wanted finite numbers", key="delay_s")
         choices = {
+            "clock": ("auto", "stamps"),
             "interpolation": ("cubic", "linear"),
             "velocity": ("position", "measured"),
             "derivative": ("central", "savgol", "fourier"),
@@ -154,6 +155,8 @@ def process(log: Log, processing: Processing) -> Motion:
     (`decimate`), and `Motion.keep` and `Motion.blocks` count rows after that. Raises LogError for settings that the log
     does not allow, such as a cut-off above its Nyquist frequency, or when nothing is left.
     """
+    if processing.clock == "auto":
+        log = on_clock(log, find_clock(log))
     rate = processing.nominal_rate_hz or log.rate_hz
     ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
@@ -229,11 +232,9 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
 
 def _require_no_break(log: Log) -> None:
     """Raise LogError where the clock leaps forward so far that no filter or derivative can go across."""
-    step = np.diff(log.t)
-    if not len(step):
-        return
-    k, usual = int(np.argmax(step)), float(np.median(step))
-    if step[k] > max(BREAK_S, BREAK_STEPS * usual):
+    k, step = leap(log.t), np.diff(log.t)
+    if k is not None:
+        usual = float(np.median(step))
         raise LogError(
             f"the clock leaps forward by {step[k]:.6g} s after {log.where(k)}, where {usual * 1e3:.4g} ms is usual",
             file=log.file,

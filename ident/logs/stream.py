@@ -12,6 +12,7 @@ import numpy as np
 
 from ident.errors import LogError
 from ident.logs.check import Finding, LogReport, check_log
+from ident.logs.clock import Clock, find_clock, on_clock
 from ident.logs.decimate import memory as thinning_memory
 from ident.logs.log import Log, read_parts
 from ident.logs.manifest import Manifest
@@ -100,9 +101,9 @@ def iter_motions(
 
     Each part is filtered with as much of its neighbours as the filters remember, which is then cut off. With
     decimation, the rows that the thinning remembers stay in each motion, beginning at a whole step of the thinning,
-    but only the part's own rows are in `keep` and `blocks`. A period is looked for in the first part. The mean rate
-    comes from a first pass over the time stamps, unless it is given (`rate_hz` of the manifest, `nominal_rate_hz`).
-    Raises LogError as `process` does, and for a Fourier fit,
+    but only the part's own rows are in `keep` and `blocks`. Clock and period are looked for in the first part.
+    The mean rate comes from a first pass over the time stamps, unless it is given (`rate_hz` of the manifest,
+    `nominal_rate_hz`). Raises LogError as `process` does, and for a Fourier fit,
     which needs the whole recording at once.
     """
     if processing.derivative == "fourier":
@@ -120,7 +121,11 @@ def iter_motions(
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
     done, every = 0, None  # samples of the motion that have been yielded; after how many it repeats itself
+    clock, read = None if processing.clock == "auto" else Clock(), 0
     for log in iter_logs(manifest, recording, robot, rows, overlap):
+        clock = clock or find_clock(log)
+        own_rows = len(log.t) - sum(log.margin)
+        log, read = on_clock(log, clock, read - log.margin[0]), read + own_rows  # noqa: PLW2901
         ready = prepare(log, processing, rate, (log.margin[0] < overlap, log.margin[1] < overlap))
         own = ready.stop - ready.first
         if own <= 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ident.errors import LogError, plural
 from ident.logs.check import GAP
-from ident.logs.process import BREAK_S
+from ident.logs.clock import BREAK_S
 from ident.logs.readers import bag
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.recorded import Recorded, open_recorded, parts

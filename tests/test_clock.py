@@ -1,0 +1,101 @@
+"""Which time rows were taken at: stamps that jitter while positions do not, rows that are late, rows that are lost."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from logs_data import TWO, made_up, smooth
+from seeds import cases
+
+from ident.logs import Processing, check_log, iter_motions, process, read_manifest
+from ident.logs.clock import find_clock, on_clock, prediction_errors
+
+STEP, ROWS = 0.004, 6000
+
+
+def stamped(seed: int, share: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """Return even times and the same, late by some share of a step."""
+    even = np.arange(ROWS) * STEP
+    late = np.random.default_rng(seed).exponential(share, ROWS).clip(0, 0.8) * STEP
+    return even, even + late - late[0]
+
+
+@pytest.mark.parametrize("seed", range(cases(12)))
+def test_stamps_that_jitter_alone_are_not_believed(seed):
+    even, stamps = stamped(seed)
+    log = made_up(stamps, q=smooth(even)[0], qd=None)
+    found = find_clock(log)
+    assert found.rows == "even"
+    assert found.step == pytest.approx(STEP, rel=1e-5)
+    assert found.jitter == pytest.approx(np.std(stamps - even), rel=1e-2)
+    acceleration = smooth(even)[2]
+    right, wrong = (process(log, Processing(clock=clock, edge_samples=5)) for clock in ("auto", "stamps"))
+    part = slice(5, -5)
+    errors = [np.linalg.norm(m.qdd - acceleration[part]) / np.linalg.norm(acceleration) for m in (right, wrong)]
+    assert errors[0] < 1e-3
+    assert errors[1] > 0.05
+
+
+@pytest.mark.parametrize("seed", range(cases(12)))
+def test_rows_that_are_late_are_believed(seed):
+    _, stamps = stamped(seed)
+    log = made_up(stamps)
+    assert find_clock(log).rows == "stamps"
+    assert on_clock(log, find_clock(log)) is log
+
+
+def test_noise_hides_which_it_is_and_the_stamps_stay():
+    even, stamps = stamped(1, 0.003)
+    q = smooth(even)[0] + np.random.default_rng(2).normal(size=(ROWS, 2)) * 1e-3
+    assert find_clock(made_up(stamps, q=q, qd=None)).rows == "stamps"
+
+
+def test_lost_rows_are_counted():
+    even, stamps = stamped(3, 0.05)
+    keep = np.random.default_rng(4).random(ROWS) > 0.01
+    keep[0] = True
+    log = made_up(stamps[keep], q=smooth(even)[0][keep], qd=None)
+    found = find_clock(log)
+    assert found.rows == "counted"
+    np.testing.assert_allclose(np.diff(on_clock(log, found).t), np.diff(even[keep]), rtol=1e-4)
+
+
+def test_a_leap_and_even_stamps_are_left_alone():
+    even, stamps = stamped(5)
+    stamps[3000:] += 1000.0
+    assert find_clock(made_up(stamps, q=smooth(even)[0], qd=None)).rows == "stamps"
+    assert find_clock(made_up(even)).rows == "stamps"
+
+
+def test_prediction_from_neighbours_is_exact_for_polynomials():
+    t = np.sort(np.random.default_rng(6).uniform(0, 1, 50))
+    q = np.column_stack([t**5 - 2 * t**3, 1 + t])
+    assert (prediction_errors(t, q) < 1e-12).all()
+    assert (prediction_errors(t, (t**6)[:, None]) > 1e-12).all()
+
+
+def test_check_says_which_it_is_in_one_sentence():
+    even, stamps = stamped(7)
+    said = [f.message for f in check_log(made_up(stamps, q=smooth(even)[0], qd=None), TWO).findings]
+    assert len(said) == 1
+    assert "ms rms, positions do not" in said[0]
+    assert "rows are 4 ms apart; taken so unless clock = 'stamps'" in said[0]
+
+
+def test_parts_of_a_long_recording_have_one_clock(tmp_path):
+    even, stamps = stamped(8)
+    q = smooth(even)[0]
+    frame = pd.DataFrame(np.column_stack([stamps, q, np.cos(q)]), columns=["t", "a", "b", "c", "d"])
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    (tmp_path / "dataset.toml").write_text(
+        '[dataset]\nname = "x"\n[signals]\ntime = { column = "t", unit = "s" }\n'
+        'position = { columns = ["a", "b"], unit = "rad" }\ntorque = { columns = ["c", "d"], unit = "N m" }\n'
+        '[[recording]]\nname = "x"\nfile = "x.csv"\n'
+    )
+    parts = list(iter_motions(read_manifest(tmp_path / "dataset.toml"), "x", TWO, Processing(), rows=2000))
+    assert len(parts) == 3
+    joined = np.concatenate([m.qdd for m in parts])
+    expected = smooth(even)[2]
+    assert len(joined) == ROWS
+    assert np.abs(joined - expected)[10:-10].max() < 2e-2 * np.abs(expected).max()
+    times = np.concatenate([m.t for m in parts])
+    np.testing.assert_allclose(np.diff(times), STEP, rtol=1e-3)

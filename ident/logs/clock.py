@@ -65,7 +65,8 @@ def find_clock(log: Log) -> Clock:
     for _ in range(3):  # a late row counts one too many and the next one too few
         step, start = np.polyfit(whole, t, 1)
         whole = _counts(t, start, step)
-    for rows, count in (("even", np.arange(len(t), dtype=float)), ("counted", whole)):
+    counts: dict[Rows, Array] = {"even": np.arange(len(t), dtype=np.float64), "counted": whole}
+    for rows, count in counts.items():
         step, start = np.polyfit(count, t, 1)
         errors = prediction_errors(step * count, q)
         moved = (stamped > 0) & (errors > 0)

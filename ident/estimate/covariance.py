@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
-from ident.estimate.least_squares import solve
-from ident.regression.regression import Regression, weighted_rows
+from ident.estimate.least_squares import regular, solve
+from ident.regression.regression import Regression, weighted_gram, weighted_rows
 
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -90,12 +90,20 @@ def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array
     """Return d (G, b): the change of phi (b,), about its mean, when each segment in turn is left out."""
     sigma = np.asarray(sigma, dtype=np.float64)
     phi = np.asarray(phi, dtype=np.float64)
-    scale = _column_scale(regression.factor(sigma)[:, :-1])
-    rows = [weighted_rows(regression, s.factors, sigma) for s in regression.segments]
-    grams = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] / scale) for f in rows])
-    scores = np.array([(f[:, :-1] / scale).T @ (f[:, :-1] @ phi - f[:, -1]) for f in rows])
+    scores = np.zeros((len(regression.segments), len(phi)))
+    for j, columns in enumerate(map(list, regression.parameters)):
+        R = np.array([s.factors[j] for s in regression.segments])
+        residual = R[:, :, :-1] @ phi[columns] - R[:, :, -1]
+        scores[:, columns] += (residual[:, None] @ R[:, :, :-1])[:, 0] * sigma[j] ** -2.0
     scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
-    return np.asarray(_solved(grams.sum(axis=0) - grams, scores) / scale)
+    whole = weighted_gram(regression, regression.joint_factors, sigma)
+    seen = np.flatnonzero(regression.seen)
+    scale, at = np.sqrt(np.diag(whole)[seen]), np.ix_(seen, seen)
+    changes = np.zeros_like(scores)
+    for change, score, segment in zip(changes, scores, regression.segments, strict=True):
+        rest = (whole - weighted_gram(regression, segment.factors, sigma))[at] / np.outer(scale, scale)
+        change[seen] = _solved(rest, score[seen] / scale) / scale
+    return changes
 
 
 def default_covariance(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covariance:
@@ -107,7 +115,9 @@ def default_covariance(regression: Regression, sigma: ArrayLike, phi: ArrayLike)
 
 def determined(factor: ArrayLike) -> NDArray[np.bool_]:
     """Return which base parameters (b,) a factor (b + 1, b + 1) determines."""
-    return _information(np.asarray(factor, dtype=np.float64))[2]
+    factor = np.asarray(factor, dtype=np.float64)
+    R = factor[:, :-1]
+    return np.ones(R.shape[1], dtype=bool) if regular(R / _column_scale(R)) else _information(factor)[2]
 
 
 def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -125,14 +135,14 @@ def _column_scale(R: Array) -> Array:
     return np.where(scale > 0, scale, 1.0)
 
 
-def _solved(grams: Array, scores: Array) -> Array:
-    """Return H_s^-1 g_s (G, b), by pseudo-inverses (six times slower) where some H_s is singular to rounding."""
-    try:
-        if np.linalg.cholesky(grams).diagonal(axis1=1, axis2=2).min() > 1e-6:
-            return np.asarray(np.linalg.solve(grams, scores[..., None])[..., 0])
-    except np.linalg.LinAlgError:  # a segment without which something is not determined
-        pass
-    return np.asarray((np.linalg.pinv(grams, hermitian=True) @ scores[..., None])[..., 0])
+def _solved(gram: Array, score: Array) -> Array:
+    """Return H_s^-1 g_s (b,), by the pseudo-inverse where something is not determined without the segment."""
+    from scipy.linalg.lapack import dposv
+
+    R, found, failed = dposv(gram, score)
+    if not failed and np.diag(R).min() > 1e-6:
+        return np.asarray(found)
+    return np.asarray(np.linalg.pinv(gram, hermitian=True) @ score)
 
 
 def _masked(matrix: Array, known: NDArray[np.bool_]) -> Array:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.model.offset import Offset
-from ident.regression.regression import Regression, squared_residuals
+from ident.regression.regression import Regression, squared_residuals, weighted_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -16,8 +18,15 @@ _ROUNDS = 5
 EXPLAINED = 0.05
 #: A torque that its joint's own terms (friction, drive, spring, offset) explain up to this share was computed.
 _LAW = 1e-3
+#: Least diagonal of a Cholesky factor with columns of unit length whose square has enough digits left.
+_DIGITS = 1e-4
+#: Reciprocal condition number, as LAPACK estimates it, of a factor that no decision on singular values could doubt.
+_REGULAR = 1e-5
 _CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque that is its mean
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
+
+#: What `_weighed` found for each regression that still lives.
+_KNOWN: WeakKeyDictionary[Regression, tuple[Array, NDArray[np.bool_]]] = WeakKeyDictionary()
 
 
 def joint_noise(regression: Regression) -> Array:
@@ -31,12 +40,12 @@ def joint_noise(regression: Regression) -> Array:
     is less than what its readings show (`Regression.least_noise`). Raises EstimationError where no joint has a torque
     of its own.
     """
-    return _weighed(regression)[0]
+    return _weighed(regression)[0].copy()
 
 
 def unexplained(regression: Regression) -> NDArray[np.bool_]:
     """Return of which joints' torques (n,), their mean apart, the fit explains less than EXPLAINED; raises likewise."""
-    return _weighed(regression)[1]
+    return _weighed(regression)[1].copy()
 
 
 def _weighed(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
@@ -44,6 +53,12 @@ def _weighed(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
 
     One after the other, the least explained first: its weight may be what spoils the next.
     """
+    if regression not in _KNOWN:
+        _KNOWN[regression] = _weigh(regression)
+    return _KNOWN[regression]
+
+
+def _weigh(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
     constant, own = constant_torques(regression), _varying(regression)
     if constant.all():
         raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
@@ -87,7 +102,7 @@ def _left(regression: Regression, columns: NDArray[np.bool_]) -> Array:
 def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
     sigma = np.ones(regression.n_joints)
     for _ in range(_ROUNDS):
-        sigma = residual_sigma(regression, solve(regression, sigma))
+        sigma = residual_sigma(regression, _roughly(regression, sigma))
         sigma[none] = np.maximum(sigma[none], sigma[~none].max())
     return sigma
 
@@ -122,7 +137,8 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str
         )
     energy = np.array([[np.sum(r[:, -1] ** 2) for r in s.factors] for s in regression.segments])
     for i, j in zip(*np.triu_indices(len(joints), 1), strict=True):
-        if not constant[i] and not constant[j] and np.allclose(energy[:, i], energy[:, j], rtol=1e-9, atol=0.0):
+        apart = np.abs(energy[:, i] - energy[:, j]) > 1e-9 * energy[:, j]
+        if not (constant[i] or constant[j] or apart.any()):
             found.append(
                 f"the torques of '{joints[i]}' and '{joints[j]}' are the same numbers: is a column named twice?"
             )
@@ -140,4 +156,31 @@ def solved(factor: Array) -> Array:
     scale = np.linalg.norm(R, axis=0)
     seen = scale > 0
     scale = np.where(seen, scale, 1.0)
+    if regular(R / scale):
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(R[:-1], z[:-1], check_finite=False))
     return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale, 0.0))
+
+
+def regular(R: Array) -> bool:
+    """Return whether R (b + 1, b), columns of length one, is triangular and far from singular: all is determined."""
+    from scipy.linalg.lapack import dtrcon
+
+    if R.shape[0] != R.shape[1] + 1 or not R.shape[1] or np.tril(R, -1).any():
+        return False
+    found, _ = dtrcon(R[:-1])
+    return bool(found > _REGULAR)
+
+
+def _roughly(regression: Regression, sigma: Array) -> Array:
+    """Return least-squares phi (b,) from the normal equations where they have enough digits for residuals."""
+    from scipy.linalg.lapack import dposv
+
+    gram = weighted_gram(regression, regression.joint_factors, sigma)
+    unit = np.sqrt(np.diag(gram)[:-1])
+    if unit.all():
+        R, phi, failed = dposv(gram[:-1, :-1] / np.outer(unit, unit), gram[:-1, -1] / unit)
+        if not failed and np.diag(R).min() > _DIGITS:
+            return np.asarray(phi / unit)
+    return solve(regression, sigma)

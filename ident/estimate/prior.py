@@ -159,9 +159,9 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
     known: names of masses that the logs determine by themselves; they are believed.
     """
     found = []
-    for i, link in enumerate(robot.links):
+    for i, (link, own) in enumerate(zip(robot.links, neutral_inertials(robot), strict=True)):
         m, c, k = _shape(inertials[i])
-        neutral, own = prior.neutral[i], neutral_inertials(robot)[i]
+        neutral = prior.neutral[i]
         usual, centre, radii = _shape(own if neutral else prior.inertials[i])
         size = max(radii[-1], _shape(own)[2][-1])
         against, (less, more) = ("a neutral body's", FROM_NEUTRAL) if neutral else ("CAD's", FROM_CAD)

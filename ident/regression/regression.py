@@ -210,7 +210,7 @@ def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: Arr
     gram = np.zeros((b + 1) ** 2)
     for at, r, s in zip(regression.places, factors, np.asarray(sigma, dtype=np.float64), strict=True):
         gram[at] += ((r.T @ r) * s**-2.0).ravel()
-    return gram.reshape(b + 1, b + 1) * (seen[:, None] & seen)
+    return np.asarray(gram.reshape(b + 1, b + 1) * (seen[:, None] & seen))
 
 
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:

@@ -1,20 +1,26 @@
-"""TOML files read strictly: every mistake is named with its file, its line or key, and what was wanted there."""
+"""TOML and JSON files read strictly: every mistake is named with its file, its line or key, and what was wanted there.
+
+TOML, which people write, is read key by key (`Table`); JSON, which `ident` writes, by a schema (`JsonFormat`).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import re
 import tomllib
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InputError, cut, nearest
+from ident.errors import InputError, cut, nearest, plural
 
 #: Returns a value as it is meant, or raises ValueError that says what was wanted. None, which TOML has not, is refused.
 Reader = Callable[[Any], Any]
@@ -279,3 +285,144 @@ def one_or_more(reader: Reader, wanted: str) -> Reader:
             raise ValueError(wanted) from None
 
     return read
+
+
+# ---- JSON by its schema ---------------------------------------------------------------------------------------------
+
+#: What the types of JSON Schema are in Python, and in words.
+_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "object": (dict, "an object"),
+    "array": (list, "a list"),
+    "string": (str, "a text"),
+    "number": ((int, float), "a valid number"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+    "null": (type(None), "null"),
+}
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """A kind of JSON file: what stands under its key "format", its noun, the file of its schema, the error it raises.
+
+    The schema (draft 2020-12) may say type, const, enum, minimum, exclusiveMaximum, properties, required,
+    additionalProperties, items, minItems. again: what to do about a file that is broken; given: about one that is none.
+    """
+
+    name: str
+    noun: str
+    schema_file: Path
+    error: type[InputError]
+    again: str
+    given: str
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The schema."""
+        found: dict[str, Any] = json.loads(self.schema_file.read_text(encoding="utf-8"))
+        return found
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """Return what a file holds; raises the error, naming file and key, when it is not as the schema has it."""
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.error("is not text in UTF-8", file=path, fix=self.given) from None
+        except OSError as cause:
+            raise self.error(f"cannot be read: {cause.strerror}", file=path, fix="Check the path") from None
+        try:
+            document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+            json.dumps(document, ensure_ascii=False).encode()  # half a character, as "\\ud800", cannot be written again
+        except json.JSONDecodeError as cause:
+            raise self.error(f"is not JSON: {cause.msg}", file=path, line=cause.lineno) from None
+        except (ValueError, RecursionError) as cause:
+            problem = f"is not usable JSON: {str(cause) or 'nested too deeply'}"
+            raise self.error(problem, file=path, fix=self.given) from None
+        if not isinstance(document, dict) or "format" not in document:
+            raise self.error(f"is not {self.noun} written by ident", file=path, fix=self.given)
+        if document["format"] != self.name:
+            problem = f"is {document['format']!r:.60}, wanted '{self.name}'"
+            fix = f"Use the version of ident that wrote the file, or {self.again[0].lower()}{self.again[1:]}"
+            raise self.error(problem, file=path, key="format", fix=fix)
+        self.check(document, path)
+        return document
+
+    def text(self, document: Mapping[str, Any], path: Path) -> str:
+        """Return the text of a file, in the schema's order; raises the error, naming the key, for what has no place."""
+        self.check(dict(document), path)
+        lines = []
+        for key in self.schema["properties"]:
+            try:
+                lines.append(f' "{key}": {_json_text(document[key], 1)}')
+                lines[-1].encode()
+            except (TypeError, ValueError, RecursionError) as cause:
+                raise self.error(f"cannot be written as JSON: {cause}", file=path, key=key) from None
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def check(self, value: Any, path: Path, schema: Mapping[str, Any] | None = None, key: str = "") -> None:
+        """Raise the error unless a value, the part of a document at `key`, is as a schema (the format's own) has it."""
+        for where, problem in _faults(value, self.schema if schema is None else schema, key):
+            raise self.error(problem, file=path, key=where or None, fix=self.again)
+
+
+def _faults(value: Any, schema: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
+    """Yield key and problem of each place where a JSON value is not as its schema has it; all numbers are finite."""
+    allowed = [schema["const"]] if "const" in schema else schema.get("enum", [])
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    wanted = ""
+    if allowed and value not in allowed:
+        wanted = " or ".join(repr(a) for a in allowed) + (nearest(value, allowed) if isinstance(value, str) else "")
+    elif types and not any(
+        isinstance(value, _TYPES[t][0]) and (type(value) is not bool or t == "boolean") for t in types
+    ):
+        wanted = " or ".join(_TYPES[t][1] for t in types if t != "null")
+    elif isinstance(value, int | float):
+        if not abs(value) < 1e300:
+            wanted = "a finite number"
+        elif value < schema.get("minimum", -math.inf):
+            wanted = "a number that is not negative" if schema["minimum"] == 0 else f"at least {schema['minimum']}"
+        elif value >= schema.get("exclusiveMaximum", math.inf):
+            wanted = f"a number below {schema['exclusiveMaximum']}"
+    elif isinstance(value, list) and len(value) < schema.get("minItems", 0):
+        wanted = f"at least {plural(schema['minItems'], 'item')}"
+    if wanted:
+        yield key, f"is {cut(json.dumps(value, ensure_ascii=False, default=repr), 60)}, wanted {wanted}"
+    elif isinstance(value, list):
+        for k, part in enumerate(value):
+            yield from _faults(part, schema.get("items", {}), f"{key}[{k + 1}]")
+    elif isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        for name in dict.fromkeys([*value, *schema.get("required", ())]):
+            where = f"{key}.{name}" if key else str(name)
+            if name not in value:
+                yield where, "is missing"
+            elif name not in known and others is False:
+                yield where, f"unknown key{nearest(name, known)}"
+            else:
+                yield from _faults(value[name], known.get(name, others), where)
+
+
+def _json_text(value: Any, depth: int) -> str:
+    """Return JSON with a line for each entry of what a document holds, and for each row of a table in that."""
+    nested = isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
+    if depth > 2 or not (nested or (depth < 2 and isinstance(value, dict) and value)):
+        return json.dumps(value, allow_nan=False, ensure_ascii=False)
+    rows = [_json_text(part, depth + 1) for part in (value.values() if isinstance(value, dict) else value)]
+    if isinstance(value, dict):
+        rows = [f"{json.dumps(str(name), ensure_ascii=False)}: {row}" for name, row in zip(value, rows, strict=True)]
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{start}\n" + ",\n".join(" " * (depth + 1) + row for row in rows) + "\n" + " " * depth + end
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key '{key}' stands there twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")

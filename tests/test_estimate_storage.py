@@ -76,11 +76,6 @@ def test_the_schema_describes_the_file(tmp_path, name):
             load_estimate(tmp_path / "less.json")
 
 
-def test_the_schema_is_the_one_of_the_code():
-    text = json.dumps(storage.schema(), indent=1, ensure_ascii=False) + "\n"
-    assert SCHEMA.read_text() == text, "write storage.schema() to estimate.schema.json again"
-
-
 def test_parameters_have_twelve_digits_and_can_exist(tmp_path):
     c = case()
     rough = c.constrained.theta * (1 + 1e-7 * np.pi)
@@ -166,6 +161,7 @@ def test_anything_in_any_place_is_read_or_refused_in_words(tmp_path_factory, dat
         told = str(refused)
     else:
         told = "e.json"
+        jsonschema.validate(document, json.loads(SCHEMA.read_text()), cls=jsonschema.Draft202012Validator)
         assert same(estimate, load_estimate(save_estimate(estimate, file)))
     assert told.startswith("e.json")
 

@@ -14,22 +14,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.errors import ExcitationError, nearest
+from ident.errors import ExcitationError
 from ident.excitation.fourier import Fourier, FourierAndPolynomial
 from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.trajectory import Trajectory
 from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
+from ident.tables import JsonFormat
 
-FORMAT = "ident-trajectory-1"
-
+FORMAT = JsonFormat(
+    "ident-trajectory-1",
+    "a trajectory",
+    Path(__file__).with_name("trajectory.schema.json"),
+    ExcitationError,
+    again="Design the trajectory again",
+    given="Give a file written by `ident excite`",
+)
 _BASES: dict[str, type[Fourier | FourierAndPolynomial | PeriodicSpline]] = {
     "fourier": Fourier,
     "fourier_and_polynomial": FourierAndPolynomial,
     "periodic_spline": PeriodicSpline,
 }
-_KEYS = ("format", "robot", "fingerprint", "basis", "joints", "certificate", "design")
-_AGAIN = "Do not edit the file by hand; design the trajectory again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +90,7 @@ def save_trajectory(
         )
     ]
     document = {
-        "format": FORMAT,
+        "format": FORMAT.name,
         "robot": robot.name,
         "fingerprint": robot.fingerprint(),
         "basis": {"kind": kind, **numbers},
@@ -93,16 +98,7 @@ def save_trajectory(
         "certificate": dict(certificate or {}),
         "design": dict(design or {}),
     }
-    lines = []
-    for key, value in document.items():
-        if key == "joints":
-            inner = ",\n".join(f"  {_json(joint, path, key)}" for joint in joints)
-            lines.append(f' "joints": [\n{inner}\n ]')
-        else:
-            lines.append(f' "{key}": {_json(value, path, key)}')
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    _parsed(text, path)  # what is written is what can be read
-    return write_whole(path, text)
+    return write_whole(path, FORMAT.text(document, path))
 
 
 def load_trajectory(path: str | Path) -> StoredTrajectory:
@@ -111,122 +107,27 @@ def load_trajectory(path: str | Path) -> StoredTrajectory:
     Raises ExcitationError, naming file and key, when it is not such a file or its parts contradict each other.
     """
     path = Path(path)
+    document = FORMAT.read(path)
+    joints, kind = document["joints"], _BASES[document["basis"].pop("kind")]
+    numbers = {field.name: {"type": "number"} for field in fields(kind)}
+    schema = {"properties": numbers, "required": [*numbers], "additionalProperties": False}
+    FORMAT.check(document["basis"], path, schema, "basis")
+    rows = [joint["coefficients"] for joint in joints]
+    where = "basis"
     try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        raise _no_trajectory("is not text in UTF-8", path) from None
-    except OSError as cause:
-        raise ExcitationError(f"cannot be read: {cause.strerror}", file=path, fix="Check the path") from None
-    return _parsed(text, path)
-
-
-def _parsed(text: str, path: Path) -> StoredTrajectory:
-    try:
-        document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()  # refuses 1e999 and half characters
-    except json.JSONDecodeError as cause:
-        raise ExcitationError(f"is not JSON: {cause.msg}", file=path, line=cause.lineno) from None
-    except (ValueError, RecursionError) as cause:
-        raise _no_trajectory(f"is not usable JSON: {str(cause) or 'nested too deeply'}", path) from None
-    if not isinstance(document, dict) or "format" not in document:
-        raise _no_trajectory("is not a trajectory written by ident", path)
-    if document["format"] != FORMAT:
-        problem = f"is {document['format']!r:.60}, wanted '{FORMAT}'"
-        raise ExcitationError(problem, file=path, key="format", fix="Use the version of ident that wrote the file")
-    _keys(document, _KEYS, path, None)
-    for key in ("robot", "fingerprint"):
-        if not isinstance(document[key], str):
-            raise _refused(f"must be text, got {document[key]!r:.40}", path, key)
-    for key in ("basis", "certificate", "design"):
-        if not isinstance(document[key], dict):
-            raise _refused(f"must be an object, got {document[key]!r:.40}", path, key)
-    joints = document["joints"]
-    if not isinstance(joints, list) or not joints:
-        raise _refused("must be a list with one entry per joint", path, "joints")
-
-    basis = _basis(document["basis"], path)
-    for i, joint in enumerate(joints):
-        where = f"joints[{i + 1}]"
-        if not isinstance(joint, dict):
-            raise _refused(f"must be an object, got {joint!r:.40}", path, where)
-        _keys(joint, ("name", "unit", "coefficients"), path, where)
-        if joint["unit"] not in ("rad", "m"):
-            raise _refused(f"must be 'rad' or 'm', got {joint['unit']!r:.40}", path, f"{where}.unit")
-        row = joint["coefficients"]
-        if not isinstance(row, list) or not all(_is_number(x) for x in row):
-            raise _refused("must be a list of numbers", path, f"{where}.coefficients")
-        if len(row) != basis.size:
-            problem = f"has {len(row)} numbers, the basis needs {basis.size}"
-            raise _refused(problem, path, f"{where}.coefficients")
-    try:
-        trajectory = Trajectory(basis, [j["coefficients"] for j in joints], tuple(j["name"] for j in joints))  # type: ignore[arg-type]
+        basis = kind(**document["basis"])
+        for k, row in enumerate(rows):
+            if len(row) != basis.size:
+                where = f"joints[{k + 1}].coefficients"
+                raise ExcitationError(f"has {len(row)} numbers, the basis needs {basis.size}")
+        where = "joints"
+        trajectory = Trajectory(basis, np.array(rows), tuple(joint["name"] for joint in joints))
     except ExcitationError as cause:
-        raise _refused(cause.problem, path, "joints") from None
+        raise ExcitationError(cause.problem, file=path, key=where, fix=FORMAT.again) from None
+    units = tuple(joint["unit"] for joint in joints)
     return StoredTrajectory(
-        trajectory,
-        document["robot"],
-        document["fingerprint"],
-        tuple(joint["unit"] for joint in joints),
-        document["certificate"],
-        document["design"],
+        trajectory, document["robot"], document["fingerprint"], units, document["certificate"], document["design"]
     )
-
-
-def _basis(given: dict[str, Any], path: Path) -> Fourier | FourierAndPolynomial | PeriodicSpline:
-    kind = given.get("kind")
-    if not isinstance(kind, str) or kind not in _BASES:
-        known = nearest(kind, _BASES) if isinstance(kind, str) else ""
-        raise _refused(f"{kind!r:.40} is none of {', '.join(_BASES)}{known}", path, "basis.kind")
-    names = tuple(field.name for field in fields(_BASES[kind]))
-    _keys(given, ("kind", *names), path, "basis")
-    for name in names:
-        if not _is_number(given[name]):
-            raise _refused(f"must be a number, got {given[name]!r:.40}", path, f"basis.{name}")
-    try:
-        return _BASES[kind](**{name: given[name] for name in names})
-    except ExcitationError as cause:
-        raise _refused(cause.problem, path, "basis") from None
-
-
-def _is_number(x: Any) -> bool:
-    """Whether x is a number that a float can hold: a whole number of 400 digits is not."""
-    return isinstance(x, float | int) and not isinstance(x, bool) and abs(x) < 10**300
-
-
-def _keys(found: dict[str, Any], wanted: tuple[str, ...], path: Path, where: str | None) -> None:
-    missing = [key for key in wanted if key not in found]
-    unknown = [key for key in found if key not in wanted]
-    if unknown:
-        raise _refused(f"unknown key {unknown[0]!r:.40}{nearest(unknown[0], wanted)}", path, where)
-    if missing:
-        raise _refused(f"key '{missing[0]}' is missing", path, where)
-
-
-def _json(value: Any, path: Path, key: str) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise ExcitationError(f"cannot be written as JSON: {cause}", file=path, key=key) from None
-
-
-def _refused(problem: str, path: Path, key: str | None) -> ExcitationError:
-    return ExcitationError(problem, file=path, key=key, fix=_AGAIN)
-
-
-def _no_trajectory(problem: str, path: Path) -> ExcitationError:
-    return ExcitationError(problem, file=path, fix="Give a file written by `ident excite`")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r:.40} stands twice in one object")
-    return found
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number")
 
 
 def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Path:

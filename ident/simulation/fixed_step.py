@@ -1,137 +1,118 @@
-"""Simulation by the classical Runge-Kutta method with a fixed step."""
+"""Steps of the classical Runge-Kutta method, and how fast friction settles near standstill, which they must follow."""
 
 from __future__ import annotations
 
-import contextlib
-from functools import partial
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import ModelError
-from ident.simulation.plant import Plant
-from ident.simulation.run import (
-    Simulation,
-    Slope,
-    finished,
-    limit_reached,
-    positive,
-    runaway,
-    start,
-    whole,
-    whole_ratio,
-)
-from ident.simulation.stability import too_stiff
-from ident.simulation.torques import Stop, TorqueFunction
-from ident.tell import Tell, silent
-from ident.threads import one_thread
+from ident.simulation.plant import Plant, mass_matrices
+from ident.simulation.run import Slope, runaway
+from ident.simulation.torques import Stop
 
-#: Between so many steps the stability of friction is looked at, and progress told.
+#: Between so many steps the stability of friction is looked at.
 _LOOK = 8
 
 
-def simulate_fixed(
-    plant: Plant,
-    q: ArrayLike,
-    qd: ArrayLike,
-    duration: float,
-    step: float,
-    torque: TorqueFunction | None = None,
-    *,
-    every: int = 1,
-    control_period: float | None = None,
-    stop_at_limits: bool = True,
-    tell: Tell = silent,
-) -> Simulation:
-    """Return the motion from q, qd (n,) at t = 0 to the duration [s], by RK4 with the step [s], at every so many steps.
+class FixedSteps:
+    """RK4 with a fixed step h [s] from one whole number of steps to another, with the members of SciPy's solvers."""
 
-    torque, control_period (a whole number of steps), stop_at_limits, tell, what stops it and what raises ModelError: as
-    in `simulate`. Friction that the step cannot follow near standstill is refused at the start and stops the simulation
-    later on, naming the joint, the step and the width that would do: RK4 is stable while step * rate < 2.785
-    (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+    def __init__(self, h: float, slope: Slope, begin: float, y: Array, end: float, first_step: float | None = None):
+        self.h, self.slope, self.k, self.last = h, slope, round(begin / h), round(end / h)
+        self.t = self.t_old = begin
+        self.y, self.before, self.begin = y, y, y
+        self.status = "running"
+
+    def step(self) -> None:
+        """Go on by one step; raises Stop where friction settles faster than it can follow, or it diverges."""
+        h, t, y, slope = self.h, self.k * self.h, self.y, self.slope
+        if self.k % _LOOK == 0:
+            stiff = too_stiff(slope.plant, y[: slope.plant.robot.n], h)
+            if stiff:
+                raise Stop(f"{stiff[0]} at t = {t:g} s", stiff[1])
+        k1 = slope(t, y)
+        k2 = slope(t + h / 2, y + h / 2 * k1)
+        k3 = slope(t + h / 2, y + h / 2 * k2)
+        k4 = slope(t + h, y + h * k3)
+        after = np.asarray(y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+        reason = runaway(slope.plant, t + h, y, after)
+        if reason:
+            raise Stop(f"the step of {h:g} s from t = {t:g} s diverged: {reason}")
+        self.k += 1
+        self.t_old, self.t, self.before, self.begin, self.y = t, self.k * h, y, k1, after
+        self.status = "finished" if self.k == self.last else "running"
+
+    def dense_output(self) -> FixedSteps:
+        """Return what gives the states within the last step, until the next one."""
+        return self
+
+    def __call__(self, t: float) -> Array:
+        """Return the state within the last step: the cubic through both ends with their slopes."""
+        x = (t - self.t_old) / self.h
+        if x >= 1.0:
+            return self.y
+        d0, d1 = self.h * self.begin, self.h * self.slope(self.t_old + self.h, self.y)
+        start, end = (1 + 2 * x) * (1 - x) ** 2 * self.before, x * x * (3 - 2 * x) * self.y
+        return np.asarray(start + x * (1 - x) ** 2 * d0 + end - x * x * (1 - x) * d1)
+
+
+#: RK4 is stable for y' = -rate y while step * rate is below this: the real root of the stability function's |R| = 1.
+RK4_BOUND = 2.785
+
+
+def settling_rate(plant: Plant, q: Array) -> tuple[float, str]:
+    """Return the greatest rate [1/s] at which friction ends a small motion at q (n,), and whose friction does most.
+
+    Near standstill all friction is viscous, F = sum_k d_k d_k^T slope_k with slope_k that of the joint's (or motor's)
+    friction at q and no speed: the greatest eigenvalue of D^-1 F. 0 and "" without friction.
     """
-    steps, held = _steps(duration, step, control_period)
-    every = whole(every, "every")
-    span = (0.0, float(duration))
-    y, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
-    stiff = too_stiff(plant, y[: plant.robot.n], step)
-    if stiff:
-        raise ModelError(stiff[0], fix=stiff[1])
-    slope = Slope(plant, drives)
-    t, rows, stopped, reached = [0.0], [y], None, 0.0
-    limited = stop_at_limits and bool(np.isfinite(plant.limits).any())
-    n = plant.robot.n
-
-    def keep() -> None:
-        drives.note(reached, y[:n].copy(), y[n:].copy())
-        t.append(reached)
-        rows.append(y)
-
-    try:
-        with one_thread(), np.errstate(all="ignore"):
-            for k in range(steps):
-                now = k * step
-                if held and k and k % held == 0:
-                    drives.sample(now, y[:n].copy(), y[n:].copy())
-                if k % _LOOK == 0:
-                    tell("simulating", k, steps)
-                    stiff = too_stiff(plant, y[:n], step)
-                    if stiff:
-                        raise Stop(f"{stiff[0]} at t = {now:g} s", stiff[1])
-                begin = slope(now, y)
-                after = _rk4(slope, now, y, begin, step)
-                reason = runaway(plant, now + step, y, after)
-                if reason:
-                    raise Stop(f"the step of {step:g} s from t = {now:g} s diverged: {reason}")
-                if limited:
-                    inside = partial(_inside, now, step, y, begin, after, slope)
-                    hit = limit_reached(plant, now, now + step, inside, points=1)
-                    if hit:
-                        reached, y = hit[0], inside(hit[0])
-                        raise Stop(hit[1])
-                reached, y = (k + 1) * step, after
-                if (k + 1) % every == 0 or k + 1 == steps:
-                    keep()
-        tell("simulating", steps, steps)
-    except Stop as cause:
-        stopped = cause.reason
-        if reached > t[-1]:
-            with one_thread(), contextlib.suppress(Stop):  # where it stopped, if there is a torque
-                keep()
-    method = f"RK4, step {step:g} s"
-    return finished(plant, np.array(t), np.array(rows), drives, slope, stopped=stopped, method=method, state=None)
+    found = _elements(plant, q)
+    if not any(slope for _, slope, _ in found.values()):
+        return 0.0, ""
+    G = np.array([np.sqrt(slope) * direction for direction, slope, _ in found.values()])
+    rates, shapes = np.linalg.eigh(G @ np.linalg.solve(mass_matrices(plant, q[None])[0], G.T))
+    return float(rates[-1]), list(found)[int(np.argmax(np.abs(shapes[:, -1])))]
 
 
-def _steps(duration: float, step: float, control_period: float | None) -> tuple[int, int | None]:
-    """Return how many steps the duration has, and the control period where there is one."""
-    steps = whole_ratio(positive(duration, "duration"), positive(step, "step"))
-    if steps is None:
-        raise ModelError(f"the duration {duration:g} s is not a whole number of steps of {step:g} s")
-    held = None
-    if control_period is not None:
-        held = whole_ratio(positive(control_period, "control_period"), step)
-        if held is None:
-            raise ModelError(
-                f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
-                fix="Choose a step that divides it",
-            )
-    return steps, held
-
-
-def _rk4(slope: Slope, t: float, y: Array, k1: Array, h: float) -> Array:
-    k2 = slope(t + h / 2, y + h / 2 * k1)
-    k3 = slope(t + h / 2, y + h / 2 * k2)
-    k4 = slope(t + h, y + h * k3)
-    return np.asarray(y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-
-
-def _inside(t0: float, h: float, y0: Array, slope0: Array, y1: Array, slope: Slope, t: float) -> Array:
-    """Return the state within a step: the cubic through both ends with their slopes."""
-    x = (t - t0) / h
-    if x >= 1.0:
-        return y1
-    d0, d1 = h * slope0, h * slope(t0 + h, y1)
-    return np.asarray(
-        (1 + 2 * x) * (1 - x) ** 2 * y0 + x * (1 - x) ** 2 * d0 + x * x * (3 - 2 * x) * y1 - x * x * (1 - x) * d1
+def too_stiff(plant: Plant, q: Array, step: float) -> tuple[str, str] | None:
+    """Return what is wrong, and what to do, when RK4 would chatter in friction at q (n,); None when it would not."""
+    rate, owner = settling_rate(plant, q)
+    if rate * step < RK4_BOUND:
+        return None
+    what = (
+        f"friction of '{owner}' settles at {rate:.3g} 1/s near standstill, and steps of {step:g} s would"
+        f" make it chatter (step x rate is {step * rate:.3g}, RK4 allows {RK4_BOUND:.3g})"
     )
+    ways = [f"steps below {_floor(RK4_BOUND / rate):g} s"]
+    _, slope, steep = _elements(plant, q)[owner]
+    gentle = sum(s for s, size in steep if s <= size)
+    size = sum(size for s, size in steep if s > size)
+    allowed = slope * RK4_BOUND / (rate * step) - gentle
+    if size > 0 and allowed > 0:
+        ways.append(f"a friction width above {_ceil(size / allowed):g}")
+    return what, f"Use {', '.join(ways)}, or simulate(), whose default solver for friction is implicit"
+
+
+def _elements(plant: Plant, q: Array) -> dict[str, tuple[Array, float, list[tuple[float, float]]]]:
+    """Return by joint or motor: its direction (n,), the slope of its friction at standstill, and of each of its terms
+    the slope and the torque at a speed of 1, less than the slope where the term is steep at standstill."""
+    found: dict[str, tuple[Array, float, list[tuple[float, float]]]] = {}
+    for x in plant.frictions:
+        at, little = x.directions @ q, 1e-4 * x.width
+        slopes = x.values * (x.column(at, 0.0 * at + little) - x.column(at, 0.0 * at - little)) / (2.0 * little)
+        sizes = x.values * np.abs(x.column(at, 0.0 * at + 1.0))
+        for owner, direction, slope, size in zip(x.owners, x.directions, slopes, sizes, strict=True):
+            _, before, terms = found.get(owner, (direction, 0.0, []))
+            found[owner] = direction, before + max(float(slope), 0.0), [*terms, (float(slope), float(size))]
+    return found
+
+
+def _floor(x: float) -> float:
+    """Return x rounded down to two digits."""
+    unit = 10.0 ** (np.floor(np.log10(x)) - 1)
+    return float(f"{np.floor(x / unit) * unit:.2g}")
+
+
+def _ceil(x: float) -> float:
+    """Return x rounded up to two digits."""
+    unit = 10.0 ** (np.floor(np.log10(x)) - 1)
+    return float(f"{np.ceil(x / unit) * unit:.2g}")

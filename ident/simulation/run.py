@@ -101,7 +101,7 @@ def runaway(plant: Plant, t: float, last: Array, y: Array) -> str | None:
 
 
 def limit_reached(
-    plant: Plant, t0: float, t1: float, state: Callable[[float], Array], points: int = 4
+    plant: Plant, t0: float, t1: float, state: Callable[[float], Array], points: int
 ) -> tuple[float, str] | None:
     """Return when, between t0 and t1, a joint first reached a limit of its position, and the reason in words.
 

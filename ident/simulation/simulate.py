@@ -1,10 +1,11 @@
-"""Simulation by SciPy's adaptive solvers."""
+"""Simulation by SciPy's adaptive solvers, and with fixed steps."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,19 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
+from ident.simulation.fixed_step import FixedSteps, too_stiff
 from ident.simulation.plant import Plant
-from ident.simulation.run import Simulation, Slope, finished, limit_reached, positive, runaway, start
+from ident.simulation.run import (
+    Simulation,
+    Slope,
+    finished,
+    limit_reached,
+    positive,
+    runaway,
+    start,
+    whole,
+    whole_ratio,
+)
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 from ident.tell import Tell, silent
 from ident.threads import one_thread
@@ -64,24 +76,71 @@ def simulate(
     period = None if control_period is None else positive(control_period, "control_period")
     span = (float(t[0]), float(t[-1]))
     state, drives = start(plant, q, qd, torque, span, period=period, limits=stop_at_limits)
-    slope = Slope(plant, drives)
+    solver = partial(getattr(integrate, name), rtol=rtol, atol=atol, vectorized=True)
     taken = _Taken(plant, t, state, drives, stop_at_limits, tell)
+    return _simulated(taken, solver, _breaks(t, torque, control_period), f"{name}, rtol {rtol:g}, atol {atol:g}")
+
+
+def simulate_fixed(
+    plant: Plant,
+    q: ArrayLike,
+    qd: ArrayLike,
+    duration: float,
+    step: float,
+    torque: TorqueFunction | None = None,
+    *,
+    every: int = 1,
+    control_period: float | None = None,
+    stop_at_limits: bool = True,
+    tell: Tell = silent,
+) -> Simulation:
+    """Return the motion from q, qd (n,) at t = 0 to the duration [s], by RK4 with the step [s], at every so many steps.
+
+    torque, control_period (a whole number of steps), stop_at_limits, tell, what stops it and what raises ModelError: as
+    in `simulate`. Friction that the step cannot follow near standstill is refused at the start and stops the simulation
+    later on, naming the joint, the step and the width that would do: RK4 is stable while step * rate < 2.785
+    (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+    """
+    steps = whole_ratio(positive(duration, "duration"), positive(step, "step"))
+    if steps is None:
+        raise ModelError(f"the duration {duration:g} s is not a whole number of steps of {step:g} s")
+    held: int | None = steps
+    if control_period is not None:
+        held = whole_ratio(positive(control_period, "control_period"), step)
+        if held is None:
+            raise ModelError(
+                f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
+                fix="Choose a step that divides it",
+            )
+    t = step * np.append(np.arange(0, steps, whole(every, "every")), steps)
+    span = (0.0, float(duration))
+    state, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
+    stiff = too_stiff(plant, state[: plant.robot.n], step)
+    if stiff:
+        raise ModelError(stiff[0], fix=stiff[1])
+    taken = _Taken(plant, t, state, drives, stop_at_limits, tell, fixed=True)
+    breaks = step * np.append(np.arange(0, steps, held), steps)
+    return _simulated(taken, partial(FixedSteps, step), breaks, f"RK4, step {step:g} s")
+
+
+def _simulated(taken: _Taken, solver: Callable[..., Any], breaks: Array, method: str) -> Simulation:
+    slope = Slope(taken.plant, taken.drives)
     try:
         with one_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that give up: their message is kept
-            _solve(getattr(integrate, name), slope, taken, _breaks(t, torque, control_period), rtol, atol)
+            _solve(solver, slope, taken, breaks)
     except Stop as cause:
         taken.stop(cause.reason)
     with one_thread():
         taken.end()
     return finished(
-        plant,
+        taken.plant,
         np.array(taken.kept),
         np.array(taken.rows),
-        drives,
+        taken.drives,
         slope,
         stopped=taken.stopped,
-        method=f"{name}, rtol {rtol:g}, atol {atol:g}",
+        method=method,
         state=taken.dense(),
     )
 
@@ -97,7 +156,7 @@ def _breaks(t: Array, torque: TorqueFunction | None, period: float | None) -> Ar
     return np.concatenate([t[:1], inner[(inner > t[0] + least) & (inner < t[-1] - least)], t[-1:]])
 
 
-def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Array, rtol: float, atol: float) -> None:
+def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Array) -> None:
     """Step from break to break until the end or until something stops the simulation."""
     n = slope.plant.robot.n
     step = None
@@ -105,7 +164,7 @@ def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Arra
         if begin > breaks[0]:
             slope.drives.sample(begin, taken.y[:n].copy(), taken.y[n:].copy())
         first = None if step is None else min(step, end - begin)
-        run = solver(slope, begin, taken.y, end, rtol=rtol, atol=atol, vectorized=True, first_step=first)
+        run = solver(slope, begin, taken.y, end, first_step=first)
         while run.status == "running":
             message = run.step()
             if run.status == "failed":
@@ -127,8 +186,10 @@ def _gave_up(slope: Slope, t: float, y: Array, message: str) -> str:
 class _Taken:
     """The steps taken so far: samples at the wanted times, and the interpolants in between."""
 
-    def __init__(self, plant: Plant, times: Array, y: Array, drives: Drives, limits: bool, tell: Tell) -> None:
-        self.plant, self.times, self.drives, self.tell = plant, times, drives, tell
+    def __init__(
+        self, plant: Plant, times: Array, y: Array, drives: Drives, limits: bool, tell: Tell, *, fixed: bool = False
+    ) -> None:
+        self.plant, self.times, self.drives, self.tell, self.fixed = plant, times, drives, tell, fixed
         self.limits = limits and bool(np.isfinite(plant.limits).any())
         self.t, self.y = float(times[0]), y
         self.kept, self.rows = [self.t], [y]
@@ -142,11 +203,11 @@ class _Taken:
         if reason is not None:
             self.stop(reason)
             return
-        hit = limit_reached(self.plant, t0, t1, dense) if self.limits else None
+        hit = limit_reached(self.plant, t0, t1, dense, 1 if self.fixed else 4) if self.limits else None
         if hit is not None:
             t1, self.stopped = max(hit[0], t0), hit[1]
             y = dense(t1)
-        if t1 > self.ends[-1]:
+        if t1 > self.ends[-1] and not self.fixed:
             self.ends.append(t1)
             self.pieces.append(dense)
         done = len(self.rows)

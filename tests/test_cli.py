@@ -357,6 +357,49 @@ def test_without_validation_run_and_export_keep_the_same_files_back(two):
         assert "NOT VALIDATED" in (two / "again").read_text()
 
 
+UNUSABLE = {
+    "zero": (lambda x: x.__setitem__((slice(None), 3), 0.0), "torque of 'shoulder' is 0 in all 1200 rows"),
+    "constant": (lambda x: x.__setitem__((slice(None), 4), 0.7), "torque of 'elbow' is 0.7 in all 1200 rows"),
+    "copied": (lambda x: x.__setitem__((slice(None), 4), x[:, 3]), "torque of 'elbow' is 1 times that of 'shoulder'"),
+    "start": (lambda x: x.__setitem__((slice(0, 15), 3), 900.0), "torque of 'shoulder' in the first 15 rows"),
+}
+
+
+@pytest.mark.parametrize("recording", ["circle", "steps"])
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
+    """Whatever the fit makes of it, and whichever recording has it: the last line says so, no export lets it out."""
+    spoil, said = UNUSABLE[kind]
+    values = np.loadtxt(two / f"{recording}.csv", delimiter=",")
+    spoil(values)
+    np.savetxt(two / f"{recording}.csv", values, fmt="%.9g", delimiter=",")
+    change(two / "experiment.toml", "edge_s = 0.1\n", "")
+    assert call("check", two / "dataset.toml", "--recording", recording).exit_code == 4
+    done = call("run", two, "-o", two / "out")
+    assert done.exit_code == 4, done.output
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Do not use: " if recording == "circle" else "Do not use yet: Validation failed: ")
+    assert f"{recording}: {said}" in last
+    assert "Ready to use" not in (two / "out/report.html").read_text()
+    assert not (two / "out/robot.urdf").exists()
+    assert call("export", "csv", two / "out", "-o", two / "x.csv").exit_code == 4
+    if recording == "steps":
+        assert call("validate", two / "out", two).exit_code == 4
+
+
+def test_what_is_cut_off_is_no_start_transient(two):
+    spoil, _ = UNUSABLE["start"]
+    values = np.loadtxt(two / "circle.csv", delimiter=",")
+    spoil(values)
+    np.savetxt(two / "circle.csv", values, fmt="%.9g", delimiter=",")
+    for key in ("edge_s = 0.3", "edge_s = 0.1\nedge_samples = 30", "start_s = 0.3\nedge_s = 0.1"):
+        change(two / "experiment.toml", "edge_s = 0.1", key)
+        done = call("run", two, "-o", two / "out")
+        assert done.exit_code == 0, done.output
+        assert "first 15 rows" not in done.stderr
+        change(two / "experiment.toml", key, "edge_s = 0.1")
+
+
 def test_a_failed_validation_is_told_last_and_by_the_exit_code(two):
     values = np.loadtxt(two / "steps.csv", delimiter=",")
     values[:, 3] *= -1

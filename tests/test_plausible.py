@@ -98,8 +98,8 @@ def test_an_implausible_result_is_named_fails_and_stays(tmp_path):
     judged = text.verdict(named, validation)
     assert (judged.tone, judged.headline) == ("bad", "Do not use")
     assert "1201 kg" in judged.reason
-    assert ("every link is plausible", "NO") in text.summary_rows(named).rows
-    assert ("every link is plausible", "yes") in text.summary_rows(good).rows
+    assert ("everything is plausible", "NO") in text.summary_rows(named).rows
+    assert ("everything is plausible", "yes") in text.summary_rows(good).rows
     assert any("1201 kg" in w for w in text.warnings(named))
 
 

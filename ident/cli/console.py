@@ -30,8 +30,8 @@ BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 #: What scripts may go by; `--help` ends with it.
 EXIT_CODES = (
     "Exit codes: 0 done, 1 a bug, 2 input that cannot be used, 3 the fit failed or a file could not be made of it,"
-    " 4 problems found: by a check, or the numbers are not to be used (validation failed, bodies that are not"
-    " plausible, an export of what was not validated); 130 interrupted."
+    " 4 problems found: by a check, or the numbers are not to be used (validation failed, bodies or torques that are"
+    " not plausible, an export of what was not validated); 130 interrupted."
 )
 
 

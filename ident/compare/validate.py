@@ -68,13 +68,17 @@ class ValidatedRecording:
 @shows
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque."""
+    """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque.
+
+    unusable: sentences on torques that are no measurement; no prediction of them means anything.
+    """
 
     joints: tuple[str, ...]
     units: tuple[str, ...]
     names: tuple[str, ...]
     recordings: tuple[ValidatedRecording, ...]
     warnings: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
 
     def shown(self) -> Shown:
         """Return each recording's error relative to the torque, of every prediction."""

@@ -33,8 +33,8 @@ class Estimate:
     condition, condition_scaled: of the regressor in SI units, and with columns scaled to unit length and noise weights.
     active: constraints at their bound. prior: what theta was drawn to, in words; weight: how strongly;
     selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
-    feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, in
-    words. provenance: versions and input hashes. shapes: what friction
+    feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, and
+    torques that are no measurement, in words. provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`.
     """
 

@@ -127,6 +127,11 @@ class Processing:
                     fix="Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz",
                 )
 
+    def left_out(self, step: float) -> float:
+        """Return how much of a recording's beginning [s] is left out, of one with this time step [s]."""
+        samples = _ends(self.edge_samples)[0] * (1 / self.resample_hz if self.resample_hz else step)
+        return max(samples, _ends(self.edge_s)[0], self.start_s or 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

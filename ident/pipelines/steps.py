@@ -16,7 +16,7 @@ from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, 
 from ident.logs.fetch import file_sha256
 from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.warned import Warned, delayed, findings_of, rounded
+from ident.pipelines.warned import Warned, delayed, findings_of, rounded, unusable
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, repeats_joined
 from ident.robot import Robot
@@ -103,7 +103,9 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
     warned += [Warned("fit", message, message) for message in estimate.warnings]
     more = tuple(str(w) for w in warned[told:] if w.about != "fit")
     origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
-    return replace(estimate, warnings=estimate.warnings + more, provenance=origin), regression
+    doubts = (*estimate.implausible, *unusable(warned[told:]))
+    found = replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
+    return found, regression
 
 
 def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
@@ -144,7 +146,7 @@ def validated(
     predictions = {"identified": estimate.phi}
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
-    seen = estimate.provenance.get(FITTED)
+    seen, told = estimate.provenance.get(FITTED), len(warned)
     validation = predicted(
         loaded.model,
         motions(loaded, experiment.validate, experiment.validation_processing, warned, tell),
@@ -153,7 +155,7 @@ def validated(
         base=loaded.base,
     )
     warned += [Warned("validation", "validation", message) for message in validation.warnings]
-    return validation
+    return replace(validation, unusable=unusable(warned[told:]))
 
 
 def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,10 @@ ROUNDED = 0.1
 NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
 
 
+#: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
+UNUSABLE = ("constant torque", "copied torque", "start transient")
+
+
 @dataclass(frozen=True)
 class Warned:
     """Something that the user should know: about which recording (or part of the work), what kind, and the sentence."""
@@ -40,7 +44,14 @@ def findings_of(name: str, report: LogReport, processing: Processing) -> list[Wa
     answered = {"coarse position"}  # told by what is left of it
     if processing.resample_hz is not None:
         answered |= {"irregular sampling"}
-    return [Warned(name, f.kind, f.message) for f in report.findings if f.kind not in answered]
+    left = [f for f in report.findings if f.kind not in answered]
+    cut = processing.left_out(report.dt_median) / report.dt_median  # rows
+    return [Warned(name, f.kind, f.message) for f in left if f.kind != "start transient" or len(f.rows) > cut]
+
+
+def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:
+    """Return a sentence on each torque that is no measurement."""
+    return tuple(str(w) for w in warned if w.kind in UNUSABLE)
 
 
 def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[Warned]:

@@ -170,7 +170,7 @@ def warnings(
     found = list(estimate.warnings)
     if estimate.feasible is False:
         found.append("A link of this estimate cannot exist; it is not exported.")
-    found += [f"Implausible: {doubt}." for doubt in estimate.implausible]
+    found += [f"Implausible: {doubt}." for doubt in estimate.implausible if doubt not in found]
     if estimate.active:
         found.append(f"{len(estimate.active)} constraints are at their bound: {'; '.join(estimate.active)}.")
     if estimate.covariance.kind == "classical":
@@ -211,7 +211,7 @@ def summary_rows(
     rows.append(("every link can exist", {True: "yes", False: "NO", None: "not asked"}[estimate.feasible]))
     tones.append({True: "good", False: "bad", None: "unknown"}[estimate.feasible])  # type: ignore[arg-type]
     if estimate.theta is not None:
-        rows.append(("every link is plausible", "NO" if estimate.implausible else "yes"))
+        rows.append(("everything is plausible", "NO" if estimate.implausible else "yes"))
         tones.append("bad" if estimate.implausible else "good")
     rows.append(("condition number (SI; scaled)", _conditions(estimate)))
     rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments"))
@@ -382,7 +382,7 @@ def _feasibility(estimate: Estimate) -> str:
     if estimate.theta is None:
         return "Only combinations of parameters are known, so whether the links can exist was not asked."
     if estimate.feasible and estimate.implausible:
-        return f"Every link can exist, but is not to be believed: {'; '.join(estimate.implausible)}."
+        return f"Every link can exist, but not everything is to be believed: {'; '.join(estimate.implausible)}."
     if estimate.feasible:
         return "Every link can exist: checked exactly, on the digits that are written."
     return "At least one link CANNOT exist. Do not use these numbers for simulation or control."

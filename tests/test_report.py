@@ -25,9 +25,9 @@ from ident.estimate import Prior, estimated
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
-from ident.report.charts import recording_data
 from ident.report.drawings import friction_law, identifiability
 from ident.report.inertia_figure import ellipsoid
+from ident.report.page import recording_data
 from ident.report.report import gather
 from ident.spatial.inertia import from_com
 from ident.spatial.pose import axis_angle
@@ -355,12 +355,13 @@ def test_all_fitted_recordings_are_judged(tmp_path):
     assert len(re.findall(told, found.said)) == 2  # on the first screen and beside the figures
     assert "the residual of “fit” is" not in found.said
     report = gather(c.wls, model=c.model, fit=parts[:2], held_out=None)
-    table = report.tables["recordings"]
+    shown = next(section for section in report.sections if section.name == "residuals").blocks[0]
+    table = shown.table
     assert [row[0] for row in table.rows] == ["fit", "second"]
     assert [float(x) for x in table.rows[1][1:]] == pytest.approx([0.5] * 3, abs=0.02)
     assert [float(x) for x in table.rows[0][1:]] == pytest.approx([0.02] * 3, abs=0.005)
-    assert "time [s], 2 recordings" in report.of("residual")[0].svg
-    assert re.search(r"turn: 0.35\d N m rms left, correlated for ", report.of("residual")[0].title)
+    assert "time [s], 2 recordings" in shown.drawings[0].svg
+    assert re.search(r"turn: 0.35\d N m rms left, correlated for ", shown.drawings[0].title)
     assert write_report(tmp_path / "r.pdf", c.wls, fit_motions=iter(parts), **given).stat().st_size > 10_000
 
 

@@ -9,17 +9,19 @@ import numpy as np
 
 from ident.compare.change import Change, Changed, changes, friction_curve
 from ident.estimate.estimate import Estimate
-from ident.files import write_whole
 from ident.report import figures, text
 from ident.report.figures import plain
-from ident.report.page import known_format, page, write_pictures
-from ident.report.parts import Card, Drawing, drawing
-from ident.report.pdf import Book
+from ident.report.page import known_format, write
+from ident.report.parts import Block, Card, Drawing, Report, Section, drawing
 from ident.report.text import Judgement, Table, Tone
 from ident.spatial.inertia import INERTIAL
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
 _DRAWN = {"changed": "contradicted", "same": "agrees"}
+_RULE = (
+    "A parameter changed when its difference is larger than chance explains, with at most one false alarm in a hundred"
+    " comparisons. The results count as independent of each other."
+)
 _SPEED = 2.0  # rad/s or m/s that friction is drawn up to: the results do not say how fast the joints moved
 
 
@@ -39,34 +41,22 @@ def write_comparison(
     """
     path = known_format(path)
     found = changes(named)
-    drawings = [*_drawn(named, found, prismatic)]
-    tables = [*(_rows(named[0][0], c, prismatic) for c in found), _fits(named), _provenance(named, command)]
-    frictions = [_friction(named[0][0], c, prismatic) for c in found]
-    judged, said = judgement(named[0][0], found), tuple(sentences(named[0][0], found, prismatic))
-    title = f"{named[0][1].robot}: {' against '.join(name for name, _ in named)}"
-    if pictures is not None:
-        write_pictures(pictures, drawings)
-    if path.suffix.lower() == ".pdf":
-        book = Book(title)
-        book.say(title, 16, bold=True)
-        book.say(judged.headline, 15, bold=True)
-        book.say(judged.reason, 10)
-        book.items(said)
-        book.figures(drawings)
-        for table in (*frictions, *tables):
-            book.table(table)
-        return write_whole(path, book.bytes())
-    shown = page(
-        "change.html.j2",
-        title=title,
-        verdict=judged,
-        told=said,
-        cards=[card for c in found for card in _cards(c)],
-        drawings=drawings,
-        frictions=[t for t in frictions if t.rows],
-        tables=tables,
+    compared = tuple(Block(table=_rows(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
+    about = tuple(Block(table=table, opened=False) for table in (_fits(named), _provenance(named, command)))
+    frictions = tuple(Block(table=t) for c in found if (t := _friction(named[0][0], c, prismatic)).rows)
+    sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),))]
+    if frictions:
+        curves = Block(drawings=tuple(_curves(named, prismatic)))
+        sections.append(Section("friction", "Friction", (curves, *frictions)))
+    report = Report(
+        title=f"{named[0][1].robot}: {' against '.join(name for name, _ in named)}",
+        verdict=judgement(named[0][0], found),
+        cards=tuple(card for c in found for card in _cards(c)),
+        sentences=tuple(sentences(named[0][0], found, prismatic)),
+        note=_RULE,
+        sections=(*sections, Section("all", "All of it", (*compared, *about))),
     )
-    return write_whole(path, shown)
+    return write(report, path, pictures)
 
 
 def judgement(first: str, found: Sequence[Change]) -> Judgement:
@@ -111,15 +101,12 @@ def _cards(change: Change) -> Iterator[Card]:
     yield Card("the same within 95 %", str(change.count("same")), f"{change.count('unclear')} unclear", "good")
 
 
-def _drawn(
-    named: Sequence[tuple[str, Estimate]], found: Sequence[Change], slides: frozenset[str] | None
-) -> Iterator[Drawing]:
+def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if r.standard_errors is not None]
         if rows:
             yield drawing(
                 f"change_{k}",
-                "change",
                 f"{plain(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
                 f"Differences of {c.name} from {named[0][0]} in standard errors",
                 figures.comparison_figure,
@@ -130,6 +117,9 @@ def _drawn(
                 label=f"({plain(c.name, 14)} − {plain(named[0][0], 14)}) / standard error",
                 words=("same", "changed", "unclear"),
             )
+
+
+def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Drawing]:
     velocity = np.linspace(-_SPEED, _SPEED, 401)
     for j, joint in enumerate(named[0][1].joints):
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
@@ -139,7 +129,6 @@ def _drawn(
             about = f"Friction of {joint} over velocity in each result"
             yield drawing(
                 f"friction_{j + 1}",
-                "friction",
                 plain(joint),
                 about,
                 figures.friction_change_figure,

@@ -23,22 +23,21 @@ from ident.report.residual_figure import alike_for, residual_figure
 from ident.spatial.inertia import INERTIAL
 
 
-def torques(model: Model, motion: Motion, predicted: Array, section: str, place: int) -> Iterator[Drawing]:
+def torques(model: Model, motion: Motion, predicted: Array, name: str) -> Iterator[Drawing]:
     """Yield each joint's measured and predicted torque (N, n)."""
     for j, joint in enumerate(model.robot.joints):
         measured, own = motion.tau[:, j], predicted[:, j]
         energy = float(np.linalg.norm(measured))
         share = float(np.linalg.norm(measured - own)) / energy if energy > 0 else None
         yield drawing(
-            f"torque_{section}_{j + 1}",
-            section,
+            f"torque_{name}_{j + 1}",
             f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included",
             f"Measured and predicted torque of {joint.name} in {motion.name}",
             figures.torque_figure,
             motion.t,
             measured,
             own,
-            chart=(place, j),
+            joint=j,
             unit=joint.unit("torque"),
         )
 
@@ -53,7 +52,6 @@ def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
         yield drawing(
             f"residual_{j + 1}",
-            "residual",
             f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}",
             f"{about} {text.number(alike, 2)} samples count as one",
             residual_figure,
@@ -80,7 +78,6 @@ def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
         grid = np.linspace(-reach, reach, 601)
         yield drawing(
             f"friction_{j + 1}",
-            "friction",
             f"{plain(joint.name)}: {', '.join(said)}",
             f"Friction of {joint.name} over velocity",
             figures.friction_figure,
@@ -127,7 +124,7 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
     if own is not None:
         title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
         about = "Relative prediction error of each joint on recordings kept out of the fit"
-        yield drawing("errors", "errors", title, about, figures.error_figure, validation.joints, relative)
+        yield drawing("errors", title, about, figures.error_figure, validation.joints, relative)
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
@@ -139,7 +136,6 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
     yield drawing(
         "cad_standard_errors",
-        "cad",
         told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
         told,
         figures.comparison_figure,
@@ -155,7 +151,6 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     said = f"{sum(abs(d) < 0.1 for d in differences)} of {len(sized)} base parameters are within 10 % of CAD's size"
     yield drawing(
         "cad_intervals",
-        "cad",
         said,
         said,
         figures.interval_figure,
@@ -172,9 +167,7 @@ def identifiable(estimate: Estimate) -> Drawing:
     known = sum(row.count("alone") for row in states)
     title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
     about = "Which link parameters the data determine"
-    return drawing(
-        "identifiability", "map", title, about, figures.identifiability_figure, estimate.links, INERTIAL, states
-    )
+    return drawing("identifiability", title, about, figures.identifiability_figure, estimate.links, INERTIAL, states)
 
 
 def identifiability(estimate: Estimate) -> list[list[str]]:
@@ -205,7 +198,7 @@ def inertias(
     q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
-    yield drawing("inertia_ellipsoids", "inertia", title, about, inertia_figure, model.robot, q, inertials, cad)
+    yield drawing("inertia_ellipsoids", title, about, inertia_figure, model.robot, q, inertials, cad)
 
 
 def selection(estimate: Estimate) -> Iterator[Drawing]:
@@ -216,4 +209,4 @@ def selection(estimate: Estimate) -> Iterator[Drawing]:
     weights, found = zip(*tried, strict=True)
     title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
     about = "Cross-validation error over the weight of the prior"
-    yield drawing("prior_weight", "selection", title, about, figures.selection_figure, weights, found, estimate.weight)
+    yield drawing("prior_weight", title, about, figures.selection_figure, weights, found, estimate.weight)

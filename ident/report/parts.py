@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure, made when it is asked for: a name that suits a file, where it belongs, what it shows.
+    """A figure, made when it is asked for: a name that suits a file, what it shows.
 
-    chart: (recording, joint) of the page's zoomable chart that stands for it.
+    joint: of the page's zoomable chart that stands for it.
     """
 
     name: str
-    section: str
     title: str
     description: str
     figure: Callable[[], Figure]
-    chart: tuple[int, int] | None = None
+    joint: int | None = None
 
     @property
     def svg(self) -> str:
@@ -35,17 +34,16 @@ class Drawing:
 
 def drawing(
     name: str,
-    section: str,
     title: str,
     description: str,
     figure: Callable[..., Figure],
     *given: Any,
-    chart: tuple[int, int] | None = None,
+    joint: int | None = None,
     **more: Any,
 ) -> Drawing:
     """Return the drawing of figure(*given, title=title, **more)."""
     spoken = title.replace(r"\$", "$")  # `plain` escapes what matplotlib would read as mathematics
-    return Drawing(name, section, spoken, description, partial(figure, *given, title=title, **more), chart)
+    return Drawing(name, spoken, description, partial(figure, *given, title=title, **more), joint)
 
 
 @dataclass(frozen=True)
@@ -68,26 +66,53 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """All that a report shows.
+class Block:
+    """A part of a section, shown in this order: a small title, words, sentences, a note, figures or charts, a table.
 
-    hints: sentences on the residuals, None where none could be judged; notes: sentences by section; tables by name;
-    recordings: title and note of each recording drawn; data: what the page's charts draw.
+    recording: the place in the page's data of the recording whose zoomable charts the drawings are. map: cells of the
+    links, which stand for the drawings on a page. opened: whether the page shows the table at once.
     """
 
-    robot: str
-    verdict: text.Judgement
-    sentences: tuple[str, ...]
-    cards: tuple[Card, ...]
-    warnings: tuple[str, ...]
-    hints: tuple[str, ...]
-    notes: dict[str, tuple[str, ...]]
-    tables: dict[str, text.Table]
-    drawings: tuple[Drawing, ...]
-    map: tuple[tuple[str, tuple[Cell, ...]], ...]
-    recordings: tuple[tuple[str, str], ...]
-    data: str
+    title: str = ""
+    words: str = ""
+    items: tuple[str, ...] = ()
+    note: str = ""
+    drawings: tuple[Drawing, ...] = ()
+    recording: int | None = None
+    map: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
+    table: text.Table | None = None
+    opened: bool = True
 
-    def of(self, section: str) -> list[Drawing]:
-        """Return the drawings of a section."""
-        return [d for d in self.drawings if d.section == section]
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Blocks under a title; name: of the page's anchor; short: in its menu, "" for none."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a report shows: its first screen (verdict, cards, sentences, hints on what lacks, warnings), sections.
+
+    lead: figures of the first screen; note: a remark below it; data: what the page's charts draw.
+    """
+
+    title: str
+    verdict: text.Judgement
+    cards: tuple[Card, ...]
+    sentences: tuple[str, ...]
+    sections: tuple[Section, ...]
+    lead: tuple[Drawing, ...] = ()
+    hints: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+    data: str = ""
+
+    @property
+    def drawings(self) -> tuple[Drawing, ...]:
+        """All figures."""
+        return (*self.lead, *(d for s in self.sections for b in s.blocks for d in b.drawings))

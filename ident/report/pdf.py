@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ident.report.figures import AMBER, GREEN, INK, LINE, MUTED, RED, svg_file
-from ident.report.parts import Drawing, Report
+from ident.report.parts import Block, Drawing, Report
 from ident.report.text import Table
 
 _MARGIN, _GAP = 14.0, 3.5  # mm
@@ -19,8 +19,8 @@ _TONES = {"good": GREEN, "bad": RED, "unknown": AMBER, "": INK}
 
 def pdf(report: Report) -> bytes:
     """Return the whole report as PDF; the same report gives the same bytes."""
-    book = Book(f"{report.robot}: identified parameters")
-    book.say(f"{report.robot}: identified parameters", 16, bold=True)
+    book = Book(report.title)
+    book.say(report.title, 16, bold=True)
     book.say(report.verdict.headline, 15, bold=True, colour=_TONES[report.verdict.tone])
     book.say(report.verdict.reason, 10)
     book.pdf.ln(2.5)
@@ -30,36 +30,12 @@ def pdf(report: Report) -> bytes:
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
-    book.figures([*report.of("errors"), *report.of("cad")[1:]])
-    for place, (title, _) in enumerate(report.recordings):
-        book.head(title)
-        book.figures([d for d in report.drawings if d.chart is not None and d.chart[0] == place])
-    tables = report.tables
-    for name in ("validation", "residual"):
-        if name in tables:
-            book.table(tables[name])
-    for head, section in (("What is left over", "residual"), ("Friction", "friction")):
-        if report.of(section):
-            book.head(head)
-            book.figures(report.of(section))
-        if section == "residual" and "recordings" in tables:
-            book.table(tables["recordings"])
-    book.head("Base parameters: what the data say")
-    book.items(report.notes["cad"])
-    book.figures(report.of("cad")[:1])
-    book.table(tables["compared"])
-    if "truth" in tables:
-        book.items(report.notes["truth"])
-        book.table(tables["truth"])
-    book.head("What is identifiable")
-    book.figures([*report.of("map"), *report.of("inertia")])
-    book.items(report.notes["links"])
-    book.titled("What the logs show worst", report.notes["weak"])
-    book.table(tables["standard"])
-    book.head("About the fit")
-    book.figures(report.of("selection"))
-    book.table(tables["numbers"])
-    book.table(tables["provenance"])
+    book.remark(report.note)
+    book.figures(report.lead)
+    for section in report.sections:
+        book.head(section.title)
+        for block in section.blocks:
+            book.block(block)
     return book.bytes()
 
 
@@ -100,6 +76,26 @@ class Book:
             self.pdf.ln(2.5)
             self.say(title, 10, bold=True)
             self.items(said)
+
+    def remark(self, text: str) -> None:
+        """Write a paragraph that explains what is beside it, nothing where it is empty."""
+        if text:
+            self.say(text, 8, colour=MUTED)
+
+    def block(self, block: Block) -> None:
+        """Write a part of a section."""
+        if block.drawings or block.title:
+            self.room(85 if block.drawings else 20)
+        if block.title:
+            self.pdf.ln(2.5)
+            self.say(block.title, 10, bold=True)
+        if block.words:
+            self.say(block.words)
+        self.items(block.items)
+        self.remark(block.note)
+        self.figures(block.drawings)
+        if block.table is not None and block.table.rows:
+            self.table(block.table)
 
     def head(self, title: str) -> None:
         """Begin a section, with room for a row of figures under its title."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,11 @@ from ident.compare.truth import TruthComparison
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
-from ident.files import write_whole
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import figures, text
-from ident.report.charts import page_data, recording_data, stretches
 from ident.report.drawings import (
     comparisons,
     errors,
@@ -33,9 +32,8 @@ from ident.report.drawings import (
     torques,
 )
 from ident.report.inertia_figure import links_named
-from ident.report.page import known_format, page, write_pictures
-from ident.report.parts import Card, Cell, Report
-from ident.report.pdf import pdf
+from ident.report.page import known_format, page_data, recording_data, stretches, write
+from ident.report.parts import Block, Card, Cell, Report, Section
 from ident.spatial.inertia import INERTIAL
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
@@ -79,11 +77,7 @@ def write_report(
         command=command,
         regression=regression,
     )
-    if pictures is not None:
-        write_pictures(pictures, report.drawings)
-    if path.suffix.lower() == ".pdf":
-        return write_whole(path, pdf(report))
-    return write_whole(path, page("report.html.j2", report=report))
+    return write(report, path, pictures)
 
 
 def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
@@ -125,64 +119,103 @@ def gather(
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
     hints = residual_hints.hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
-    drawings = [*errors(validation), identifiable(estimate), *comparisons(comparison)]
-    drawings += [*inertias(estimate, model, comparison, [m for _, m in drawn]), *selection(estimate)]
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
-    for place, ((section, motion), tau) in enumerate(zip(drawn, predicted, strict=True)):
-        drawings += torques(model, motion, tau, section, place)
+    pairs = list(zip(drawn, predicted, most, strict=True))
+    hinted = (*_hinted(hints, [m.name for m in judged], slides), *_worse(left, estimate.joints, units))
+    measured = Block(items=hinted, note=_LEFT)
     if left is not None:
-        drawings += residual_drawings(model, left)
-        drawings += frictions(model, theta, left)
-    tables = _tables(estimate, slides, comparison, validation, truth, command)
-    if left is not None and len(judged) > 1:
-        tables["recordings"] = text.recording_rows(left.names, left.rms(), estimate.joints, units)
-    pairs = zip(drawn, predicted, most, strict=True)
-    data = [recording_data(m.t, m.tau, tau, units, most=k) for (_, m), tau, k in pairs]
+        rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
+        measured = replace(measured, drawings=tuple(residual_drawings(model, left)), table=rms)
+    rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
+    bodies = inertias(estimate, model, comparison, [m for _, m in drawn])
+    linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
+    about = Block(drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
+    charts = [
+        Block(f"{_KINDS[kind]} “{m.name}”", note=_drawn_as(len(m.t), k), drawings=tuple(torques(model, m, tau, kind)),
+              recording=place)
+        for place, ((kind, m), tau, k) in enumerate(pairs)
+    ]  # fmt: skip
     return Report(
-        robot=estimate.robot,
+        title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
-        sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
         cards=tuple(cards(estimate, comparison, validation)),
+        sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
+        lead=tuple(errors(validation)),
+        hints=hinted,
         warnings=tuple(text.warnings(estimate, comparison, validation)),
-        hints=(*_hinted(hints, [m.name for m in judged], slides), *_worse(left, estimate.joints, units)),
-        notes={
-            "cad": comparison.notes if comparison else (),
-            "weak": tuple(_weakest(estimate, regression)),
-            "truth": _truth_sentence(truth),
-            "links": (links_named(estimate.links),),
-        },
-        tables=tables,
-        drawings=tuple(drawings),
-        map=tuple(_map(estimate, slides)),
-        recordings=tuple(
-            (f"{'Motion never seen' if s == 'held-out' else 'Fitted recording'} “{m.name}”", _drawn_as(len(m.t), k))
-            for (s, m), k in zip(drawn, most, strict=True)
+        sections=(
+            Section("torque", "Does it predict torque?", (*charts, *_judged(estimate, slides, validation)), "Torque"),
+            _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
+            _base_parameters(estimate, slides, comparison, truth),
+            _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
+            _identifiable(estimate, slides, comparison, regression),
+            _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
+            _section("fit", "About the fit", about),
+            _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
-        data=page_data(data),
+        data=page_data([recording_data(m.t, m.tau, tau, units, most=k) for (_, m), tau, k in pairs]),
     )
 
 
-def _tables(
-    estimate: Estimate,
-    slides: frozenset[str],
-    comparison: Comparison | None,
-    validation: Validation | None,
-    truth: TruthComparison | None,
-    command: str | None,
-) -> dict[str, text.Table]:
-    found = {
-        "compared": text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides),
-        "standard": text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides),
-        "residual": text.residual_rows(estimate, slides),
-        "numbers": text.figures_rows(estimate),
-        "provenance": text.provenance_rows(estimate, command),
-        "combinations": _combinations(estimate, slides),
-    }
+_KINDS = {"held-out": "Motion never seen", "fitted": "Fitted recording"}
+_CAD_ALONE = "A prediction from CAD counts as zero every friction and drive inertia that CAD does not state."
+_LEFT = (
+    "Measured less predicted torque. Bands hold the middle 90 % of the samples, lines the median: where a line leaves"
+    " zero, the model lacks something that depends on velocity or position. Residuals that stay correlated for long are"
+    " not noise."
+)
+_COMPARED = (
+    "Torque shows only these combinations of the links' parameters, so CAD is compared on them. A value is contradicted"
+    " when its difference is more than chance explains, with at most one false alarm in a hundred reports; it is not"
+    " determined when the 95 % interval is wider than the value is large."
+)
+_DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
+_BODIES = (
+    "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"
+    " among many."
+)
+_ALONE = (
+    "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
+    " there is one."
+)
+
+
+def _section(name: str, title: str, *blocks: Block) -> Section:
+    return Section(name, title, blocks, title)
+
+
+def _drawn(name: str, title: str, block: Block, otherwise: str) -> Section:
+    """Return a section of figures, or of words where there are none."""
+    return _section(name, title, block if block.drawings else Block(words=otherwise))
+
+
+def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation | None) -> Iterator[Block]:
     if validation is not None:
-        found["validation"] = text.validation_rows(validation)
+        note = _CAD_ALONE if any(errors(validation)) else ""
+        yield Block(note=note, table=text.validation_rows(validation))
+    yield Block(table=text.residual_rows(estimate, slides))
+
+
+def _base_parameters(
+    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, truth: TruthComparison | None
+) -> Section:
+    compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
+    note = " ".join(comparison.notes) if comparison else ""
+    found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)), table=compared)]
     if truth is not None:
-        found["truth"] = text.truth_rows(truth, slides)
-    return found
+        found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
+    return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
+
+
+def _identifiable(
+    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, regression: Regression | None
+) -> Section:
+    drawn = identifiable(estimate)
+    standard = text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides)
+    cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
+    weak = Block("What the logs show worst", items=tuple(_weakest(estimate, regression)), table=standard, opened=False)
+    shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
+    return _section("identifiable", "What is identifiable", shown, weak)
 
 
 def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> list[Card]:

@@ -16,7 +16,7 @@ from seeds import cases
 from sheet_corpus import Body, corpus, creo, fixed, fusion, principal, random_body, scientific, solidworks
 
 from ident.cad.sheets.evidence import examine
-from ident.cad.sheets.read_sheet import parse_sheet
+from ident.cad.sheets.read import parse_sheet
 from ident.cad.sheets.readings import decide, products_of, to_inertials
 from ident.cad.sheets.sheet import Number, Sheet, symmetric, values
 from ident.errors import CadError

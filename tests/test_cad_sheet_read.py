@@ -25,7 +25,7 @@ from sheet_corpus import (
     solidworks,
 )
 
-from ident.cad.sheets.read_sheet import LAYOUTS, parse_sheet, read_sheet
+from ident.cad.sheets.read import LAYOUTS, parse_sheet, read_sheet
 from ident.cad.sheets.readings import to_inertials
 from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths
 from ident.cad.sheets.units import printed_unit

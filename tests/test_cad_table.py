@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ident.cad import SI, Cad, Convention, check_cad, read_cad, require_consistent, write_cad
-from ident.cad.convention import PRODUCTS, TENSOR_AT
-from ident.cad.units import INERTIA, LENGTH, MASS
+from ident.cad.convention import INERTIA, LENGTH, MASS, PRODUCTS, TENSOR_AT
 from ident.cli import cad as cli_cad
 from ident.cli import main as cli
 from ident.cli.console import BAD_INPUT, PROBLEMS

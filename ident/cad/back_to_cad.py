@@ -1,4 +1,4 @@
-"""Refined links back in the form in which the table came: units, frame, point, sign and layout."""
+"""Tables written in any convention; refined links in the form in which their table came, to the layout of sheets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
 from ident.cad.convention import Convention
+from ident.cad.rounding import Exact
 from ident.cad.sheets.layout import LINE_END, NUMBER
-from ident.cad.sheets.read_folder import find_sheets
-from ident.cad.sheets.read_sheet import decoded, read_sheet
+from ident.cad.sheets.read import decoded, find_sheets, read_sheet
 from ident.cad.sheets.readings import products_of
 from ident.cad.sheets.sheet import Number, Products, Sheet
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
-from ident.cad.write import write_cad, write_cad_toml
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed, steiner
 from ident.errors import CadError
 from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot
@@ -125,6 +125,53 @@ def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tup
         for part, unit, (a, b) in zip(COLUMNS, convention.units, both, strict=True):
             found.append(Change(link, part, unit, float(a), float(b), (why or {}).get(f"{link}.{part}", "")))
     return tuple(found)
+
+
+def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
+    """Write the links of `cad` to a CSV file (its convention above the header), whole or not at all.
+
+    Numbers are converted exactly and written with the digits that give the same double back. Joint values have no
+    place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment,
+    InputError when the file cannot be written.
+    """
+    text = io.StringIO()
+    for key, value in asdict(convention).items():
+        text.write(f'# {key} = "{value}"\n')
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("link", *COLUMNS))
+    for link, exact in zip(cad.links, cad.exact(), strict=True):
+        writer.writerow((csv_cell(link), *(repr(float(x)) for x in _as_declared(link, exact, convention))))
+    write_whole(path, text.getvalue())
+
+
+def write_cad_toml(cad: Cad, convention: Convention, path: str | Path) -> None:
+    """Write the links of `cad` and its joint values to a TOML file, as `write_cad` does; raises as it does."""
+    text = ["[convention]", *(f'{key} = "{value}"' for key, value in asdict(convention).items())]
+    for link, exact in zip(cad.links, cad.exact(), strict=True):
+        text += ["", "[[link]]", f"name = {_quoted(link)}"]
+        text += [f"{c} = {float(x)!r}" for c, x in zip(COLUMNS, _as_declared(link, exact, convention), strict=True)]
+    for name, value in cad.joint_values.items():
+        joint, _, key = name.rpartition(".")
+        text += ["", f"[joint.{_quoted(joint)}]", f"{key} = {value!r}"]
+    write_whole(path, "\n".join(text) + "\n")
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
+    """Return m, c and the six entries of the tensor in the convention."""
+    mass, length, inertia = convention.factors
+    m, h = exact[0], exact[1:4]
+    if m == 0 and any(h):
+        raise CadError(f"link '{link}' has a first moment but no mass, so it has no centre of mass")
+    c = tuple(x / m for x in h) if m else (Fraction(0),) * 3
+    shift = steiner(m, *c) if convention.tensor_at == "center_of_mass" else (Fraction(0),) * 6
+    signs = (1, 1, 1, 1, 1, 1) if convention.products == "tensor" else (1, -1, -1, 1, -1, 1)
+    tensor = (s * (i - d) / inertia for s, i, d in zip(signs, exact[4:], shift, strict=True))
+    return (m / mass, *(x / length for x in c), *tensor)
 
 
 def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:

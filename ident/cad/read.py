@@ -28,9 +28,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ident.cad.convention import convention_from
+from ident.cad.convention import convention_from, normal
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
-from ident.cad.units import normal
 from ident.errors import CadError, cut, nearest
 from ident.files import csv_name
 from ident.model.offset import Offset

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ident.cad.read import read_cad
 from ident.cad.robot_inertials import read_inertials
-from ident.cad.sheets.read_folder import read_sheets
+from ident.cad.sheets.read import read_sheets
 from ident.cad.sheets.sheet import Products
 from ident.cad.table import Cad
 from ident.errors import CadError

@@ -44,7 +44,7 @@ def read(
     robot: Annotated[Path | None, "Robot whose links the table must have"] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
-    from ident.cad.sheets.read_sheet import read_sheet
+    from ident.cad.sheets.read import read_sheet
     from ident.cad.source import is_sheet
     from ident.pipelines import cad_read
     from ident.pipelines.cad_checks import table_ending

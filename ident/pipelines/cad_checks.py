@@ -22,7 +22,7 @@ from ident.cad import (
     write_cad,
     write_cad_toml,
 )
-from ident.cad.sheets.read_folder import find_sheets
+from ident.cad.sheets.read import find_sheets
 from ident.cad.sheets.sheet import Products
 from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes

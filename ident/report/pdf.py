@@ -33,7 +33,7 @@ def pdf(report: Report) -> bytes:
     book.remark(report.note)
     book.figures(report.lead)
     for section in report.sections:
-        book.head(section.title)
+        book.head(section.title, 85 if section.blocks[0].drawings else 40)
         for block in section.blocks:
             book.block(block)
     return book.bytes()
@@ -97,9 +97,9 @@ class Book:
         if block.table is not None and block.table.rows:
             self.table(block.table)
 
-    def head(self, title: str) -> None:
-        """Begin a section, with room for a row of figures under its title."""
-        self.room(85)
+    def head(self, title: str, room: float) -> None:
+        """Begin a section, with room [mm] for its title and what comes first."""
+        self.room(room)
         self.pdf.ln(5)
         self.say(title, 13, bold=True)
         self.pdf.ln(1.5)

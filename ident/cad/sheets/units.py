@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal
 
-from ident.cad.units import LENGTH, MASS
+from ident.cad.convention import LENGTH, MASS
 
 Kind = Literal["mass", "length", "area", "volume", "density", "inertia"]
 

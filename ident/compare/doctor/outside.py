@@ -7,8 +7,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from ident.cad.sheets.read_folder import find_sheets
-from ident.cad.sheets.read_sheet import read_sheet
+from ident.cad.sheets.read import find_sheets, read_sheet
 from ident.cad.sheets.readings import decide
 from ident.robot import Robot, read_robot
 

@@ -326,12 +326,25 @@ def test_the_inertials_of_the_description_are_cad_and_prior_unless_told_otherwis
 
 def test_inertials_of_bodies_that_cannot_exist_are_no_cad_unless_asked_for(tmp_path):
     bare = GOOD.replace('cad = "cad.csv"\n', "").replace("robot.toml", "arm.urdf")
-    (tmp_path / "arm.urdf").write_text(arm_urdf(izz="0.2"))
+    (tmp_path / "arm.urdf").write_text(arm_urdf(izz="0.2").replace('izz="0.01"', 'izz="0.1"'))
     loaded = load(read_experiment(beside(tmp_path, bare)))
     assert loaded.cad is None
-    assert "are neither CAD nor prior: arm.urdf: link 'upper' cannot exist" in loaded.notes[0]
+    assert "'arm.urdf' are neither CAD nor prior: link 'upper' cannot exist" in loaded.notes[0]
     with pytest.raises(ModelError, match="link 'upper' cannot exist"):
         load(read_experiment(beside(tmp_path, bare.replace("[recordings]", 'cad = "robot"\n[recordings]'))))
+
+
+def test_one_body_that_cannot_exist_takes_no_other_away(tmp_path):
+    """What the description says of the other links is CAD and prior all the same: absurd masses of them are seen."""
+    bare = GOOD.replace('cad = "cad.csv"\n', "").replace("robot.toml", "arm.urdf")
+    (tmp_path / "arm.urdf").write_text(arm_urdf(izz="0.2"))
+    robot = read_robot(tmp_path / "arm.urdf")
+    loaded = load(read_experiment(beside(tmp_path, bare)))
+    assert np.isnan(loaded.cad[0]).all()
+    np.testing.assert_array_equal(loaded.cad[1], robot.inertials[1])
+    np.testing.assert_array_equal(loaded.prior.inertials[1], robot.inertials[1])
+    assert loaded.prior.neutral == (True, False)
+    assert "nothing else is given, but for these: link 'upper' cannot exist: triangle" in loaded.notes[0]
 
 
 def test_a_urdf_as_the_cad_of_a_table_of_joints(tmp_path):

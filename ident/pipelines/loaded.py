@@ -98,14 +98,20 @@ def load(experiment: Experiment | str | Path) -> Loaded:
 
 
 def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None, str]:
-    """Return the description's own inertials as CAD, where every link can exist, their source, and what to tell."""
+    """Return the description's own inertials as CAD (n, 10), their source, and what to tell; NaN what cannot exist."""
     assert robot.inertials is not None
-    try:
-        cad_prior(robot, robot.inertials, source)
-    except ModelError as cause:
-        return None, None, f"the inertials of the robot's description are neither CAD nor prior: {cause.problem}"
+    values, wrong = robot.inertials.copy(), []
+    for i in range(robot.n):
+        try:
+            cad_prior(robot, np.where(np.arange(robot.n)[:, None] == i, values, np.nan), source)
+        except ModelError as cause:
+            wrong.append(cause.problem.removeprefix(f"{source}: "))
+            values[i] = np.nan
+    if np.isnan(values).all():
+        return None, None, f"the inertials of '{source}' are neither CAD nor prior: {'; '.join(wrong)}"
     note = f"the inertials of '{source}' are the CAD column and the prior, as nothing else is given"
-    return robot.inertials, source, f'{note}; cad = "FILE" in experiment.toml gives others, cad = false none'
+    note += f", but for these: {'; '.join(wrong)}" if wrong else ""
+    return values, source, f'{note}; cad = "FILE" in experiment.toml gives others, cad = false none'
 
 
 def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:

@@ -172,8 +172,10 @@ class Table:
         """Return a table within this one."""
         return Table(self.read(key, table), self.key(key), self.file, self.kind)
 
-    def tables(self, key: str) -> list[Table]:
-        """Return a list of tables within this one."""
+    def tables(self, key: str, *, optional: bool = False) -> list[Table]:
+        """Return a list of tables within this one; none where it is left out and optional."""
+        if optional and key not in self.data:
+            return []
         self.read(key, lambda value: _list(value, f"tables [[{key}]]"))
         entries = self.entries(key)
         return [entries.table(k) for k in entries.data]

@@ -13,11 +13,10 @@ from synthetic import random_theta, recording, states
 
 import ident.excitation.information as criteria
 from ident.errors import ModelError
-from ident.excitation.basis import Basis
-from ident.excitation.fourier import Fourier, FourierAndPolynomial
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
+from ident.excitation.basis import Basis, resting
 from ident.excitation.information import Criterion, Information, information
 from ident.excitation.limits import KinematicLimits
-from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Problem
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, regressor
 from ident.regression import base_parameters, compress
@@ -181,7 +180,7 @@ def wide(n: int) -> KinematicLimits:
 
 def problem(source: Information, basis: Basis, criterion: Criterion) -> Problem:
     n = source.columns.model.robot.n
-    return Problem(source, criterion, basis, np.zeros((n, basis.size)), basis.resting, (wide(n),), 50.0)
+    return Problem(source, criterion, basis, np.zeros((n, basis.size)), resting(basis), (wide(n),), 50.0)
 
 
 BASES = (Fourier(1.0, 3), FourierAndPolynomial(1.0, 4), PeriodicSpline(5.0, 9))

@@ -12,6 +12,7 @@ from seeds import cases
 
 from ident.errors import ExcitationError, RobotError
 from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
+from ident.excitation.basis import resting
 from ident.excitation.information import Worth, information, worth
 from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits, torque_limits
 from ident.geometry.scene import Box, Capsule, Plane, Scene
@@ -41,8 +42,8 @@ def arm(kinds, limits=None, names=None):
 
 def motion(robot, scale=0.3, basis=None, seed=0):
     basis = basis or Fourier(1.0, 3)
-    free = np.random.default_rng(seed).normal(size=(robot.n, basis.resting.shape[1]))
-    return Trajectory(basis, scale * free @ basis.resting.T, robot.joint_names)
+    free = np.random.default_rng(seed).normal(size=(robot.n, resting(basis).shape[1]))
+    return Trajectory(basis, scale * free @ resting(basis).T, robot.joint_names)
 
 
 def model_of(robot):

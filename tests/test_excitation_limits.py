@@ -15,8 +15,8 @@ from synthetic import random_theta
 from test_distance import random_scene
 
 from ident.errors import ExcitationError
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.basis import Basis
-from ident.excitation.fourier import Fourier, FourierAndPolynomial
 from ident.excitation.limits import (
     ClearanceLimits,
     Guarantee,
@@ -26,7 +26,6 @@ from ident.excitation.limits import (
     kinematic_limits,
     torque_limits,
 )
-from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Constraint
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory

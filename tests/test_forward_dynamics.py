@@ -104,7 +104,7 @@ def test_a_weightless_last_link_is_named() -> None:
     theta = random_bodies(rng, 4)
     theta[3] = 0.0
     q, qd, tau = states(rng, 4, 3)
-    with pytest.raises(ModelError, match="joint 'joint4' of robot 'tree' has no inertia to accelerate"):
+    with pytest.raises(ModelError, match="joint 'joint4' moves nothing that has inertia"):
         forward_dynamics(robot, theta, q, qd, tau)
     assert np.isfinite(forward_dynamics(robot, theta, q, qd, tau, armature=[0, 0, 0, 0.1])).all()
 
@@ -115,7 +115,7 @@ def test_a_negative_mass_is_named() -> None:
     theta = random_bodies(rng, 3)
     theta[2] *= -1
     q, qd, tau = states(rng, 3, 3)
-    with pytest.raises(ModelError, match="joint 'joint3' of robot 'tree' has a negative inertia to accelerate"):
+    with pytest.raises(ModelError, match="joint 'joint3' moves an inertia of -"):
         forward_dynamics(robot, theta, q, qd, tau)
 
 

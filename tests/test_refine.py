@@ -28,7 +28,7 @@ from ident.estimate.coordinates import _spectrum, edge
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
-from ident.estimate.refined import data_share, data_share_first
+from ident.estimate.refined import data_share
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Viscous, torque
 from ident.regression import compress
@@ -138,8 +138,8 @@ def central(body: np.ndarray) -> np.ndarray:
 def test_shares_are_all_or_nothing_where_the_logs_are():
     data = np.diag([1e3, 1.0, 0.0])
     np.testing.assert_allclose(data_share(data, np.eye(3), np.eye(3)), [1.0, 0.5, 0.0], atol=1e-5)
-    np.testing.assert_allclose(data_share_first(data, np.eye(3), np.eye(3)), [1.0, 1.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(data_share_first(data, np.eye(3), np.array([[1.0, 0.0, 1.0]])), [0.5])
+    np.testing.assert_allclose(data_share(data, np.eye(3), np.eye(3), first=True), [1.0, 1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(data_share(data, np.eye(3), np.array([[1.0, 0.0, 1.0]]), first=True), [0.5])
     for seed in range(3):
         case = small_arm(seed)
         for found in (

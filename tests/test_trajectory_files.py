@@ -30,6 +30,7 @@ from ident.excitation import (
     write_csv,
     write_ros2,
 )
+from ident.excitation.basis import resting
 from ident.export.code import write_trajectory
 from ident.robot import MDHJoint, Robot, from_mdh
 
@@ -46,7 +47,7 @@ ROBOT = crane()
 
 
 def drawn(basis: Basis, seed: int = 0) -> Trajectory:
-    free = basis.resting
+    free = resting(basis)
     return Trajectory(
         basis, np.random.default_rng(seed).normal(size=(2, free.shape[1])) @ free.T / 3, ROBOT.joint_names
     )

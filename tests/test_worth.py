@@ -9,7 +9,7 @@ import pytest
 from oracles import random_tree
 from synthetic import random_theta, recording, states
 
-from ident.excitation.fourier import Fourier
+from ident.excitation.bases import Fourier
 from ident.excitation.information import d_optimal, information, worth
 from ident.excitation.problem import design_problem
 from ident.excitation.search import search

@@ -257,7 +257,11 @@ def forward_dynamics(
         forward_dynamics_rows(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)), out)
     if not np.isfinite(out).all():
         sample = int(np.argmin(np.isfinite(out).all(axis=1)))
-        raise weightless(robot, theta, drive[0], q[sample])
+        D = mass_matrix(robot, theta, q[sample][None])[0] + np.diag(drive[0])
+        if weakest(D)[2]:
+            raise ModelError(singular(robot, D), fix=NO_INERTIA)
+        problem = f"the accelerations of robot '{robot.name}' are not finite"
+        raise ModelError(problem, fix="Use smaller speeds or torques")
     return out
 
 
@@ -274,20 +278,37 @@ def drive_rows(robot: Robot, inertials: Array, armature: ArrayLike | None) -> Ar
     return checked(np.array([own, least]), (2, robot.n), "armature", ModelError)
 
 
-def weightless(robot: Robot, inertials: Array, armature: Array, q: Array) -> ModelError:
-    """Return the error that names the first joint, from the tips, whose torque meets no inertia at q (n,)."""
-    d = mass_matrix(robot, inertials, q[None])[0] + np.diag(armature)
-    for i in range(robot.n - 1, -1, -1):
-        carried = list(robot.carried_by(i))
-        low = np.linalg.eigvalsh(d[np.ix_(carried, carried)])[0]
-        if low <= 1e-12 * np.abs(d).max():
-            kind = "has no inertia" if low > -1e-12 * np.abs(d).max() else "has a negative inertia"
-            return ModelError(
-                f"joint '{robot.joint_names[i]}' of robot '{robot.name}' {kind} to accelerate: its mass matrix is not"
-                f" positive definite (eigenvalue {low:.3g})",
-                fix="Give its link a mass and a tensor that can exist, or the joint a drive inertia",
-            )
-    return ModelError(f"the accelerations of robot '{robot.name}' are not finite", fix="Use smaller speeds or torques")
+#: A pivot of the mass matrix below this share of its largest diagonal entry counts as no inertia.
+NOTHING = 1e-13
+#: What to do about a singular mass matrix.
+NO_INERTIA = "Give the link mass and inertia, or the joint drive inertia"
+
+
+def singular(robot: Robot, D: Array) -> str:
+    """Return in words which joint makes a mass matrix (n, n) singular or indefinite."""
+    j, pivot, _ = weakest(D)
+    joint, link = robot.joints[j], robot.links[j]
+    unit = joint.unit("inertia")
+    if pivot < -NOTHING * np.diag(D).max():
+        return f"the mass matrix is not positive: joint '{joint.name}' moves an inertia of {pivot:.3g} {unit}"
+    return f"the mass matrix is singular: joint '{joint.name}' moves nothing that has inertia (link '{link}' and on)"
+
+
+def weakest(D: Array) -> tuple[int, float, bool]:
+    """Return the first joint, from the tips, that moves nothing (else the one that moves least), its pivot, and which.
+
+    With D = L^T L from the tips to the base, the pivot of joint j is the inertia that it feels when all joints after it
+    are free (Featherstone 2008, section 6.3).
+    """
+    left, least = D.copy(), NOTHING * np.diag(D).max()
+    pivots = np.empty(len(D))
+    for j in range(len(D) - 1, -1, -1):
+        pivots[j] = left[j, j]
+        if not pivots[j] > least:
+            return j, float(pivots[j]), True
+        left[:j, :j] -= np.outer(left[:j, j], left[j, :j]) / pivots[j]
+    j = int(np.argmin(pivots / np.diag(D)))
+    return j, float(pivots[j]), False
 
 
 def frame_pose(robot: Robot, q: ArrayLike, frame: str) -> tuple[Array, Array]:
@@ -345,9 +366,7 @@ def jacobian_derivative(
 
 def _frame(robot: Robot, name: str) -> tuple[int, Pose]:
     """Return the moving link (-1: the base) that carries a frame, and the frame seen from it."""
-    frames = {robot.base: (-1, Pose.identity())}
-    frames |= {link: (i, Pose.identity()) for i, link in enumerate(robot.links)}
-    frames |= {body.name: (body.link, body.pose) for body in robot.fixed}
+    frames = robot.frames
     if not isinstance(name, str) or name not in frames:
         raise ModelError(
             f"robot '{robot.name}' has no frame {name!r}{nearest(str(name), frames)}",

@@ -110,10 +110,8 @@ def _refined(
     data = (data - taken @ (taken.T @ data))[:, stated]
     upper = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
     slopes = _slopes(estimate.inertials, len(stated))
-    if weight is None:
-        shares = data_share_first(data, upper, slopes)
-    else:
-        shares = data_share(np.sqrt(weight) * data, upper, slopes)
+    root_weight = 1.0 if weight is None else np.sqrt(weight)
+    shares = data_share(root_weight * data, upper, slopes, first=weight is None)
     cad, refined = (np.ravel([_central(body) for body in bodies]) for bodies in (prior.inertials, estimate.inertials))
     numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
     excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
@@ -139,23 +137,14 @@ def _slopes(bodies: Array, columns: int) -> Array:
 _SINGULAR = 1e-9
 
 
-def data_share(data: Array, prior: Array, directions: Array) -> Array:
+def data_share(data: Array, prior: Array, directions: Array, *, first: bool = False) -> Array:
     """Return the share (k,) of the numbers directions @ theta that comes from the logs.
 
-    data (b, p): a root of H_d; prior (p, p): a root of H_p, invertible; directions (k, p).
+    data (b, p): a root of H_d; prior (p, p): a root of H_p, invertible; directions (k, p). first: the logs count first,
+    the limit of a vanishing weight of the prior.
     """
     inverse = np.linalg.inv(prior)
     _, s, vt = np.linalg.svd(data @ inverse, full_matrices=False)
-    return _share(directions @ inverse, vt, s**2 / (1.0 + s**2))
-
-
-def data_share_first(data: Array, prior: Array, directions: Array) -> Array:
-    """Return the shares in the limit of a vanishing weight of the prior, as `data_share`."""
-    inverse = np.linalg.inv(prior)
-    _, s, vt = np.linalg.svd(data @ inverse, full_matrices=False)
-    return _share(directions @ inverse, vt, (s > _SINGULAR * s[0]).astype(np.float64))
-
-
-def _share(rows: Array, vt: Array, kept: Array) -> Array:
-    """Return sum_j kept_j (rows v_j)^2 / |rows|^2."""
+    kept = (s > _SINGULAR * s[0]).astype(np.float64) if first else s**2 / (1.0 + s**2)
+    rows = directions @ inverse
     return np.asarray(((rows @ vt.T) ** 2 @ kept) / np.sum(rows**2, axis=1))

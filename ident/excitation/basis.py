@@ -26,13 +26,6 @@ class Basis(Protocol):
     def size(self) -> int:
         """Number of coefficients of one joint."""
 
-    @property
-    def resting(self) -> Array:
-        """(size, free): columns span, orthonormally, the coefficients with zero velocity and acceleration at both ends.
-
-        "Ends" are the times 0 and `duration`.
-        """
-
     def values(self, t: Array, order: int) -> Array:
         """Return the time derivatives of order 0..4 at t (N,) [s], exact up to rounding, (N, size)."""
 
@@ -59,7 +52,10 @@ def end_conditions(basis: Basis, orders: tuple[int, ...]) -> Array:
 
 
 def resting(basis: Basis) -> Array:
-    """Return `Basis.resting`, (size, free)."""
+    """Return columns (size, free) that span, orthonormally, the coefficients of motions at rest at both ends.
+
+    At rest: with zero velocity and acceleration; the ends are the times 0 and `duration`.
+    """
     return null_space(end_conditions(basis, (1, 2)))
 
 
@@ -112,8 +108,8 @@ def _unit(rows: Array) -> Array:
     return unit
 
 
-_SLACK = 1e-13  # of the magnitude: where rounding begins
-_NOTHING = 1e-280  # where underflow begins
+SLACK = 1e-13  # of the magnitude: where rounding begins
+NOTHING = 1e-280  # where underflow begins
 _NUMBERS = 4_000_000  # looked at in one go, so that memory is flat
 _NEWTON = 6  # steps; three suffice from where the function is known to be concave
 
@@ -152,7 +148,7 @@ def greatest(basis: Bounded, coefficients: Array, order: int, intervals: int) ->
     p(m) + h |p'(m)| + h^2/2 max|p''|, or, where p'' < 0 throughout because p''(m) + h max|p'''| < 0, the tangent at the
     point that Newton's method reaches, as a concave function lies below its tangents. Others are halved.
     """
-    slack = _SLACK * basis.magnitude(coefficients, order) + _NOTHING
+    slack = SLACK * basis.magnitude(coefficients, order) + NOTHING
     second, third = (basis.magnitude(coefficients, order + r) for r in (2, 3))
 
     step = basis.duration / (2 * intervals)

@@ -56,7 +56,7 @@ class Information:
             rows = state_rows(self.columns, q[part], qd[part], qdd[part])
             for j, (start, stop) in enumerate(self.columns.span):
                 wide = np.zeros((min(len(rows), stop - 1 - start), b))
-                wide[:, self.columns.parameters[j]] = _triangle(rows[:, start : stop - 1])
+                wide[:, self.columns.parameters[j]] = np.linalg.qr(rows[:, start : stop - 1], mode="r")
                 parts.append(wide * (np.sqrt(share) / self.noise[j]))
         return r_factor(np.concatenate(parts))
 
@@ -103,10 +103,6 @@ def information(
             wide[:, columns.parameters[j]] = f[:-1, :-1]
             parts.append(wide / noise[j])
     return Information(columns, noise, r_factor(np.concatenate(parts)))
-
-
-def _triangle(a: Array) -> Array:
-    return np.asarray(np.linalg.qr(a, mode="r"))
 
 
 Criterion = Callable[[Array], tuple[float, Array]]

@@ -9,10 +9,9 @@ from numpy.polynomial import Polynomial
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.basis import resting
+from ident.excitation.bases import greatest_of_polynomials, to_bernstein
 from ident.excitation.limits import TorqueLimits
 from ident.excitation.moves import Moves
-from ident.excitation.periodic_spline import greatest_of_polynomials, to_bernstein
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearance_gradient_bound, clearances
 from ident.geometry.scene import Scene
@@ -56,10 +55,6 @@ class _Line:
 
     periodic = False
     size = 2
-
-    @property
-    def resting(self) -> Array:
-        return resting(self)
 
     def values(self, t: Array, order: int) -> Array:
         return np.stack([np.full(len(t), float(order == 0)), self._derivative(order)(t)], axis=1)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
-from ident.excitation.basis import Basis, through
+from ident.excitation.basis import Basis, resting, through
 from ident.excitation.information import Criterion, Information, d_optimal, information
 from ident.excitation.limits import ClearanceLimits, Guarantee, KinematicLimits, kinematic_limits, torque_limits
 from ident.excitation.trajectory import Trajectory
@@ -193,7 +193,7 @@ def design_problem(
             )
         constraints.append(ClearanceLimits(scene, robot))
     if start is None:
-        particular, free = np.zeros((robot.n, basis.size)), basis.resting
+        particular, free = np.zeros((robot.n, basis.size)), resting(basis)
         if end is not None:
             raise ExcitationError("an end posture is given without a start posture", fix="Give both, or none")
     else:

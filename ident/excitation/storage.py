@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ExcitationError
-from ident.excitation.fourier import Fourier, FourierAndPolynomial
-from ident.excitation.periodic_spline import PeriodicSpline
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.trajectory import Trajectory
 from ident.files import csv_cell, write_whole
 from ident.robot.robot import Robot

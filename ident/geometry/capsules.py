@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import InputError, RobotError
 from ident.geometry.mesh import mesh_points
-from ident.geometry.scene import Box, Capsule, frames
+from ident.geometry.scene import Box, Capsule
 from ident.robot.file import data_path
 from ident.robot.robot import Robot
 from ident.robot.urdf import At, Urdf, parse_document, to_robot
@@ -184,9 +184,8 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
     OBJ or COLLADA file that is whole, and for shapes that are none.
     """
     clouds: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
-    placed = frames(robot)
     for name, link in urdf.links.items():
-        carrier, pose = placed[name]
+        carrier, pose = robot.frames[name]
         at = At(urdf.file, f"link '{name}'")
         for collision in link.element.all("collision"):
             cloud = _cloud(at, at.need(collision, "geometry"), Path(folder))

@@ -114,7 +114,7 @@ class Scene:
 
     def _ignored(self, robot: Robot) -> tuple[tuple[str, str], ...]:
         shapes = [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
-        known = [*shapes, *frames(robot)]
+        known = [*shapes, *robot.frames]
         for pair in self.ignored:
             for name in pair:
                 if name not in known:
@@ -125,16 +125,9 @@ class Scene:
         return self.ignored
 
 
-def frames(robot: Robot) -> dict[str, tuple[int, Pose]]:
-    """Return by name the moving link (index, -1 for the base) that carries a frame, and the frame seen from it."""
-    found = {robot.base: (-1, Pose.identity())}
-    found |= {body.name: (body.link, body.pose) for body in robot.fixed}
-    return found | {link: (i, Pose.identity()) for i, link in enumerate(robot.links)}
-
-
 def carrier(robot: Robot, frame: str) -> tuple[int, Pose]:
-    """Return one entry of `frames`; raises RobotError for a name that is none of the robot's."""
-    known = frames(robot)
+    """Return one of the robot's frames; raises RobotError for a name that is none of them."""
+    known = robot.frames
     if frame not in known:
         raise RobotError(
             f"robot '{robot.name}' has no link '{frame}'{nearest(frame, known)}",

@@ -72,29 +72,25 @@ def read_scene(path: str | Path, robot: Robot) -> Scene:
     with top.place():
         top.known(_KEYS)
         units = _Units(top)
-        room = top.table("workspace") if "workspace" in top.data else Table({}, "workspace", path, RobotError)
+        room = top.inner("workspace")
         room.known(("plane", "box"))
-        capsules = [units.capsule(t, robot) for t in _tables(top, "capsule")]
+        capsules = [units.capsule(t, robot) for t in top.tables("capsule", optional=True)]
         own = {carrier(robot, capsule.link)[0] for capsule in capsules}
         fitted = [c for c in _fitted(top, robot, units.length) if carrier(robot, c.link)[0] not in own]
         scene = Scene(
             capsules=(*fitted, *capsules),
-            planes=tuple(units.plane(t) for t in _tables(top, "plane")),
-            boxes=tuple(units.box(t) for t in _tables(top, "box")),
-            points=tuple(units.point(t, robot) for t in _tables(top, "point")),
+            planes=tuple(units.plane(t) for t in top.tables("plane", optional=True)),
+            boxes=tuple(units.box(t) for t in top.tables("box", optional=True)),
+            points=tuple(units.point(t, robot) for t in top.tables("point", optional=True)),
             workspace=(
-                *(units.plane(t) for t in _tables(room, "plane")),
-                *(units.box(t) for t in _tables(room, "box")),
+                *(units.plane(t) for t in room.tables("plane", optional=True)),
+                *(units.box(t) for t in room.tables("box", optional=True)),
             ),
             ignored=_ignored(top),
             **units.margins(top),
         )
         scene.pairs(robot)  # knows the names that are ignored
         return scene
-
-
-def _tables(table: Table, key: str) -> list[Table]:
-    return table.tables(key) if key in table.data else []
 
 
 def _ignored(top: Table) -> tuple[tuple[str, str], ...]:

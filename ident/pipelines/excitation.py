@@ -13,11 +13,10 @@ from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.compare.cad import cad_theta
 from ident.errors import ExcitationError, InputError, nearest
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.basis import count, positive
-from ident.excitation.fourier import Fourier, FourierAndPolynomial
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits
-from ident.excitation.periodic_spline import PeriodicSpline
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
 from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2

@@ -198,7 +198,7 @@ def _transmission(table: Table, robot: Robot) -> Transmission:
         matrix = np.array([holder.numbers(key, robot.n) for key in holder.data])
     else:
         matrix = np.diag(table.numbers("ratios", robot.n))
-        for entry in table.tables("coupling") if "coupling" in table.data else ():
+        for entry in table.tables("coupling", optional=True):
             entry.known(("motor", "joint", "ratio"))
             motor, joint = entry.choice("motor", motors), entry.choice("joint", robot.joint_names)
             matrix[motors.index(motor), robot.joint_names.index(joint)] = entry.number("ratio")

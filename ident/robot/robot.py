@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -161,6 +162,13 @@ class Robot:
         if self.transmission is not None and self.transmission.matrix.shape[1] != n:
             raise RobotError(f"the transmission is for {self.transmission.matrix.shape[1]} joints, the robot has {n}")
 
+    @cached_property
+    def frames(self) -> dict[str, tuple[int, Pose]]:
+        """By name, each frame's moving link (-1: the base) and the frame seen from it: base, links, fixed bodies."""
+        found = {self.base: (-1, Pose.identity())}
+        found |= {link: (i, Pose.identity()) for i, link in enumerate(self.links)}
+        return found | {body.name: (body.link, body.pose) for body in self.fixed}
+
     @property
     def n(self) -> int:
         """Number of joints, which is the number of moving links."""
@@ -271,19 +279,13 @@ def frame_poses(robot: Robot, q: ArrayLike) -> dict[str, Pose]:
     Raises InputError when q has another shape or is not finite.
     """
     links = robot.poses(q)
-    found = {robot.base: Pose.identity(), **dict(zip(robot.links, links, strict=True))}
-    for body in robot.fixed:
-        found[body.name] = body.pose if body.link < 0 else links[body.link] @ body.pose
-    return found
+    return {name: pose if i < 0 else links[i] @ pose for name, (i, pose) in robot.frames.items()}
 
 
 def moving_frame(robot: Robot, name: str) -> tuple[int, Pose]:
     """Return the index of the link that carries a frame, and the frame seen from the link's; raises InputError."""
-    if name in robot.links:
-        return robot.links.index(name), Pose.identity()
-    for body in robot.fixed:
-        if body.name == name and body.link >= 0:
-            return body.link, body.pose
+    if name in robot.frames and robot.frames[name][0] >= 0:
+        return robot.frames[name]
     known = moving_frames(robot)
     raise InputError(
         f"no moving frame of '{robot.name}' is called '{name}'{nearest(name, known)}", fix=f"It has {', '.join(known)}"
@@ -292,7 +294,7 @@ def moving_frame(robot: Robot, name: str) -> tuple[int, Pose]:
 
 def moving_frames(robot: Robot) -> tuple[str, ...]:
     """Return the names of the links' frames and of those fixed to a link."""
-    return (*robot.links, *(f.name for f in robot.fixed if f.link >= 0))
+    return tuple(name for name, (link, _) in robot.frames.items() if link >= 0)
 
 
 def declared_flange(robot: Robot, name: str | None = None) -> str:

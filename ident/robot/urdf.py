@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Literal
 
@@ -401,19 +402,12 @@ def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: 
                 fix="Closed chains are not modelled: cut one of the two joints",
             )
         above[joint.child] = joint
-    safe: set[str] = set()
-    for start in links:  # walk up from every link to a known one or the root, unless the walk meets its own trace
-        trace: dict[str, None] = {}
-        link = start
-        while link in above and link not in safe and link not in trace:
-            trace[link] = None
-            link = above[link].parent
-        if link in trace:
-            walked = list(trace)
-            loop = [*reversed(walked[walked.index(link) :]), walked[-1]]
-            names = " -> ".join(loop if len(loop) < 8 else [*loop[:4], "...", *loop[-3:]])
-            raise RobotError(f"the links {names} form a loop", file=file, line=above[link].element.line)
-        safe.update(trace)
+    try:
+        TopologicalSorter({child: [joint.parent] for child, joint in above.items()}).prepare()
+    except CycleError as cause:
+        loop: list[str] = cause.args[1]
+        names = " -> ".join(loop if len(loop) < 8 else [*loop[:4], "...", *loop[-3:]])
+        raise RobotError(f"the links {names} form a loop", file=file, line=above[loop[-2]].element.line) from None
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
         raise RobotError(

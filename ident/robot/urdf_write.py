@@ -16,7 +16,7 @@ from ident.errors import InfeasibleError, RobotError, nearest
 from ident.robot.robot import Robot
 from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
 from ident.robot.xml import Element, exchanged, read_bytes
-from ident.spatial.inertia import consistency, is_positive_semidefinite, transformed
+from ident.spatial.inertia import consistency, is_positive_semidefinite, pseudo_inertia_exact, transformed
 
 Edit = tuple[int, int, bytes]
 
@@ -122,15 +122,9 @@ def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, lis
     c = [x / m for x in h] if m else [Fraction(0)] * 3
     if any(abs(x) > 10**9 for x in c):
         raise InfeasibleError(f"a mass of {float(m):.6g} kg has its centre more than 1e9 m away")
-    shift = [
-        c[1] ** 2 + c[2] ** 2,
-        -c[0] * c[1],
-        -c[0] * c[2],
-        c[0] ** 2 + c[2] ** 2,
-        -c[1] * c[2],
-        c[0] ** 2 + c[1] ** 2,
-    ]
-    exact = [value - m * s for value, s in zip(p[4:], shift, strict=True)]
+    centre = np.array(c, dtype=object)
+    steiner = centre @ centre * np.eye(3, dtype=int) - np.outer(centre, centre)
+    exact = [value - m * s for value, s in zip(p[4:], steiner[np.triu_indices(3)], strict=True)]
     size = max(size, *(abs(float(x)) for x in p[4:]))
     decimal = [_near(x, size) for x in exact]
     c = [_near(x, max(abs(float(x)) for x in c)) for x in c]
@@ -152,9 +146,7 @@ def _near(x: Fraction, size: float) -> Fraction:
 
 def _can_exist(about_com: list[float]) -> bool:
     """Decide exactly whether tr(I)/2 E - I is positive semidefinite for I about the centre of mass."""
-    xx, xy, xz, yy, yz, zz = (Fraction(x) for x in about_com)
-    half = (xx + yy + zz) / 2
-    return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
+    return is_positive_semidefinite(pseudo_inertia_exact([0.0] * 4 + about_com))
 
 
 def _same_robot(urdf: Urdf, robot: Robot) -> Robot:

@@ -1,12 +1,19 @@
 """Simulation of a model with numbers: adaptive or with fixed steps, driven by torques over time or by a controller."""
 
-from ident.simulation.controllers import CartesianPD, ComputedTorque, PDGravity, hold, hold_point
 from ident.simulation.plant import Plant, acceleration, plant, without_friction
 from ident.simulation.rollouts import Rollouts, rollouts
 from ident.simulation.run import Simulation
 from ident.simulation.simulate import simulate, simulate_fixed
 from ident.simulation.storage import manifest_text, read_torques, to_frame, write_simulation
-from ident.simulation.torques import SampledTorque, TorqueFunction
+from ident.simulation.torques import (
+    CartesianPD,
+    ComputedTorque,
+    PDGravity,
+    SampledTorque,
+    TorqueFunction,
+    hold,
+    hold_point,
+)
 
 __all__ = [
     "CartesianPD",

@@ -10,7 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.rigid_body import Tree, batch, drive_rows, kinetic_energy, potential_energy, tree, wrench_rows
+from ident.dynamics.rigid_body import (
+    NO_INERTIA,
+    NOTHING,
+    Tree,
+    batch,
+    drive_rows,
+    kinetic_energy,
+    potential_energy,
+    singular,
+    tree,
+    weakest,
+    wrench_rows,
+)
 from ident.errors import ModelError
 from ident.model import Model
 from ident.model.coulomb import COULOMB
@@ -193,10 +205,6 @@ def without_friction(plant: Plant) -> Plant:
     return replace(plant, acting=tuple(x for x in plant.acting if not x.term.kind.friction))
 
 
-#: A pivot of the mass matrix below this share of its largest diagonal entry counts as no inertia.
-NOTHING = 1e-13
-
-
 def acceleration(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
     """Return qdd (N, n) [rad/s^2; m/s^2] at q, qd under the torques tau (N, n) [N m; N].
 
@@ -220,7 +228,7 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
     left = tau - plant.passive(q, qd)
     if plant.drive is None:
         try:
-            push = left - bias(plant, q, qd, wrenches)
+            push = left - inverse(plant, q, qd, np.zeros(q.shape), wrenches)
             return np.asarray(np.linalg.solve(mass_matrices(plant, q), push[:, :, None])[:, :, 0])
         except np.linalg.LinAlgError:
             return np.full(q.shape, np.nan)
@@ -237,11 +245,6 @@ def mass_matrices(plant: Plant, q: Array) -> Array:
     out = np.zeros((len(q), plant.robot.n, plant.robot.n))
     mass_rows(plant.tree, plant.pseudo_inertias, fixed(q), out)
     return out + plant.armature
-
-
-def bias(plant: Plant, q: Array, qd: Array, wrenches: Array | None = None) -> Array:
-    """Return C qd + g (N, n), less what wrenches (N, 6 n) on the links contribute."""
-    return inverse(plant, q, qd, np.zeros(q.shape), wrenches)
 
 
 def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:
@@ -269,40 +272,9 @@ def require_inertia(plant: Plant, q: Array) -> None:
         smallest = np.min(np.diagonal(factors, axis1=1, axis2=2) ** 2, axis=1)
         wrong = smallest <= NOTHING * np.max(np.diagonal(matrices, axis1=1, axis2=2), axis=1)
     except np.linalg.LinAlgError:
-        wrong = np.array([_weakest(D)[2] for D in matrices])
+        wrong = np.array([weakest(D)[2] for D in matrices])
     still = np.zeros(q.shape)
     wrong |= ~np.isfinite(accelerations(plant, q, still, still)).all(axis=1)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
-        raise ModelError(singular(plant, matrices[at]), fix=NO_INERTIA)
-
-
-#: What to do about a singular mass matrix.
-NO_INERTIA = "Give the link mass and inertia, or the joint drive inertia"
-
-
-def singular(plant: Plant, D: Array) -> str:
-    """Return in words which joint makes a mass matrix (n, n) singular or indefinite."""
-    j, pivot, _ = _weakest(D)
-    joint, link = plant.robot.joints[j], plant.robot.links[j]
-    unit = joint.unit("inertia")
-    if pivot < -NOTHING * np.diag(D).max():
-        return f"the mass matrix is not positive: joint '{joint.name}' moves an inertia of {pivot:.3g} {unit}"
-    return f"the mass matrix is singular: joint '{joint.name}' moves nothing that has inertia (link '{link}' and on)"
-
-
-def _weakest(D: Array) -> tuple[int, float, bool]:
-    """Return the first joint, from the tips, that moves nothing (else the one that moves least), its pivot, and which.
-
-    With D = L^T L from the tips to the base, the pivot of joint j is the inertia that it feels when all joints after it
-    are free (Featherstone 2008, section 6.3).
-    """
-    left, least = D.copy(), NOTHING * np.diag(D).max()
-    pivots = np.empty(len(D))
-    for j in range(len(D) - 1, -1, -1):
-        pivots[j] = left[j, j]
-        if not pivots[j] > least:
-            return j, float(pivots[j]), True
-        left[:j, :j] -= np.outer(left[:j, j], left[j, :j]) / pivots[j]
-    j = int(np.argmin(pivots / np.diag(D)))
-    return j, float(pivots[j]), False
+        raise ModelError(singular(plant.robot, matrices[at]), fix=NO_INERTIA)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
+from ident.dynamics.rigid_body import singular
 from ident.errors import ModelError
-from ident.simulation.plant import Plant, accelerations, mass_matrices, require_inertia, singular
+from ident.simulation.plant import Plant, accelerations, mass_matrices, require_inertia
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
 from ident.threads import one_thread
 
@@ -84,7 +85,7 @@ class Slope:
         qdd = accelerations(self.plant, q, qd, tau)
         if np.isnan(qdd).any() and np.abs(qd).max() < RUNAWAY:  # the state is no reason for it
             at = q[np.isnan(qdd).any(axis=1)][:1]
-            raise Stop(f"{singular(self.plant, mass_matrices(self.plant, at)[0])} at t = {float(t):g} s")
+            raise Stop(f"{singular(self.plant.robot, mass_matrices(self.plant, at)[0])} at t = {float(t):g} s")
         return np.concatenate([qd, qdd], axis=1).T.reshape(y.shape)
 
 

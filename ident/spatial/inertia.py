@@ -231,15 +231,8 @@ def _least_turn(axis: Array) -> Array:
 
 def quaternion(rotation: ArrayLike) -> Array:
     """Return (w, x, y, z) of a rotation matrix (3, 3), w >= 0 (and the first of x, y, z positive where w = 0)."""
-    r = frozen(rotation, (3, 3), "rotation")
-    # 4 q q^T from the matrix; its longest column loses no digits
-    t = np.trace(r)
-    outer = np.empty((4, 4))
-    outer[0, 0] = 1 + t
-    outer[1:, 1:] = r + r.T + (1 - t) * np.eye(3)
-    outer[0, 1:] = outer[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
-    q = outer[:, int(np.argmax(np.diag(outer)))]
-    q = q / np.linalg.norm(q)
-    q = np.where(np.abs(q) < 1e-15, 0.0, q)
-    first = next(x for x in q if abs(x) > 1e-12)
-    return np.asarray(q * math.copysign(1.0, first) + 0.0)
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(frozen(rotation, (3, 3), "rotation")).as_quat(canonical=True)
+    q = np.array([w, x, y, z])
+    return np.where(np.abs(q) < 1e-15, 0.0, q)

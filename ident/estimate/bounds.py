@@ -126,26 +126,20 @@ class Bounds:
         place = {link: 10 * i for i, link in enumerate(model.robot.links)}
         mass = {link: unit[at] for link, at in place.items()}
 
-        def between(row: Array, interval: Interval, size: Array, label: str) -> None:
-            low, high = interval
-            if low == high:
-                equal.append((row, high, size, label))
+        def between(row: Array, interval: Interval, size: Array, label: str, per: Array | None = None) -> None:
+            """Keep a row within an interval, or within an interval times the row `per`."""
+            ends = [(row, x) if per is None else (row - x * per, 0.0) for x in interval]
+            low, high = ends
+            if interval[0] == interval[1]:
+                equal.append((*high, size, label))
             else:
-                most.extend(((row, high, size, label), (-row, -low, size, label)))
-
-        def centred(link: str, axis: int, interval: Interval, label: str) -> None:
-            h, m = unit[place[link] + 1 + axis], mass[link]
-            low, high = interval
-            if low == high:
-                equal.append((h - high * m, 0.0, m, label))
-            else:
-                most.extend(((h - high * m, 0.0, m, label), (low * m - h, 0.0, m, label)))
+                most.extend(((*high, size, label), (-low[0], -low[1], size, label)))
 
         for name, value in self.pinned.items():
             link, _, part = name.rpartition(".")
             label = f"{name} pinned at {value:g}"
             if link in place and part in COLUMNS[1:4]:
-                centred(link, COLUMNS.index(part) - 1, (value, value), label)
+                between(unit[place[link] + COLUMNS.index(part)], (value, value), mass[link], label, mass[link])
             else:
                 row = unit[model.index(name)]
                 equal.append((row, value, row, label))
@@ -161,7 +155,8 @@ class Bounds:
             between(total, self.total_mass, total, "total mass at its bound")
         for link, box in self.com.items():
             for axis, interval in enumerate(box):
-                centred(link, axis, interval, f"{link}: centre of mass at its bound in {'xyz'[axis]}")
+                label = f"{link}: centre of mass at its bound in {'xyz'[axis]}"
+                between(unit[place[link] + 1 + axis], interval, mass[link], label, mass[link])
         shapes = {link: [ellipsoid_row(e)] for link, e in self.ellipsoid.items()}
         for link, box in self.box.items():
             shapes.setdefault(link, []).extend(box_rows(box))

@@ -120,10 +120,8 @@ def _compiled(scene: Scene, robot: Robot) -> tuple[Tree, Geometry]:
     from ident.geometry.distance_kernels import BOX, CAPSULE, PLANE, ROOM
 
     bodies: tuple[Capsule | Point, ...] = (*scene.capsules, *scene.points)
-    placed = [carrier(robot, body.link) for body in bodies]
-    ends = np.array([_segment(b) for b in bodies]).reshape(-1, 2, 3)
-    for k, (_, pose) in enumerate(placed):
-        ends[k] = ends[k] @ pose.rotation.T + pose.position
+    placed = [_body(robot, body) for body in bodies]
+    ends = np.array([(points[0], points[-1]) for _, points in placed]).reshape(-1, 2, 3)
     shapes: tuple[Plane | Box, ...] = (*scene.planes, *scene.boxes, *scene.workspace)
     planes = [s for s in shapes if isinstance(s, Plane)]
     boxes = [s for s in shapes if isinstance(s, Box)]
@@ -150,10 +148,6 @@ def _compiled(scene: Scene, robot: Robot) -> tuple[Tree, Geometry]:
         first=np.array([index[p.first.name] for p in pairs], dtype=np.int64),
         second=np.array([index[p.second.name] for p in pairs], dtype=np.int64),
     )
-
-
-def _segment(body: Capsule | Point) -> tuple[Array, Array]:
-    return (body.position, body.position) if isinstance(body, Point) else (body.start, body.end)
 
 
 def clearance_gradient_bound(scene: Scene, robot: Robot, q_range: ArrayLike) -> Array:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ident.compare import Comparison, Validation
-    from ident.export.parameters import Exported
+    from ident.export.identified import Exported
 
 
 def fit(

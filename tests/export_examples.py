@@ -8,7 +8,7 @@ from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from random_robots import random_pair
 
 from ident.export.formats import export_to
-from ident.export.parameters import exportable
+from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot import DHJoint, Limits, MDHJoint, from_dh, from_mdh
 from ident.spatial.pose import Pose, rpy

@@ -16,7 +16,7 @@ from ident.errors import EstimationError, InfeasibleError, ModelError, RobotErro
 from ident.estimate.estimate import Estimate
 from ident.export import export_to
 from ident.export.digits import deserved_base
-from ident.export.parameters import exportable
+from ident.export.identified import exportable
 from ident.export.urdf import new_urdf
 from ident.model import Model, torque
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh

@@ -27,7 +27,7 @@ from ident.dynamics import inverse_dynamics
 from ident.errors import ModelError
 from ident.export.code.controller import COULOMB_WIDTH
 from ident.export.formats import export_to
-from ident.export.parameters import exportable
+from ident.export.identified import exportable
 from ident.model import (
     Coulomb,
     DriveInertia,

@@ -14,8 +14,7 @@ from random_robots import random_pair
 from seeds import cases
 
 from ident.export.digits import SHARE, deserved, deserved_base
-from ident.export.identified import identified
-from ident.export.parameters import exportable
+from ident.export.identified import exportable, identified
 from ident.model import Coulomb, Model, Viscous
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import from_com

@@ -14,7 +14,7 @@ from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError, ModelError, RobotError
 from ident.export.formats import export_to
-from ident.export.parameters import exportable
+from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot
 from ident.robot.urdf import read_joint_dynamics

@@ -8,21 +8,23 @@ from pathlib import Path
 
 from ident.errors import InputError, nearest
 from ident.estimate.estimate import Estimate
-from ident.export.code.c import write_c_header
-from ident.export.code.cpp import write_cpp_header
+from ident.export.code.c import write_c_header, write_cpp_header
 from ident.export.code.matlab import function_name, write_matlab_function
 from ident.export.code.python import write_python_module
-from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Source, Written, identified
-from ident.export.json import write_json
-from ident.export.mat import write_mat
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, Exported, Identified, Source, Written, identified
 from ident.export.mjcf import write_mjcf
-from ident.export.parameters import Exported
+from ident.export.parameters import (
+    write_base_csv,
+    write_csv,
+    write_json,
+    write_mat,
+    write_rigid_body_tree,
+    write_rigid_body_tree_mat,
+)
 from ident.export.payload import Payload, payload_call
-from ident.export.rigid_body_tree import write_rigid_body_tree, write_rigid_body_tree_mat
 from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
 from ident.export.script import Script
 from ident.export.sdf import write_sdf
-from ident.export.table import write_base_csv, write_csv
 from ident.export.urdf import write_identified_urdf
 from ident.files import file_word, write_whole
 from ident.model import Offset, Spring

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from ident.arrays import Array
-from ident.errors import InfeasibleError, ModelError
+from ident.arrays import Array, frozen
+from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate, require_same, undetermined_told
 from ident.estimate.written import rounded
-from ident.export.digits import told
+from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
-from ident.export.parameters import exportable
 from ident.model import DriveInertia, Viscous
 from ident.model.coulomb import COULOMB
 from ident.model.coupled_drive import coupled_motors
@@ -22,6 +22,42 @@ from ident.model.terms import kinds, plain
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, transformed
 from ident.spatial.pose import Pose
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written; `notes` say what it cannot hold and what its user has to know."""
+
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
+    """Return theta (p,) with the digits that are written, see `deserved`.
+
+    Links of `robot` to which other bodies are fixed keep 12 digits, for a file's own share is what is left of them.
+    Raises EstimationError when only base parameters are known, InfeasibleError when a link of these numbers
+    cannot exist.
+    """
+    if estimate.theta is None:
+        raise EstimationError(
+            f"'{estimate.estimator}' determines base parameters only, and no file of links can be made of them. "
+            "Use the constrained fit, which returns bodies that can exist.",
+            estimate=estimate,
+        )
+    theta = frozen(rounded(estimate.theta), (len(estimate.base.standard),), "theta", ModelError)
+    for i, link in enumerate(estimate.links):
+        found = consistency(theta[10 * i : 10 * i + 10])
+        if not found.consistent:
+            why = "; ".join(found.failures()) or "its pseudo-inertia is not positive semidefinite"
+            raise InfeasibleError(
+                f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
+            )
+    merged = (
+        () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
+    )
+    return deserved(estimate, keep=merged)
+
 
 #: The places that simulators have for joint terms.
 ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB

@@ -12,8 +12,8 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import moved
 from ident.robot.robot import Robot
-from ident.robot.urdf_write import Edit, com_numbers
-from ident.robot.xml import Element
+from ident.robot.urdf_write import com_numbers
+from ident.robot.xml import Edit, Element
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, axis_angle
 

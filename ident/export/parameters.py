@@ -1,49 +1,211 @@
-"""What may be exported: parameters that are known and bodies that can exist."""
+"""Parameters as JSON that explains itself, as CSV tables, and as MAT files (level 5) for MATLAB and scipy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ident.arrays import Array, frozen
-from ident.errors import EstimationError, InfeasibleError, ModelError
-from ident.estimate.estimate import Estimate
-from ident.estimate.written import rounded
-from ident.export.digits import deserved
+import numpy as np
+
+from ident.compare.cad import decided_by
+from ident.export.digits import deserved_base
+from ident.export.identified import Identified, Written
+from ident.export.script import Script, links
+from ident.export.text import comment, number, plain
+from ident.files import csv_cell
+from ident.model.term import Kind
+from ident.model.terms import kinds
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency
+from ident.robot.urdf_write import com_numbers
+from ident.spatial.inertia import INERTIAL
+
+JSON_FORMAT = "ident-parameters-1"
+
+JSON_CONVENTIONS = {
+    "units": "SI, rad",
+    "frame": "each link's own frame, as the robot's description (DH table or URDF) defines it",
+    "first_moment": "hx, hy, hz = m * centre of mass in the link frame",
+    "tensor_point": "Ixx .. Izz: about the link frame's ORIGIN; about_com: about the centre of mass, link-frame axes",
+    "products_of_inertia": "entries of the inertia tensor: Ixy = -integral of x y dm",
+    "torque": "on the joint side, as the joint moves the links: M(q) qdd + C qd + g + joint terms",
+}
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A file that was written; `notes` say what it cannot hold and what its user has to know."""
+def write_json(item: Identified) -> Written:
+    """Return every parameter with unit, meaning and who decided on it, under "about" where the file comes from."""
+    estimate, theta, robot = item.estimate, item.theta, item.robot
+    decided = decided_by(estimate)
+    errors = estimate.covariance.standard_errors
+    phi = deserved_base(estimate, estimate.base.K @ theta)
+    names = estimate.base.standard
+    document: dict[str, Any] = {
+        "format": JSON_FORMAT,
+        "about": list(item.head),
+        "robot": estimate.robot,
+        "estimator": estimate.estimator,
+        "conventions": {**JSON_CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
+        "links": [_link(link, theta[10 * i : 10 * i + 10], decided) for i, link in enumerate(estimate.links)],
+        "joint_terms": [
+            _term(name, None if name in item.unknown else float(theta[k]), decided[name], robot)
+            for k, name in enumerate(names)
+            if k >= 10 * len(estimate.links)
+        ],
+        "base_parameters": [
+            {
+                "name": name,
+                "expression": estimate.base.expression(k),
+                "value": float(phi[k]) if np.isfinite(errors[k]) else None,
+                "standard_error": float(f"{errors[k]:.3g}") if np.isfinite(errors[k]) else None,
+            }
+            for k, name in enumerate(estimate.base.names)
+        ],
+        "covariance": estimate.covariance.kind,
+        "prior": estimate.prior,
+        "warnings": list(estimate.warnings),
+        "provenance": dict(estimate.provenance),
+    }
+    return Written(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
-    path: Path
-    notes: tuple[str, ...] = ()
+
+def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any]:
+    mass, com, about_com = com_numbers(body)
+    return {
+        "name": link,
+        "units": {"m": "kg", "h": "kg m", "I": "kg m^2"},
+        **{part: float(value) for part, value in zip(INERTIAL, body, strict=True)},
+        "decided_by": {part: decided[f"{link}.{part}"] for part in INERTIAL},
+        "com_m": com,
+        "about_com": dict(zip(INERTIAL[4:], about_com, strict=True)),
+        "mass_kg": mass,
+    }
 
 
-def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
-    """Return theta (p,) with the digits that are written, see `deserved`.
+def _term(name: str, value: float | None, decided: str, robot: Robot | None) -> dict[str, Any]:
+    joint, _, kind = name.rpartition(".")
+    term = kinds().get(kind, Kind(kind, kind, kind, ("SI", "SI")))
+    moves = {} if robot is None else {j.name: j.kind for j in robot.joints}
+    unit = term.unit(moves.get(joint, ""))
+    return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": term.law, "decided_by": decided}
 
-    Links of `robot` to which other bodies are fixed keep 12 digits, for a file's own share is what is left of them.
-    Raises EstimationError when only base parameters are known, InfeasibleError when a link of these numbers
-    cannot exist.
-    """
-    if estimate.theta is None:
-        raise EstimationError(
-            f"'{estimate.estimator}' determines base parameters only, and no file of links can be made of them. "
-            "Use the constrained fit, which returns bodies that can exist.",
-            estimate=estimate,
+
+CSV_CONVENTIONS = (
+    "Units: SI, rad, beside each number. h = m * centre of mass; tensor about the link frame's ORIGIN, link axes,",
+    "tensor signs (Ixy = -integral of x y dm).",
+)
+_UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
+
+
+def write_csv(item: Identified) -> Written:
+    """Return one row a standard parameter: name, value, unit, and whether data or the prior decided on it."""
+    e, decided = item.estimate, decided_by(item.estimate)
+    moves = {} if item.robot is None else {j.name: j.kind for j in item.robot.joints}
+    found = []
+    for k, (name, value) in enumerate(zip(e.base.standard, item.theta, strict=True)):
+        owner, _, part = name.rpartition(".")
+        if k < 10 * len(e.links):
+            unit = _UNITS[INERTIAL.index(part)]
+        else:
+            term = kinds().get(part, Kind(part, part, part, ("SI", "SI")))
+            unit = term.unit(moves.get(owner, ""), "{} (prismatic: {})")
+        found.append((csv_cell(plain(name)), "" if name in item.unknown else number(value), unit, decided[name]))
+    return Written(_csv((*item.head, *CSV_CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
+
+
+def write_base_csv(item: Identified) -> Written:
+    """Return one row a base parameter: name, combination, value and its standard error (both empty: not determined)."""
+    e = item.estimate
+    errors = e.covariance.standard_errors
+    found = [
+        (
+            csv_cell(plain(name)),
+            csv_cell(plain(e.base.expression(k))),
+            *((number(value), f"{error:.3g}") if np.isfinite(error) else ("", "")),
         )
-    theta = frozen(rounded(estimate.theta), (len(estimate.base.standard),), "theta", ModelError)
-    for i, link in enumerate(estimate.links):
-        found = consistency(theta[10 * i : 10 * i + 10])
-        if not found.consistent:
-            why = "; ".join(found.failures()) or "its pseudo-inertia is not positive semidefinite"
-            raise InfeasibleError(
-                f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
-            )
-    merged = (
-        () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
-    )
-    return deserved(estimate, keep=merged)
+        for k, (name, value, error) in enumerate(zip(e.base.names, deserved_base(e, item.phi), errors, strict=True))
+    ]
+    about = (*item.head, *CSV_CONVENTIONS, f"Standard errors: {e.covariance.kind}.")
+    return Written(_csv(about, ("base_parameter", "combination", "value", "standard_error"), found))
+
+
+def _csv(about: Iterable[str], columns: Sequence[str], found: Iterable[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    table = csv.writer(stream, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(found)
+    return "\n".join(comment(about, "#")) + "\n" + stream.getvalue()
+
+
+MAT_CONVENTIONS = (
+    "Units: SI, rad. theta: standard parameters named in `names`; links: one row a link, in the order of `columns`,",
+    "h = m * centre and the tensor about the link frame's ORIGIN, link axes, tensor signs (Ixy = -integral of x y dm).",
+    "phi = K theta: base parameters named in `base_names`, with their covariance (NaN: not determined).",
+)
+_HEADER = b"MATLAB 5.0 MAT-file, written by ident"
+
+
+def mat_file(content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a MAT file; its head has no date and no machine, so that equal content gives equal bytes."""
+    from scipy.io import savemat
+
+    stream: Any = io.BytesIO()
+    savemat(stream, dict(content), oned_as="column")
+    written = bytes(stream.getvalue())
+    return _HEADER.ljust(116) + written[116:]
+
+
+def write_mat(item: Identified) -> Written:
+    """Return theta, links, phi, K and the covariance as a MAT file."""
+    e = item.estimate
+    return Written(
+        mat_file({
+            "about": "\n".join((*item.head, *MAT_CONVENTIONS)),
+            "names": np.array(e.base.standard, dtype=object),
+            "theta": item.theta,
+            "link_names": np.array(e.links, dtype=object),
+            "joint_names": np.array(e.joints, dtype=object),
+            "columns": np.array(["m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"], dtype=object),
+            "links": item.inertials,
+            "base_names": np.array(e.base.names, dtype=object),
+            "phi": item.phi,
+            "K": e.base.K,
+            "covariance": e.covariance.matrix,
+            "covariance_kind": e.covariance.kind,
+        })
+    )  # fmt: skip
+
+
+TREE = "a rigidBodyTree"
+TREE_CONVENTIONS = (
+    "Units: SI, rad. Frame of a body: the link's axes, its origin on the joint's line (as in a URDF).",
+    "Inertia = [Ixx Iyy Izz Iyz Ixz Ixy] about the body frame's ORIGIN (not the centre of mass), tensor signs",
+    "(Ixy = -integral of x y dm). rigidBodyTree has no drive inertia and no joint friction.",
+)
+
+
+write_rigid_body_tree = Script("rigid_body_tree.m.j2", TREE, frame="on line", conventions="\n".join(TREE_CONVENTIONS))
+
+
+def write_rigid_body_tree_mat(item: Identified) -> Written:
+    """Return a MAT file with what the script has, one row a body; raises ModelError without a robot."""
+    robot, notes = item.geometry(TREE), item.left_out()
+    placed = links(item, robot, frame="on line")
+    numbers_of = [com_numbers(link.body) for link in placed]
+    return Written(
+        mat_file({
+            "about": "\n".join((*item.head, *TREE_CONVENTIONS, *notes)),
+            "body": np.array(robot.links, dtype=object),
+            "joint": np.array(robot.joint_names, dtype=object),
+            "jointType": np.array([j.kind for j in robot.joints], dtype=object),
+            "parent": np.array([link.parent for link in placed], dtype=object),
+            "fixedTransform": np.stack([link.place.matrix for link in placed], axis=-1),
+            "jointAxis": np.array([j.axis for j in robot.joints]),
+            "Mass": np.array([[m] for m, _, _ in numbers_of]),
+            "CenterOfMass": np.array([c for _, c, _ in numbers_of]),
+            "Inertia": np.array([link.body for link in placed])[:, [4, 7, 9, 8, 6, 5]],
+            "Gravity": np.array([robot.gravity]),
+        }),
+        notes,
+    )  # fmt: skip

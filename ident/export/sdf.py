@@ -1,24 +1,33 @@
-"""SDFormat: a new file from the robot, or the numbers put into an existing one (see `sdf_edit`).
+"""SDFormat: a new file from the robot, or the numbers put into an existing one, which is read as untrusted data.
 
-Source: sdformat, sdf/1.7/inertial.sdf ("the origin of the inertial reference frame needs to be at the center of
-gravity", a symmetric rotational inertia matrix by ixx ... izz) and joint.sdf (axis/dynamics damping, friction;
-limit effort, velocity); pose relative_to.
+An existing file holds one model without nested ones. Source: sdformat, sdf/1.7/inertial.sdf ("the origin of the
+inertial reference frame needs to be at the center of gravity", a symmetric rotational inertia matrix by ixx ... izz)
+and joint.sdf (axis/dynamics damping, friction; limit effort, velocity); pose (relative_to, by default the model's frame
+for links and frames, the child link's for joints), frame attached_to, axis xyz expressed_in; 1.5/1_4.convert: until 1.4
+an axis is given in the model's frame.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+
+import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InfeasibleError
-from ident.export.identified import DAMPING, FRICTION, Identified, Written
+from ident.errors import InfeasibleError, RobotError, nearest
+from ident.export.identified import DAMPING, FRICTION, Identified, Source, Written
+from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
 from ident.export.script import links
-from ident.export.sdf_edit import edited, elements
 from ident.export.text import filled, number, numbers, xml_comment
-from ident.robot.robot import Joint
+from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import roll_pitch_yaw
+from ident.robot.xml import Edit, Element, exchanged, first_child_edit, parse_xml
+from ident.spatial.inertia import from_com, transformed
+from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
 
 TARGET = "an SDF"
 _PLACES = {DAMPING.name: "damping", FRICTION.name: "friction"}
@@ -70,3 +79,221 @@ def _limits(joint: Joint) -> dict[str, str]:
     lower, upper = joint.limits.ends or (-1e16, 1e16)
     values = {"lower": lower, "upper": upper, "effort": joint.limits.effort, "velocity": joint.limits.velocity}
     return {k: number(v) for k, v in values.items() if math.isfinite(v)}
+
+
+# ---- an existing file ------------------------------------------------------------------------------------------
+
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_MODEL = "__model__"
+
+
+def edited(
+    source: Source,
+    robot: Robot,
+    inertials: Array,
+    damping: Mapping[str, float],
+    friction: Mapping[str, float],
+    comment: str,
+    inertial: Callable[[Array], str],
+) -> bytes:
+    """Return the bytes of the SDF with the robot's numbers, every other byte kept, and `comment` before the root.
+
+    A joint without damping or friction in the model keeps the file's. Raises RobotError for a file that is no SDF, has
+    parts that are not understood (nested models, include) or describes another robot; what `own_bodies` raises.
+    """
+    root = parse_xml(source.data, file=source.name)
+    if root.tag != "sdf":
+        raise RobotError(f"the root element is <{root.tag}>, wanted <sdf>", file=source.name, line=root.line)
+    models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
+    if len(models) != 1:
+        raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
+    reader = _Reader(source, models[0], _version(root))
+    own = own_bodies(robot, inertials, reader.bodies, reader.joints, source.name)
+    edits: list[Edit] = [commented(source.data, root, comment)]
+    for link, body in zip(robot.links, own, strict=True):
+        edits += reader.inertial(link, inertial(body))
+    for joint in robot.joint_names:
+        edits += reader.dynamics(joint, {"damping": damping.get(joint), "friction": friction.get(joint)})
+    return exchanged(source.data, edits)
+
+
+def _version(root: Element) -> tuple[int, ...]:
+    """Return the version, that of today where the file does not say."""
+    said = root.values.get("version", "")
+    return tuple(int(x) for x in said.split(".")) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said) else (1, 12)
+
+
+class _Reader:
+    def __init__(self, source: Source, model: Element, version: tuple[int, ...]) -> None:
+        self.file, self.data = source.name, source.data
+        self._axes_in_model = version < (1, 5)
+        for element in model.children:
+            if element.tag in ("model", "include"):
+                raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
+        self._links = self._named(model, "link")
+        self._joints = self._named(model, "joint")
+        self._frames = self._named(model, "frame")
+        self._known: dict[str, Pose | None] = {_MODEL: Pose.identity()}
+        self.joints: dict[str, FoundJoint] = {}
+        above: dict[str, str | None] = {}
+        for name, joint in self._joints.items():
+            child, parent = (self._text(self._need(joint, tag)) for tag in ("child", "parent"))
+            if child not in self._links or (parent not in self._links and parent != "world"):
+                raise self.error(f"joint '{name}' connects links that the file does not have", joint)
+            if child in above:
+                raise self.error(f"link '{child}' is the child of two joints", joint)
+            above[child] = None if parent == "world" else parent
+            self.joints[name] = self._joint(name, joint, child)
+        self.bodies: dict[str, FoundBody] = {}
+        for name, link in self._links.items():
+            inertial, unclear = self._inertial(link)
+            self.bodies[name] = FoundBody(above.get(name), self._pose_of(name, link), inertial, unclear)
+        self._no_loop(model)
+
+    def error(self, problem: str, element: Element, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=self.file, line=element.line, fix=fix)
+
+    def _no_loop(self, model: Element) -> None:
+        for name in self.bodies:
+            above, steps = self.bodies[name].parent, 0
+            while above is not None:
+                above, steps = self.bodies[above].parent, steps + 1
+                if steps > len(self.bodies):
+                    raise self.error(f"the joints above link '{name}' form a loop", model)
+
+    def _named(self, model: Element, tag: str) -> dict[str, Element]:
+        found: dict[str, Element] = {}
+        for element in model.all(tag):
+            name = element.values.get("name", "")
+            if not name or name in found:
+                raise self.error(f"<{tag}> has no name of its own", element)
+            found[name] = element
+        return found
+
+    def _need(self, element: Element, tag: str) -> Element:
+        found = element.all(tag)
+        if len(found) != 1:
+            raise self.error(f"<{element.tag}> has {len(found)} <{tag}>, wanted one", element)
+        return found[0]
+
+    def _text(self, element: Element) -> str:
+        if element.empty:
+            return ""
+        inside = self.data[element.start_end : self.data.rindex(b"</", 0, element.end)]
+        return unescape(_COMMENT.sub(b"", inside).decode()).strip()
+
+    def _numbers(self, element: Element, n: int) -> list[float]:
+        text = self._text(element)
+        return numbers_in(text, n, lambda: self.error(f"<{element.tag}> is '{text[:40]}', wanted {n} numbers", element))
+
+    def _pose(self, element: Element) -> tuple[Pose, str]:
+        """Return what the element's own <pose> says, and relative to what."""
+        if not (found := element.all("pose")):
+            return Pose.identity(), ""
+        pose = found[0]
+        values = pose.values
+        to = values.get("relative_to", "")
+        if values.get("rotation_format", "euler_rpy") == "quat_xyzw":
+            *xyz, x, y, z, w = self._numbers(pose, 7)
+            if not (x or y or z or w):
+                raise self.error("the quaternion is zero", pose)
+            turn = turned_by(w, np.array([x, y, z]))
+            return Pose(turn, np.array(xyz)), to
+        if not self._text(pose):
+            return Pose.identity(), to
+        numbers = self._numbers(pose, 6)
+        scale = math.pi / 180 if values.get("degrees", "false").strip() in ("true", "1") else 1.0
+        return Pose(rpy(*(scale * a for a in numbers[3:])), np.array(numbers[:3])), to
+
+    def _pose_of(self, name: str, at: Element) -> Pose:
+        """Return the pose of a link, joint or frame in the model's frame."""
+        if name in self._known:
+            if (found := self._known[name]) is None:
+                raise self.error(f"the poses around '{name}' refer to each other in a circle", at)
+            return found
+        self._known[name] = None
+        for group in (self._links, self._frames, self._joints):
+            if name in group:
+                own, to = self._pose(group[name])
+                self._known[name] = result = self._pose_of(to or self._default(group[name]), group[name]) @ own
+                return result
+        known = [*self._links, *self._joints, *self._frames]
+        raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
+
+    def _default(self, element: Element) -> str:
+        """Return what the pose of a link, joint or frame is relative to where it does not say."""
+        if element.tag == "joint":
+            return self._text(self._need(element, "child"))
+        return element.values.get("attached_to") or _MODEL
+
+    def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
+        kind = joint.values.get("type", "")
+        kind = {"continuous": "revolute"}.get(kind, kind)
+        pose = self._pose_of(name, joint)
+        axis = np.array([0.0, 0.0, 1.0])
+        turn = np.eye(3) if self._axes_in_model else pose.rotation
+        for element in (xyz for a in joint.all("axis") for xyz in a.all("xyz")):
+            axis = np.array(self._numbers(element, 3))
+            if to := element.values.get("expressed_in"):
+                turn = self._pose_of(to, element).rotation
+        for element in (old for a in joint.all("axis") for old in a.all("use_parent_model_frame")):
+            if self._text(element) in ("true", "1"):
+                turn = np.eye(3)
+        length = float(np.linalg.norm(axis))
+        if length == 0:
+            raise self.error(f"the axis of joint '{name}' is zero", joint)
+        return FoundJoint(child, kind, pose.position, turn @ axis / length)
+
+    def _inertial(self, link: Element) -> tuple[Array | None, str | None]:
+        if not (found := link.all("inertial")):
+            return None, "SDF gives a link without <inertial> 1 kg"
+        if found[0].values.get("auto", "").strip() in ("true", "1"):
+            return None, "its inertia is made of its collision shapes"
+        own, to = self._pose(found[0])
+        if to:
+            raise self.error("the pose of an <inertial> is relative to another frame than its link's", found[0])
+        mass = 1.0
+        for element in found[0].all("mass"):
+            mass = self._numbers(element, 1)[0]
+        xx, xy, xz, yy, yz, zz = 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
+        for inertia in found[0].all("inertia"):
+            given = {e.tag: self._numbers(e, 1)[0] for e in inertia.children}
+            xx, xy, xz, yy, yz, zz = (given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in TENSOR)
+        about = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        return transformed(from_com(mass, np.zeros(3), about), own), None
+
+    def inertial(self, link: str, text: str) -> list[Edit]:
+        """Exchange pose, mass and inertia of the link's <inertial>, keeping what else it holds, or insert it."""
+        element = self._links[link]
+        found = element.all("inertial")
+        if not found:
+            return [first_child_edit(element, text)]
+        if "auto" in found[0].attributes:
+            raise self.error(f"the inertia of link '{link}' is automatic", found[0], "Remove the attribute auto")
+        return self._exchanged(found[0], dict(re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)))
+
+    def dynamics(self, joint: str, values: Mapping[str, float | None]) -> list[Edit]:
+        """Set damping and friction of the joint's axis where the model has them."""
+        known = {k: number(v) for k, v in values.items() if v is not None}
+        if not known:
+            return []
+        axis = self._need(self._joints[joint], "axis")
+        found = axis.all("dynamics")
+        if not found:
+            return [first_child_edit(axis, elements({"dynamics": elements(known)}))]
+        return self._exchanged(found[0], known)
+
+    def _exchanged(self, element: Element, values: Mapping[str, str]) -> list[Edit]:
+        """Put children with these values in place of those of the same tags, or before the others."""
+        edits, missing = [], ""
+        for tag, value in values.items():
+            if old := element.all(tag):
+                edits.append((old[0].start, old[0].end, elements({tag: value}).encode()))
+            else:
+                missing += elements({tag: value})
+        return [*edits, first_child_edit(element, missing)] if missing else edits
+
+
+def elements(values: Mapping[str, str]) -> str:
+    """Return <key>value</key> of each."""
+    return "".join(f"<{k}>{v}</{k}>" for k, v in values.items())

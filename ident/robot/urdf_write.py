@@ -15,10 +15,8 @@ from ident.arrays import Array, frozen
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.robot.robot import Robot
 from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
-from ident.robot.xml import Element, exchanged, read_bytes
+from ident.robot.xml import Edit, Element, attribute_edit, exchanged, read_bytes
 from ident.spatial.inertia import consistency, is_positive_semidefinite, pseudo_inertia_exact, transformed
-
-Edit = tuple[int, int, bytes]
 
 
 def write_urdf(
@@ -205,20 +203,9 @@ class _Page:
         found = element.all(tag)
         if not found:
             return self.insert(element, [_tag(tag, values)])
-        child = found[0]
-        edits: list[Edit] = []
-        added = ""
-        for name, value in values.items():
-            attribute = child.attributes.get(name)
-            if attribute is None:
-                added += "" if name == "rpy" else f" {name}={quoteattr(_text(value))}"
-            elif not _says(attribute.value, value):
-                edits.append((attribute.start, attribute.end, _text(value).encode()))
-        if added:
-            ends = [a.end + 1 for a in child.attributes.values()]  # +1: the closing quote
-            at = max(ends, default=child.start + 1 + len(tag))
-            edits.append((at, at, added.encode()))
-        return edits
+        own = found[0].values
+        wanted = {k: v for k, v in values.items() if (k in own or k != "rpy") and not _says(own.get(k, ""), v)}
+        return [attribute_edit(found[0], k, _text(v)) for k, v in wanted.items()]
 
     def insert(self, parent: Element, lines: list[str]) -> list[Edit]:
         """Insert lines (one leading tab per level) as last child, indented like the children that are there."""

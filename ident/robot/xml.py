@@ -51,6 +51,11 @@ class Element:
     end: int
     empty: bool
 
+    @property
+    def values(self) -> dict[str, str]:
+        """The values of the attributes."""
+        return {name: attribute.value for name, attribute in self.attributes.items()}
+
     def all(self, tag: str) -> tuple[Element, ...]:
         """Return the children with this tag, in document order."""
         return tuple(c for c in self.children if c.tag == tag)
@@ -135,7 +140,27 @@ def _scan(data: bytes, begin: int, line: int, values: dict[str, str]) -> tuple[M
     return MappingProxyType(attributes), stop, data[stop - 2 : stop - 1] == b"/"
 
 
-def exchanged(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> bytes:
+#: What to put in place of data[start:end]: (start, end, new).
+Edit = tuple[int, int, bytes]
+
+
+def attribute_edit(element: Element, name: str, text: str) -> Edit:
+    """Return the edit that gives an attribute a value that needs no escaping, added behind the others."""
+    own = element.attributes.get(name)
+    if own is not None:
+        return own.start, own.end, text.encode()
+    at = max((a.end + 1 for a in element.attributes.values()), default=element.start + 1 + len(element.tag))  # 1: quote
+    return at, at, f' {name}="{text}"'.encode()
+
+
+def first_child_edit(parent: Element, text: str) -> Edit:
+    """Return the edit that puts text before what an element holds."""
+    if parent.empty:  # <link/> becomes <link>...</link>
+        return parent.end - 2, parent.end, f">{text}</{parent.tag}>".encode()
+    return parent.start_end, parent.start_end, text.encode()
+
+
+def exchanged(data: bytes, edits: Iterable[Edit]) -> bytes:
     """Return `data` with every data[start:end] of the edits (start, end, new) replaced, which must not overlap."""
     out, at = [], 0
     for start, end, new in sorted(edits, key=lambda e: e[:2]):

@@ -1,6 +1,6 @@
-"""C99 that needs nothing but math.h: source and header of any robot, and one header of an identified one.
+"""C99 that needs nothing but math.h, and C++11 that needs nothing but cmath: of any robot, or of an identified one.
 
-Source of the method: `ident.symbolic.functions`; confirmed by gcc in the tests.
+Source of the method: `ident.symbolic.functions`; confirmed by gcc and g++ in the tests.
 """
 
 from __future__ import annotations
@@ -217,3 +217,30 @@ def _bodies(robot: Robot) -> Array:
     return np.array(
         [from_com(rng.uniform(1, 3), rng.normal(0, 0.1, 3), np.diag([0.03, 0.02, 0.04])) for _ in robot.links]
     )
+
+
+def write_cpp_header(item: Identified) -> Written:
+    """Return a C++11 header with parameters, functions, self test and example; raises ModelError without robot."""
+    made = controller(item, "C++ code")
+    text = filled(
+        "code/cpp.hpp.j2",
+        **shown(made, number),
+        **identified_test(made, "Real", "const", ""),
+        real="Real",
+        used=" and ".join([", ".join(["sin", "cos", "tanh", *made.rare][:-1]), ["tanh", *made.rare][-1]]),
+        space=f"{made.name}_dynamics",  # a name alone could be a keyword
+        big=f"{made.name.upper()}_DYNAMICS",
+        functions=[_function(program) for program in made.functions],
+    )
+    return Written(text, made.notes)
+
+
+def _function(program: Program) -> tuple[str, str, list[str]]:
+    """Return what a function gives, its head, and its statements."""
+    style = Style(number=lambda x: f"Real({number(x)})", power=lambda x, p: f"copysign(pow(fabs({x}), {p}), {x})")
+    with_width = PER_WIDTH in program.inputs
+    names = ["sin", "cos", "tanh", *program.rare]
+    lines = [f"using std::{name};" for name in names]
+    lines += ["(void)width;"] if with_width and PER_WIDTH not in program.used else []
+    head = signature(program, "void ", "Real", *(["double width = coulomb_width"] if with_width else []))
+    return meaning(program), head, [*lines, *body(program, "Real", style, "width")]

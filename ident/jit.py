@@ -1,17 +1,18 @@
-"""Compiled kernels and their cache on disk, which knows the content of every kernel source.
+"""Compiled kernels, the threads that they run on, and their cache on disk, which knows every kernel source.
 
 Numba keys a cached kernel by its own file's content and path, so a kernel that inlines a step of another file outlives
 a change of that step, and a copy of the package compiles anew. Here all kernels share one folder named by the hash of
-all kernel sources.
+all kernel sources. Small work runs on one thread: for few states, waking the others takes longer than the work.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -83,3 +84,38 @@ def _parents() -> list[Path]:
 
         places.append(Path(pooch.os_cache("ident")) / "kernels")
     return places
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Run kernels and BLAS on one thread; entering takes a millisecond, so this is for what calls them often."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1, "blas"):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+#: So many states are work for one thread.
+FEW = 128
+
+
+@contextlib.contextmanager
+def kernel_threads(states: int) -> Iterator[None]:
+    """Run kernels on one thread where there are few states: on busy cores others keep the caller waiting for long."""
+    import numba
+
+    before = numba.get_num_threads()
+    if states > FEW or before == 1:
+        yield
+        return
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -14,7 +14,6 @@ ORDER = (
     "errors",
     "arrays",
     "shown",
-    "threads",
     "jit",
     "files",
     "tell",

@@ -24,12 +24,12 @@ from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, search
 from ident.geometry.distance import clearances
 from ident.geometry.scene_file import read_scene
+from ident.jit import one_thread
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import ExciteWishes, excite
 from ident.regression import compress
 from ident.robot import read_robot
-from ident.threads import one_thread
 
 DATASETS = Path(__file__).resolve().parents[2] / "datasets"
 ROBOT = read_robot(DATASETS / "panda" / "robot.toml")

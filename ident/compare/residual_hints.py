@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.jit import one_thread
 from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
 from ident.model import LoadFriction, NonlinearViscous
@@ -24,7 +25,6 @@ from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import packed_columns, packed_rows
 from ident.regression.regression import r_factor
-from ident.threads import one_thread
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 

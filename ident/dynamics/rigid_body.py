@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError, nearest
+from ident.jit import kernel_threads
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
 from ident.spatial.pose import Pose
-from ident.threads import kernel_threads
 
 
 def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None) -> Array:

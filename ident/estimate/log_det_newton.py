@@ -21,9 +21,9 @@ from ident.arrays import Array
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import feasible, least_excess
 from ident.estimate.coordinates import IDENTITY, SYMMETRIC, Coordinates, stated
+from ident.jit import one_thread
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
-from ident.threads import one_thread
 
 #: What the last step and the multipliers mu may still change of f, relative to it.
 ACCURACY = 1e-10

@@ -18,7 +18,7 @@ from ident.errors import ExcitationError
 from ident.excitation.limits import Guarantee
 from ident.excitation.problem import Problem
 from ident.excitation.trajectory import Trajectory
-from ident.threads import one_thread
+from ident.jit import one_thread
 
 _WEIGHTS = (1.0, 0.1, 0.01, 0.003)  # of the barrier, one after the other
 _STEPS = 400

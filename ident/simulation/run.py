@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, checked
 from ident.dynamics.rigid_body import singular
 from ident.errors import ModelError
+from ident.jit import one_thread
 from ident.simulation.plant import Plant, accelerations, mass_matrices, require_inertia
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
-from ident.threads import one_thread
 
 #: No joint of a robot moves faster [rad/s; m/s]: a simulation that does is running away.
 RUNAWAY = 1e4

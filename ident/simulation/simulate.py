@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import ModelError, nearest
+from ident.jit import one_thread
 from ident.simulation.fixed_step import FixedSteps, too_stiff
 from ident.simulation.plant import Plant
 from ident.simulation.run import (
@@ -28,7 +29,6 @@ from ident.simulation.run import (
 )
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 from ident.tell import Tell, silent
-from ident.threads import one_thread
 
 #: SciPy takes no finer relative tolerance, and puts this in its place.
 FINEST = 100 * float(np.finfo(np.float64).eps)

@@ -20,8 +20,8 @@ ORDER = (
     "tables",
     "spatial",
     "robot",
-    "logs",
     "dynamics",
+    "logs",
     "geometry",
     "model",
     "cad",
@@ -49,7 +49,7 @@ HEAVY = {
 
 COMPILED = {
     "kernels.py", "matrix_kernels.py", "articulated_body.py", "packs.py", "sweeps.py", "distance_kernels.py",
-    "dahl_kernel.py",
+    "dahl_kernel.py", "filter_kernels.py",
 }  # fmt: skip
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, log
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from math import asinh, ceil, log, pi, sqrt, tan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import LogError
@@ -14,27 +16,90 @@ FORGOTTEN = 1e-11  # a filter's answer to a sample counts as gone when it has de
 LOWEST = 1e-6  # cut-off relative to the sampling rate, below which the filter's coefficients round to nothing
 
 
+@dataclass(frozen=True, eq=False)
+class LowPass:
+    """A digital low-pass with all zeros at the Nyquist frequency: its `poles` in the z plane and its gain at 0 Hz."""
+
+    poles: NDArray[np.complex128]
+    gain: float = 1.0
+
+    @cached_property
+    def sections(self) -> Array:
+        """Second-order sections (4 s, 5) of b0, b1, b2, a1, a2, the longest memory last; the first has the gain.
+
+        They come in fours, the last ones doing nothing.
+        """
+        rows = []
+        for z in sorted(self.poles[self.poles.imag >= 0], key=abs):
+            if z.imag == 0:  # the real pole of an odd order
+                g = (1 - z.real) / 2
+                rows.append([g, g, 0.0, -z.real, 0.0])
+            else:
+                g = abs(1 - z) ** 2 / 4  # each section has the gain 1 at 0 Hz
+                rows.append([g, 2 * g, g, -2 * z.real, abs(z) ** 2])
+        rows[0][:3] = [self.gain * b for b in rows[0][:3]]
+        return np.array(rows + [[1.0, 0.0, 0.0, 0.0, 0.0]] * (-len(rows) % 4))
+
+    @cached_property
+    def memory(self) -> int:
+        """After how many samples an input is forgotten: its slowest pole has decayed to `FORGOTTEN`."""
+        radius = float(np.abs(self.poles).max())
+        return ceil(log(FORGOTTEN) / log(radius)) if radius > FORGOTTEN else 1
+
+    def settled(self, x: Array) -> Array:
+        """Return the state (s, 2, k) of sections that have seen nothing but the row x (k,)."""
+        b0, _, b2, _, a2 = self.sections.T
+        out = self.gain * np.ones(len(b0))  # of each section, for an input of 1
+        into = np.append(1.0, out[:-1])
+        return np.asarray(np.stack([out - b0 * into, b2 * into - a2 * out], axis=1)[:, :, None] * x)
+
+    def forwards(self, x: Array, state: Array, panels: Array, at: int) -> None:
+        """Filter x (N, 8 g) into panels (g, rows, 8) from row `at` on, and bring `state` to after its last row."""
+        from ident.logs.filter_kernels import run_forwards
+
+        run_forwards(x, self.sections, state, panels, at)
+
+    def backwards(self, panels: Array, stop: int, first: int, last: int, step: int = 1) -> Array:
+        """Return every step-th of rows first..last of panels (g, rows, 8), filtered backwards from row `stop` on."""
+        from ident.logs.filter_kernels import run_backwards
+
+        out = np.empty((-(-(last - first) // step), 8 * len(panels)))
+        run_backwards(panels, stop, self.sections, self.settled(panels[:, stop - 1].ravel()), first, step, out)
+        return out
+
+
+def butterworth(cutoff: float, order: int) -> LowPass:
+    """Return the filter of maximally flat gain, 1/sqrt(2) at `cutoff`, as a share of the sampling rate."""
+    m = np.arange(1 - order, order, 2)
+    return LowPass(_digital(-np.exp(1j * pi * m / (2 * order)), cutoff))
+
+
+def chebyshev(cutoff: float, order: int, ripple_db: float) -> LowPass:
+    """Return the filter whose gain ripples by `ripple_db` up to `cutoff`, as a share of the sampling rate."""
+    ripple = sqrt(10 ** (ripple_db / 10) - 1)
+    m = np.arange(1 - order, order, 2)
+    poles = -np.sinh(asinh(1 / ripple) / order + 1j * pi * m / (2 * order))
+    return LowPass(_digital(poles, cutoff), 1.0 if order % 2 else 1 / sqrt(1 + ripple**2))
+
+
+def _digital(prototype: NDArray[np.complex128], cutoff: float) -> NDArray[np.complex128]:
+    """Return the poles of a low-pass of cut-off 1 rad/s by the bilinear transform (Oppenheim, Schafer, section 7.1)."""
+    s = prototype * tan(pi * cutoff)
+    return np.asarray((1 + s) / (1 - s))
+
+
+def reflected(x: Array, at: int, rows: int) -> Array:
+    """Return `rows` rows before the first (at = 0) or after the last row (at = -1) of x (N, k), by point reflection."""
+    mirrored = x[rows:0:-1] if at == 0 else x[-2 : -rows - 2 : -1]
+    return np.asarray(2 * x[at] - mirrored)
+
+
 def low_pass(x: Array, cutoff_hz: float, rate_hz: float, order: int, key: str = "cutoff_hz") -> Array:
     """Return x (N, k) through a Butterworth filter of `order`, forwards and backwards, so that nothing is delayed.
 
     Gain at `cutoff_hz` is 1/2: 1/sqrt(2) in each direction, as with filtfilt of the published recipes. The ends are
     continued by point reflection. Raises LogError when `cutoff_hz` is not below the Nyquist frequency of `rate_hz`.
     """
-    from scipy.signal import sosfiltfilt
-
-    sos = _design(cutoff_hz, rate_hz, order, key)
-    pad = min(len(x) - 1, max(3 * (order + 1), ceil(2 * rate_hz / cutoff_hz)))
-    return np.asarray(sosfiltfilt(sos, x, axis=0, padlen=pad), dtype=np.float64)
-
-
-def memory(cutoff_hz: float, rate_hz: float, order: int) -> int:
-    """Return after how many samples the filter has forgotten an input (its slowest pole decayed to 1e-11)."""
-    return decay(_poles(cutoff_hz, rate_hz, order))
-
-
-def _design(cutoff_hz: float, rate_hz: float, order: int, key: str) -> Any:
-    from scipy.signal import butter
-
     if not cutoff_hz < rate_hz / 2:
         raise LogError(
             f"a cut-off of {cutoff_hz:g} Hz is not below the Nyquist frequency {rate_hz / 2:g} Hz of a recording"
@@ -48,16 +113,19 @@ def _design(cutoff_hz: float, rate_hz: float, order: int, key: str) -> Any:
             key=key,
             fix="Correct the unit of the time stamps, or choose a higher cut-off",
         )
-    return butter(order, cutoff_hz, fs=rate_hz, output="sos")
+    found, N = butterworth(cutoff_hz / rate_hz, order), len(x)
+    pad = min(N - 1, max(3 * (order + 1), ceil(2 * rate_hz / cutoff_hz)))
+    y = in_eights(np.concatenate([reflected(x, 0, pad), x, reflected(x, -1, pad)]))
+    panels = np.empty((y.shape[1] // 8, len(y), 8))
+    found.forwards(y, found.settled(y[0]), panels, 0)
+    return np.ascontiguousarray(found.backwards(panels, len(y), pad, pad + N)[:, : x.shape[1]])
 
 
-def _poles(cutoff_hz: float, rate_hz: float, order: int) -> Any:
-    from scipy.signal import butter
+def in_eights(x: Array) -> Array:
+    """Return x (N, k) as (N, 8 g), with columns of zeros."""
+    return np.pad(x, ((0, 0), (0, -x.shape[1] % 8)))
 
-    return butter(order, cutoff_hz, fs=rate_hz, output="zpk")[1]
 
-
-def decay(poles: Any) -> int:
-    """Return after how many samples a filter with these poles has forgotten an input: `FORGOTTEN` of it is left."""
-    radius = float(np.abs(poles).max())
-    return ceil(log(FORGOTTEN) / log(radius)) if radius > FORGOTTEN else 1
+def memory(cutoff_hz: float, rate_hz: float, order: int) -> int:
+    """Return after how many samples the filter has forgotten an input (its slowest pole decayed to 1e-11)."""
+    return butterworth(cutoff_hz / rate_hz, order).memory

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, checked, frozen
 from ident.dynamics.rigid_body import Tree, batch, tree
 from ident.errors import ModelError, RegressionError
-from ident.logs.decimate import decimate
+from ident.logs.decimate import BLOCK, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
@@ -29,8 +29,8 @@ class Columns:
     """Where each joint's regressor columns and torque stand, side by side, in one packed row.
 
     Joint j owns the columns span[j]; parameters[j] are the base parameters they belong to, its
-    torque follows them. `rigid` (n, n, 10) is the kernel's map, with one waste column at the end;
-    `terms` are (entry, column) pairs for the joint terms.
+    torque follows them. `rigid` (n, n, 10) is the kernel's map, with one waste column at the end, after as many columns
+    of zeros as make `width` a multiple of 8; `terms` are (entry, column) pairs for the joint terms.
     """
 
     model: Model
@@ -57,7 +57,7 @@ def packed_columns(model: Model, base: BaseParameters) -> Columns:
         own = {k for joint, k in model.term_entries if joint == j}
         wanted.append(sorted(place[k] for k in {*rigid, *own} if k in place))
     starts = np.concatenate([[0], np.cumsum([len(w) + 1 for w in wanted])])
-    width = int(starts[-1]) + 1
+    width = -(-(int(starts[-1]) + 1) // 8) * 8
     rigid_map = np.full((robot.n, robot.n, 10), width - 1, dtype=np.int64)
     column = [{b: int(starts[j]) + c for c, b in enumerate(w)} for j, w in enumerate(wanted)]
     for j in range(robot.n):
@@ -127,19 +127,16 @@ def _segments(columns: Columns, motion: Motion, roots: Array | None) -> Iterator
         raise ModelError(f"motion '{motion.name}' has {motion.q.shape[1]} joints, the robot has {n}")
     identity = motion.fingerprint() if roots is None else f"{motion.fingerprint()}|{_digest(roots.tobytes())}"
     keep = motion.keep if roots is None else motion.keep & (roots > 0)
-    terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
-    thinned = _decimated(columns, motion, terms) if motion.decimation else None
-    for number, (start, stop) in enumerate(motion.blocks, start=1):
-        rows = keep[start:stop].sum(axis=0)
-        if rows.any():
-            stretch = motion.stretches[number - 1] if motion.stretches else None
-            place = number if stretch is None else stretch + 1
-            name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{place}]"
-            digest = _digest(f"{identity}|{number}".encode())
-            factors = _factors(columns, motion, terms, thinned, keep, roots, start, stop)
-            key = digest if stretch is None else (motion.name, stretch)
-            counts, noise = (tuple(x.tolist()) for x in (rows, np.asarray(motion.noise)))
-            yield key, Segment(digest, name, motion.name, counts, factors, noise)
+    numbers = [number for number, (start, stop) in enumerate(motion.blocks) if keep[start:stop].any()]
+    for number, factors in _factors(columns, motion, keep, roots, numbers):
+        start, stop = motion.blocks[number]
+        stretch = motion.stretches[number] if motion.stretches else None
+        place = number if stretch is None else stretch
+        name = motion.name if len(motion.blocks) == 1 else f"{motion.name}[{place + 1}]"
+        digest = _digest(f"{identity}|{number + 1}".encode())
+        counts, noise = (tuple(np.asarray(x).tolist()) for x in (keep[start:stop].sum(axis=0), motion.noise))
+        key = digest if stretch is None else (motion.name, stretch)
+        yield key, Segment(digest, name, motion.name, counts, factors, noise)
 
 
 def _digest(content: bytes) -> str:
@@ -147,32 +144,48 @@ def _digest(content: bytes) -> str:
 
 
 def _factors(
-    columns: Columns,
-    motion: Motion,
-    terms: Array,
-    thinned: Array | None,
-    keep: NDArray[np.bool_],
-    roots: Array | None,
-    start: int,
-    stop: int,
-) -> tuple[Array, ...]:
-    """Return each joint's R factor of the rows start:stop, taken in pieces."""
+    columns: Columns, motion: Motion, keep: NDArray[np.bool_], roots: Array | None, numbers: list[int]
+) -> Iterator[tuple[int, tuple[Array, ...]]]:
+    """Yield some blocks of a motion, by their number, with each joint's R factor, from one pass over its rows."""
     from ident.regression.kernels import update_factors
 
-    # The number of lanes depends on the rows alone, so that the result does not depend on the machine.
-    lanes = min(max((stop - start) // 4096, 1), 8)
-    size = max(last - first for first, last in columns.span)
-    lane_factors = np.zeros((lanes, len(columns.span), size, size))
-    starts = np.array([first for first, _ in columns.span] + [columns.width - 1])
-    for first in range(start, stop, _CHUNK):
-        last = min(first + _CHUNK, stop)
-        piece = packed_rows(columns, motion, terms, first, last) if thinned is None else thinned[first:last]
-        if roots is not None:
-            own = [stop - first for first, stop in columns.span]
-            piece = piece * np.pad(np.repeat(roots[first:last], own, axis=1), ((0, 0), (0, 1)))
-        update_factors(piece, keep[first:last], starts, lane_factors)
     widths = [last - first for first, last in columns.span]
-    return tuple(r_factor(np.concatenate([f[j, :k, :k] for f in lane_factors])) for j, k in enumerate(widths))
+    starts = np.array([first for first, _ in columns.span] + [columns.span[-1][1]])
+    lanes: dict[int, Array] = {}
+    for number, first, piece in _cut(_pieces(columns, motion), motion.blocks, numbers):
+        start, stop = motion.blocks[number]
+        if number not in lanes:
+            # Their number depends on the rows alone, so that the result does not depend on the machine.
+            count = min(max((stop - start) // 4096, 1), 8)
+            lanes[number] = np.zeros((count, len(widths), max(widths), max(widths)))
+        last = first + len(piece)
+        if roots is not None:
+            own = np.repeat(roots[first:last], widths, axis=1)
+            piece = piece * np.pad(own, ((0, 0), (0, columns.width - own.shape[1])))
+        update_factors(piece, keep[first:last], starts, lanes[number])
+        if last == stop:
+            found = lanes.pop(number)
+            yield number, tuple(r_factor(np.concatenate([f[j, :k, :k] for f in found])) for j, k in enumerate(widths))
+
+
+def _pieces(columns: Columns, motion: Motion) -> Iterator[Array]:
+    """Yield the packed rows of a motion, thinned, one after the other."""
+    terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
+    N, size = len(motion.q), BLOCK if motion.decimation else _CHUNK
+    return thinned((packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation)
+
+
+def _cut(
+    pieces: Iterator[Array], blocks: tuple[tuple[int, int], ...], numbers: list[int]
+) -> Iterator[tuple[int, int, Array]]:
+    """Yield the parts of consecutive pieces that lie in a block: the block's number, the first row, the rows."""
+    row = 0
+    for piece in pieces:
+        for number in numbers:
+            first, last = max(blocks[number][0], row), min(blocks[number][1], row + len(piece))
+            if first < last:
+                yield number, first, piece[first - row : last - row]
+        row += len(piece)
 
 
 def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last: int) -> Array:
@@ -221,10 +234,3 @@ def pull_back(columns: Columns, q: Array, qd: Array, qdd: Array, weights: Array)
         entries[entry] = weights[:, column]
     rigid = out.reshape(len(q), 3, model.robot.n).transpose(1, 0, 2)
     return np.asarray(rigid + model.term_pull_back(q, qd, qdd, entries))
-
-
-def _decimated(columns: Columns, motion: Motion, terms: Array) -> Array:
-    """Return all packed rows of a motion, low-pass filtered and thinned column by column, torque alike."""
-    bounds = range(0, len(motion.q), _CHUNK)
-    full = np.concatenate([packed_rows(columns, motion, terms, a, min(a + _CHUNK, len(motion.q))) for a in bounds])
-    return np.column_stack([decimate(full[:, k], motion.decimation) for k in range(full.shape[1])])

@@ -20,8 +20,8 @@ import numpy as np
 
 from ident.errors import IdentError
 from ident.experiment import read_experiment
+from ident.logs.stream import check_recording
 from ident.pipelines.loaded import load
-from ident.pipelines.steps import checked
 from ident.pipelines.steps import fitted as fit
 
 FORMATS = ("csv", "parquet", "mat", "npz")
@@ -171,7 +171,7 @@ def run(seed: int, number: int) -> tuple[Counter[str], list[str]]:
                     try:
                         loaded = load(read_experiment(folder))
                         if step == "check":
-                            checked(loaded.manifest, "run", loaded.robot)
+                            check_recording(loaded.manifest, "run", loaded.robot)
                         else:
                             fit(loaded, [])
                         ends[f"{step}: passed"] += 1

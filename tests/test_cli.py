@@ -478,12 +478,9 @@ def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
     loaded = load(read_experiment(two))
     whole, _ = pipeline.fitted(loaded, [])
-    parts: list[str] = []
-    monkeypatch.setattr(pipeline, "STREAM", 0)
-    short = pipeline.iter_motions
-    monkeypatch.setattr(pipeline, "iter_motions", lambda *a: (parts.append(m.name) or m for m in short(*a, rows=400)))
+    monkeypatch.setattr("ident.logs.stream.NUMBERS", 400 * 7)
+    assert len(list(pipeline.motions(loaded, loaded.experiment.fit, loaded.experiment.processing, []))) == 3
     streamed, _ = pipeline.fitted(loaded, [])
-    assert len(parts) == 3
     assert (streamed.rows == whole.rows).all()
     np.testing.assert_allclose(streamed.phi, whole.phi, rtol=1e-6, atol=1e-9)
 

@@ -16,6 +16,7 @@ from two_joint_arm import CAD
 
 from ident.errors import LogError
 from ident.logs import read_log, read_manifest
+from ident.logs.stream import check_recording
 
 FOLDER = Path(__file__).parent / "broken" / "logs"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
@@ -261,15 +262,12 @@ def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from ident.pipelines.steps import checked
-
     rows = 1_300_000
     pq.write_table(pa.table({k: np.ones(rows) for k in "abcd"}), tmp_path / "x.parquet", compression="zstd")
     assert (tmp_path / "x.parquet").stat().st_size < 100_000
     text = COLUMNS.replace('column = 1, unit = "s"', "rate_hz = 1000").replace("[4, 5]", "[1, 2]")
     (tmp_path / "dataset.toml").write_text(text.format(file="x.parquet"))
-    log, report = checked(read_manifest(tmp_path / "dataset.toml"), "run", TWO)
-    assert log is None
+    report = check_recording(read_manifest(tmp_path / "dataset.toml"), "run", TWO)
     assert report.samples == rows
     assert [f.kind for f in report.findings] == ["reading", "repeated rows", "constant torque", "constant torque"]
 

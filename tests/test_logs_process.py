@@ -222,7 +222,8 @@ def test_masks_work_on_the_thinned_velocity():
 
 @given(st.integers(0, 500), st.integers(1, 5000), st.floats(0.1, 6000))
 def test_segments_share_out_all_rows(first, rows, length):
-    blocks = split(first, first + rows, length)
+    blocks, which = split(first, first + rows, length)
+    assert which == tuple(range(len(blocks)))
     assert blocks[0][0] == first
     assert blocks[-1][1] == first + rows
     assert all(a[1] == b[0] for a, b in pairwise(blocks))
@@ -410,10 +411,10 @@ def test_streamed_motions_are_the_whole_motion(long, p):
         assert not m.keep[outside].any()  # no row is counted twice
 
 
-def test_fourier_fit_cannot_be_streamed(long):
+def test_fourier_fit_has_the_whole_recording_in_one_part(long):
     p = Processing(derivative="fourier", fourier_period_s=4.0, fourier_harmonics=3)
-    with pytest.raises(LogError, match="needs the whole recording at once and cannot be streamed"):
-        next(iter_motions(long, "csv", TWO, p))
+    (motion,) = iter_motions(long, "csv", TWO, p, rows=2500)
+    assert motion.fingerprint() == process(read_log(long, "csv", TWO), p).fingerprint()
 
 
 def test_faults_across_parts_are_found(tmp_path):

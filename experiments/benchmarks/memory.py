@@ -52,7 +52,13 @@ fit = ["long"]
 position_hz = 20
 decimation = [5]
 """
-CASES = (("csv", "1e5", "1"), ("csv", "1e6", "1"), ("parquet", "1e6", "1"), ("npz", "1e6", "1"), ("parquet", "1e7", "2"))
+CASES = (
+    ("csv", "1e5", "1"),
+    ("csv", "1e6", "1"),
+    ("parquet", "1e6", "1"),
+    ("npz", "1e6", "1"),
+    ("parquet", "1e7", "2"),
+)
 
 
 def parts(rows: int) -> Iterator[np.ndarray]:
@@ -103,16 +109,20 @@ def fit(folder: Path) -> None:
     """Fit in this process, and print what it took."""
     from ident.pipelines.identify import fit as fitted
 
-    before, started = peak_megabytes(), time.perf_counter()
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    found = fitted(folder)
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    rows, segments = int(found.regression.rows[0]), len(found.regression.segments)
+    before, used = peak_megabytes(), processor_seconds()
+    started = time.perf_counter()
+    regression = fitted(folder).regression
     print(
-        f"{seconds:6.2f} s of processor time ({time.perf_counter() - started:.2f} s), start-up {used.ru_utime + used.ru_stime:.2f} s,"
-        f" peak {peak_megabytes():.0f} MB, {peak_megabytes() - before:.0f} above the import; {rows:,} rows a joint in {segments} segments"
+        f"{processor_seconds():6.2f} s of processor time ({used:.2f} of it the import),"
+        f" {time.perf_counter() - started:.2f} s; peak {peak_megabytes():.0f} MB (import {before:.0f});"
+        f" {int(regression.rows[0]):,} rows a joint in {len(regression.segments)} segments"
     )
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process so far, all its threads together."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -126,7 +136,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, __file__, "write", folder, kind, rows], check=True)
             print(f"{kind:>7} {float(rows):.0e} rows, {threads} threads: ", end="", flush=True)
-            subprocess.run([sys.executable, __file__, "fit", folder], check=True, env=os.environ | dict.fromkeys(THREADS, threads))
+            few = os.environ | dict.fromkeys(THREADS, threads)
+            subprocess.run([sys.executable, __file__, "fit", folder], check=True, env=few)
 
 
 if __name__ == "__main__":

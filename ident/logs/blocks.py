@@ -9,7 +9,8 @@ segments, enough clusters for a covariance and few enough to keep: length >= dur
 
     length = max(1 s, 5 / f, duration / 15),
 
-and the rows are shared out evenly over floor(duration / length) segments, at least one.
+and the rows are shared out evenly over floor(duration / length) segments, at least one. A recording that is read in
+parts has rows enough for about 30, wherever the parts begin.
 
 A motion that repeats itself shows what the model leaves out once more in every period: periods of one motion are
 repeats, not new motions. So a segment is then a stretch of the period with all its repeats, and the rule takes the
@@ -18,29 +19,36 @@ period for the duration; a short period is cut into five all the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from ident.arrays import Array
 
-SHORTEST_S, CUTOFF_PERIODS, USUAL, FEWEST = 1.0, 5.0, 15, 5
+SHORTEST_S, CUTOFF_PERIODS, USUAL, MANY, FEWEST = 1.0, 5.0, 15, 30, 5
 #: Mean squared distance of the positions from those one period before, against their variance, below which they repeat.
 REPEATS = 0.01
 #: Samples of the positions that the search for a period looks at, at most.
 _SEARCHED = 8192
 
 
-def segment_length(duration: float, lowest_cutoff_hz: float) -> float:
+def segment_length(duration: float, lowest_cutoff_hz: float, usual: int = USUAL) -> float:
     """Return the length [s] of a segment by the rule above; `duration` [s], cut-off [Hz] (infinite: none)."""
-    return max(SHORTEST_S, CUTOFF_PERIODS / lowest_cutoff_hz, duration / USUAL)
+    return max(SHORTEST_S, CUTOFF_PERIODS / lowest_cutoff_hz, duration / usual)
 
 
-def split(first: int, stop: int, rows_per_segment: float) -> tuple[tuple[int, int], ...]:
-    """Share the rows first..stop-1 evenly over segments of at least `rows_per_segment` rows; one if there are fewer."""
-    number = max(1, int((stop - first) / max(rows_per_segment, 1.0) + 1e-9))
-    edges = np.linspace(first, stop, number + 1).round().astype(int).tolist()
-    return tuple((a, b) for a, b in pairwise(edges) if b > a)
+def split(
+    first: int, stop: int, rows_per_segment: float, total: float | None = None, elapsed: float = 0.0
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Share `total` rows evenly over segments of at least `rows_per_segment` rows; one if there are fewer.
+
+    Return the blocks of the rows first..stop-1, which come after `elapsed` of them (by default they are all), and which
+    segment each is.
+    """
+    total = float(stop - first) if total is None else total
+    number = max(1, int(total / max(rows_per_segment, 1.0) + 1e-9))
+    return _cut(first, stop, total / number, elapsed, lambda k: min(k, number - 1))
 
 
 def stretches(
@@ -51,11 +59,16 @@ def stretches(
     period: rows of one (not always whole); elapsed: rows from a period's beginning to the row `first`.
     """
     number = max(int(period / max(rows_per_segment, 1.0) + 1e-9), min(FEWEST, int(period)), 1)
-    step = period / number
+    return _cut(first, stop, period / number, elapsed, lambda k: k % number)
+
+
+def _cut(
+    first: int, stop: int, step: float, elapsed: float, segment: Callable[[int], int]
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     k = np.arange(np.floor(elapsed / step), np.ceil((elapsed + stop - first) / step) + 1)
     edges = np.clip((first - elapsed + k * step).round().astype(int), first, stop).tolist()
-    found = [((a, b), int(i) % number) for (a, b), i in zip(pairwise(edges), k, strict=False) if b > a]
-    return tuple(block for block, _ in found), tuple(phase for _, phase in found)
+    found = [((a, b), segment(int(i))) for (a, b), i in zip(pairwise(edges), k, strict=False) if b > a]
+    return tuple(block for block, _ in found), tuple(number for _, number in found)
 
 
 def period(q: Array) -> float | None:
@@ -65,8 +78,6 @@ def period(q: Array) -> float | None:
     that overlap, at least a fifth of all; joints that hardly move are left out. The distances at all shifts are sums of
     squares and one correlation, by the fast Fourier transform.
     """
-    from scipy.signal import correlate
-
     every = -(-len(q) // _SEARCHED)
     x = q[::every] - q.mean(axis=0)
     N, spread = len(x), x.std(axis=0)
@@ -76,7 +87,7 @@ def period(q: Array) -> float | None:
     left = N - np.arange(int(0.8 * N))  # samples that overlap at each shift
     apart = np.zeros(len(left))
     for y in x.T:
-        both = correlate(y, y, method="fft")[N - 1 : N - 1 + len(left)]
+        both = np.fft.irfft(np.abs(np.fft.rfft(y, 2 * N)) ** 2, 2 * N)[: len(left)]
         sums, squares = np.cumsum(np.append(0.0, y)), np.cumsum(np.append(0.0, y * y))
         ahead, behind = squares[left], squares[N] - squares[N - left]
         variance = np.array([ahead, behind]) / left - (np.array([sums[left], sums[N] - sums[N - left]]) / left) ** 2

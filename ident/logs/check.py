@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isfinite, log10
 
 import numpy as np
@@ -21,6 +22,7 @@ COARSE = 0.005  # one encoder step per sample, relative to the largest speed
 HEAD = 0.02  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
 LEAP = 5.0  # the same for the position from row to row
+IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,33 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         steps=_histogram(dt),
         quantum=quantum,
         findings=findings,
+    )
+
+
+def together(report: LogReport | None, part: LogReport, end: float) -> LogReport:
+    """Return the report of a recording's parts so far and of the next one, whose last row is at `end` [s].
+
+    Of each kind of finding it has those of the first part that has one; the median step and the quanta are those of the
+    first part.
+    """
+    if report is None:
+        return part
+    told = report.findings
+    if not any(f.message == IN_PARTS for f in told):
+        told = (Finding("reading", (), IN_PARTS), *told)
+    kinds, said = {f.kind for f in told} - {"reading"}, {f.message for f in told}
+    steps = Counter(dict(report.steps))
+    steps.update(dict(part.steps))
+    samples = report.samples + part.samples
+    return replace(
+        report,
+        samples=samples,
+        duration=end,
+        dt_mean=end / (samples - 1),
+        dt_min=min(report.dt_min, part.dt_min),
+        dt_max=max(report.dt_max, part.dt_max),
+        steps=tuple(steps.most_common()),
+        findings=(*told, *(f for f in part.findings if f.kind not in kinds and f.message not in said)),
     )
 
 

@@ -47,23 +47,23 @@ def thinned(blocks: Iterable[Array], factors: Sequence[int]) -> Iterator[Array]:
 
 def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
     found = _filter(factor)
-    begun = [next(blocks)]
+    begun = [next(blocks, np.empty((0, 8)))]
     while sum(map(len, begun)) <= _PAD and (block := next(blocks, None)) is not None:
         begun.append(block)
-    block = np.concatenate(begun) if len(begun) > 1 else begun[0]
-    if len(block) <= _PAD:
+    beginning = np.concatenate(begun)
+    if len(beginning) <= _PAD:
         raise LogError(
-            f"{len(block)} rows are too few to be thinned by {factor}",
+            f"{len(beginning)} rows are too few to be thinned by {factor}",
             key="decimation",
             fix="Use a longer recording or smaller factors",
         )
-    ends = reflected(block, 0, _PAD)
+    ends = reflected(beginning, 0, _PAD)
     state = found.settled(ends[0])
-    panels = np.empty((block.shape[1] // 8, len(block) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
+    panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
     found.forwards(ends, state, panels, 0)
     # `size` rows are in the panels; from `first` on they are the recording's, beginning with its row `row`
-    size, first, row, ends = _PAD, _PAD, 0, block[:0]
-    for block in chain([block], blocks):
+    size, first, row, ends = _PAD, _PAD, 0, ends[:0]
+    for block in chain([beginning], blocks):
         if size + len(block) + _PAD > panels.shape[1]:
             panels = np.pad(panels[:, :size], ((0, 0), (0, 2 * len(block) + _PAD), (0, 0)))
         found.forwards(block, state, panels, size)

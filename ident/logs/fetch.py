@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from ident.errors import LogError
@@ -63,6 +64,13 @@ def file_sha256(path: Path) -> str:
     if path.is_dir():
         lines = (f"{p.name} {file_sha256(p)}\n" for p in sorted(path.iterdir()) if p.is_file())
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+    now = path.stat()
+    return _content_sha256(path, now.st_size, now.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _content_sha256(path: Path, _size: int, _changed: int) -> str:
+    """Return the hash of a file as it is now, which is worked out once as long as size and time of change stay."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

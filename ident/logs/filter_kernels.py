@@ -1,4 +1,4 @@
-"""Compiled second-order sections, eight columns at a time: forwards into panels of eight columns, backwards out of them.
+"""Compiled second-order sections, eight columns at a time: forwards into panels of eight, backwards out of them.
 
 Four sections are passed at once, with what they remember in registers (transposed direct form II).
 """
@@ -15,7 +15,9 @@ from ident.jit import cached_njit
 
 
 @cached_njit(fastmath={"contract"}, error_model="numpy")
-def _pass(source: Any, at: Any, target: Any, to: Any, rows: int, sections: Any, state: Any, g: int, groups: int) -> None:
+def _pass(
+    source: Any, at: Any, target: Any, to: Any, rows: int, sections: Any, state: Any, g: int, groups: int
+) -> None:
     """Pass packs of `source` through four sections into `target`, with group g's packs of the state.
 
     at, to: the place of the first pack, and the step to the next one.
@@ -67,7 +69,7 @@ def run_forwards(x: Any, sections: Any, state: Any, panels: Any, at: int) -> Non
 
 @cached_njit(parallel=True, fastmath={"contract"}, error_model="numpy")
 def run_backwards(panels: Any, stop: int, sections: Any, state: Any, first: int, step: int, out: Any) -> None:
-    """Write rows first, first + step ... of panels (g, rows, 8), filtered backwards from row `stop`, to out (M, 8 g)."""
+    """Write rows first, first + step ... of panels (g, rows, 8), filtered backwards from `stop`, to out (M, 8 g)."""
     groups, rows, M = panels.shape[0], panels.shape[1], out.shape[0]
     numbers, memory, written = panels.reshape(-1), state.reshape(-1), out.reshape(-1)
     count = stop - first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -226,6 +226,31 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
         last, done = float(log.t[-1]), done + size
         yield log
+
+
+def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[int, float]:
+    """Return how many rows a recording has and how long it is [s], `rows` rows at a time, by its clock alone if it can.
+
+    Raises LogError as `read_parts` does.
+    """
+    record = manifest.recording(recording)
+    files = [locate(manifest, f) for f in record.files]
+    count, first, last = 0, 0.0, np.nan
+    if record.time.rate_hz is None and not record.drop_repeated and not any(is_bag(f) for f in files):
+        unit = si_factor(str(record.time.unit), "time")
+        file, time = record.time.file or record.file, record.time
+        clock = replace(record, file=file, position=time, torque=time, velocity=None)
+        for chunk in _chunks(manifest, clock, rows, robot.joint_names, []):
+            stamps = chunk["time"][0]
+            first = first if count else stamps[0].item()
+            count, last = count + len(stamps), stamps[-1].item()
+        last = (last - first) * unit
+    if not (isfinite(last) and last > 0):  # rows are left out, or what is wrong is told
+        count, first = 0, 0.0
+        for log in read_parts(manifest, recording, robot, rows):
+            first = first if count else float(log.t[0])
+            count, last = count + len(log.t), float(log.t[-1]) - first
+    return count, last
 
 
 def _new_rows(raw: dict[str, Chunk], before: dict[str, Chunk]) -> np.ndarray:

@@ -40,6 +40,7 @@ class Motion:
     blocks: tuple[tuple[int, int], ...] = field(default=())
     stretches: tuple[int, ...] = field(default=())
     noise: ArrayLike = 0.0
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         shape = np.shape(self.q)

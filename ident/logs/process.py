@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
-from ident.logs.blocks import period, segment_length, split, stretches
+from ident.logs.blocks import MANY, USUAL, period, segment_length, split, stretches
 from ident.logs.clock import find_clock, leap, on_clock
 from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
@@ -166,7 +166,7 @@ def process(log: Log, processing: Processing) -> Motion:
     ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
         raise LogError("nothing is left after edges and window", file=log.file, key=log.name)
-    return motion(log.name, ready, processing, ready.first, ready.stop, repeats(ready, processing))
+    return motion(log.name, ready, processing, (ready.first, ready.stop), repeats(ready, processing))
 
 
 def repeats(ready: Prepared, p: Processing) -> float | None:
@@ -254,14 +254,21 @@ def _index(t: Array, time: float, after: bool = False) -> int:
 
 
 def motion(
-    name: str, ready: Prepared, p: Processing, first: int, stop: int, every: float | None = None, before: int = 0
+    name: str,
+    ready: Prepared,
+    p: Processing,
+    rows: tuple[int, int],
+    every: float | None = None,
+    total: float | None = None,
+    before: int = 0,
 ) -> Motion:
-    """Return samples first..stop of `ready` as a motion that repeats itself after `every` samples (None: never).
+    """Return some rows (first, stop) of `ready` as a motion that repeats itself after `every` samples (None: never).
 
-    before: samples of the recording's motion that came before this part's own.
+    total: samples of the recording's motion, `before` those that came before this part's own; None for a whole one.
     Of its rows after thinning only those count (`keep`, `blocks`) whose sample belongs to the motion; the
     others lead the thinning's filters in and out.
     """
+    first, stop = rows
     span = slice(first, stop)
     t, qd = ready.t[span], ready.qd[span]
     thin = prod(p.decimation)
@@ -275,9 +282,15 @@ def motion(
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
     cutoffs += [BAND / 2 * rate / thin] if p.decimation else []
-    length = p.segment_s or segment_length((every or len(t)) / rate, min(cutoffs, default=inf))
-    rows = length * rate / thin
-    cut = (split(*counted, rows), ()) if every is None else stretches(*counted, rows, every / thin, before / thin)
+    duration = (every or total or len(t)) / rate
+    usual = USUAL if total is None or every else MANY
+    least = (p.segment_s or segment_length(duration, min(cutoffs, default=inf), usual)) * rate / thin
+    if every is not None:
+        blocks, segments = stretches(*counted, least, every / thin, before / thin)
+    elif total is not None:
+        blocks, segments = split(*counted, least, total / thin, before / thin)
+    else:
+        blocks, segments = split(*counted, least)[0], ()
     return Motion(
         name=name,
         t=t,
@@ -287,10 +300,19 @@ def motion(
         tau=ready.tau[span],
         keep=keep,
         decimation=p.decimation,
-        blocks=cut[0],
-        stretches=cut[1],
+        blocks=blocks,
+        stretches=segments,
+        repeats=every is not None,
         noise=ready.noise,
     )
+
+
+def window(p: Processing, duration: float, rate_hz: float) -> float:
+    """Return how many samples a recording of `duration` [s] has left after edges and window, but for rounding."""
+    rate = p.resample_hz or rate_hz
+    edges = [max(s, k / rate) for s, k in zip(_ends(p.edge_s), _ends(p.edge_samples), strict=True)]
+    start, stop = max(p.start_s or 0.0, edges[0]), duration - edges[1]
+    return max(1.0, ((stop if p.stop_s is None else min(p.stop_s, stop)) - start) * rate)
 
 
 def memory(p: Processing, rate_hz: float) -> int:

@@ -1,49 +1,50 @@
-"""Long recordings in parts: memory stays flat, and no row is counted twice or lost."""
+"""Recordings in parts: memory stays flat, and no row is counted twice or lost. A short one is a single part."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from copy import copy
+from itertools import chain, islice
 from math import ceil, prod
-from typing import Any
 
 import numpy as np
 
 from ident.errors import LogError
-from ident.logs.check import Finding, LogReport, check_log
+from ident.logs.check import LogReport, check_log, together
 from ident.logs.clock import Clock, find_clock, on_clock
 from ident.logs.decimate import memory as thinning_memory
-from ident.logs.log import Log, read_parts
+from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import Motion
-from ident.logs.process import Processing, memory, motion, prepare, repeats
+from ident.logs.process import Processing, memory, motion, prepare, repeats, window
 from ident.logs.readers.request import EVERYTHING
 from ident.robot import Robot
 
+#: Numbers (rows times columns) of a part.
+NUMBERS = 2**22
 _ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row
 
 
-def read_whole(manifest: Manifest, recording: str, robot: Robot, numbers: int | None) -> Log | None:
-    """Return a recording as `read_log` does, or None when it has more than so many numbers (rows times columns).
-
-    What it claims to hold is not asked: no more than twice as many numbers are ever read.
-    """
-    rows = EVERYTHING if numbers is None else max(3, numbers // (3 * robot.n + 1))
-    parts = read_parts(manifest, recording, robot, rows)
-    first = next(parts)
-    return None if next(parts, None) else first
+def part_rows(robot: Robot) -> int:
+    """Return how many rows of a robot's recording are a part."""
+    return NUMBERS // (3 * robot.n + 1)
 
 
-def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_000, overlap: int = 0) -> Iterator[Log]:
+def iter_logs(
+    manifest: Manifest, recording: str, robot: Robot, rows: int | None = None, overlap: int = 0
+) -> Iterator[Log]:
     """Yield a recording in consecutive logs of about `rows` rows of their own.
 
     Each also has up to `overlap` rows of its neighbours on either side; `Log.margin` says how many. Raises what
     `read_log` raises.
     """
+    rows = part_rows(robot) if rows is None else rows
     if rows < 3 or overlap < 0:
         raise LogError(f"rows is {rows} and overlap {overlap}, wanted at least 3 and 0", key=recording)
-    parts = read_parts(manifest, recording, robot, rows)
+    return _overlapping(read_parts(manifest, recording, robot, rows), rows, overlap)
+
+
+def _overlapping(parts: Iterator[Log], rows: int, overlap: int) -> Iterator[Log]:
     held: list[Log] = []  # consecutive parts; `own` of their rows have been yielded, counted from `start`
     start, own, ended = 0, 0, False
     while True:
@@ -65,68 +66,55 @@ def iter_logs(manifest: Manifest, recording: str, robot: Robot, rows: int = 100_
         held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
 
 
-def check_parts(manifest: Manifest, recording: str, robot: Robot) -> LogReport:
-    """Return what `check_log` says of a long recording, part by part: of each kind, the findings of its first part.
+def check_recording(manifest: Manifest, recording: str, robot: Robot) -> LogReport:
+    """Return what `check_log` says of a recording, of a long one part by part (`check.together`).
 
-    The median step and the quanta are those of the first part. Raises what `read_log` and `check_log` raise.
+    Raises what `read_log` and `check_log` raise.
     """
-    report, steps, findings, last = None, Counter[float](), list[Finding](), 0.0
+    report: LogReport | None = None
     for log in iter_logs(manifest, recording, robot):
-        part = check_log(log, robot)
-        report, last = report or replace(part, samples=0), float(log.t[-1])
-        steps.update(dict(part.steps))
-        kinds, said = {f.kind for f in findings} - {"reading"}, {f.message for f in findings}
-        findings += [f for f in part.findings if f.kind not in kinds and f.message not in said]
-        report = replace(
-            report,
-            samples=report.samples + part.samples,
-            dt_min=min(report.dt_min, part.dt_min),
-            dt_max=max(report.dt_max, part.dt_max),
-        )
+        report = together(report, check_log(log, robot), float(log.t[-1]))
     assert report is not None
-    note = "was checked in parts; of each kind of finding, those of the first part that has one are told"
-    return replace(
-        report,
-        duration=last,
-        dt_mean=last / (report.samples - 1),
-        steps=tuple(steps.most_common()),
-        findings=(Finding("reading", (), note), *findings),
-    )
+    return report
 
 
 def iter_motions(
-    manifest: Manifest, recording: str, robot: Robot, processing: Processing, rows: int = 100_000
+    manifest: Manifest,
+    recording: str,
+    robot: Robot,
+    processing: Processing,
+    rows: int | None = None,
+    heard: Callable[[Log], object] | None = None,
 ) -> Iterator[Motion]:
-    """Yield the motion of a recording in parts that together are `process` of the whole.
+    """Yield the motion of a recording, of a long one in parts that together are `process` of the whole.
 
     Each part is filtered with as much of its neighbours as the filters remember, which is then cut off. With
     decimation, the rows that the thinning remembers stay in each motion, beginning at a whole step of the thinning,
-    but only the part's own rows are in `keep` and `blocks`. Clock and period are looked for in the first part.
-    The mean rate comes from a first pass over the time stamps, unless it is given (`rate_hz` of the manifest,
-    `nominal_rate_hz`). Raises LogError as `process` does, and for a Fourier fit,
-    which needs the whole recording at once.
+    but only the part's own rows are in `keep` and `blocks`. Clock and period are looked for in the first part. Mean
+    rate and length come from a first pass over the time stamps, where there are several parts. A Fourier fit has the
+    whole recording in one part. heard: is given the rows of each part, without its neighbours', before its motion is
+    yielded. Raises LogError as `process` does.
     """
-    if processing.derivative == "fourier":
-        raise LogError(
-            "needs the whole recording at once and cannot be streamed",
-            key="derivative = 'fourier'",
-            fix="Use read_log and process, or derivative = 'central'",
-        )
-    rate = processing.nominal_rate_hz or manifest.recording(recording).time.rate_hz
-    if rate is None:
-        rate = _mean_rate(manifest, recording, robot, rows)
+    rows = EVERYTHING if processing.derivative == "fourier" else rows or part_rows(robot)
+    parts = read_parts(manifest, recording, robot, rows)
+    begun = list(islice(parts, 2))
+    clock, read = find_clock(begun[0]) if processing.clock == "auto" else Clock(), 0  # rows read so far
+    samples, duration = span(manifest, recording, robot, rows) if len(begun) == 2 else (0, 0.0)
+    rate = processing.nominal_rate_hz or ((samples - 1) / duration if samples else on_clock(begun[0], clock).rate_hz)
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
     lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
+    total = window(processing, duration, (samples - 1) / duration) if samples else None
     done, every = 0, None  # samples of the motion that have been yielded; after how many it repeats itself
-    clock, read = None if processing.clock == "auto" else Clock(), 0
-    for log in iter_logs(manifest, recording, robot, rows, overlap):
-        clock = clock or find_clock(log)
-        own_rows = len(log.t) - sum(log.margin)
-        log, read = on_clock(log, clock, read - log.margin[0]), read + own_rows  # noqa: PLW2901
-        ready = prepare(log, processing, rate, (log.margin[0] < overlap, log.margin[1] < overlap))
+    for log in _overlapping(chain(begun, parts), rows, overlap):
+        if heard is not None:
+            heard(_cut(log, log.margin[0], len(log.t) - log.margin[1], (0, 0)))
+        total = None if len(log.t) == samples else total  # a whole one, after all
+        before, read = read - log.margin[0], read + len(log.t) - sum(log.margin)
+        ends = (log.margin[0] < overlap, log.margin[1] < overlap)
+        ready = prepare(on_clock(log, clock, before), processing, rate, ends)
         own = ready.stop - ready.first
         if own <= 0:
             continue
@@ -134,28 +122,37 @@ def iter_motions(
         before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
         after = min(ready.end - ready.stop, lead)
         every = repeats(ready, processing) if done == 0 else every
-        part = motion(log.name, ready, processing, ready.first - before, ready.stop + after, every, done)
+        yield motion(log.name, ready, processing, (ready.first - before, ready.stop + after), every, total, done)
         done += own
-        yield part
-
-
-def _mean_rate(manifest: Manifest, recording: str, robot: Robot, rows: int) -> float:
-    count, first, last = 0, 0.0, 0.0
-    for log in read_parts(manifest, recording, robot, rows):
-        first = first if count else float(log.t[0])
-        count, last = count + len(log.t), float(log.t[-1])
-    return (count - 1) / (last - first)
+    if done == 0:
+        raise LogError("nothing is left after edges and window", file=begun[0].file, key=recording)
 
 
 def _joined(parts: list[Log]) -> Log:
-    first = parts[0]
-    stacked: dict[str, Any] = {
-        f: np.concatenate([getattr(p, f) for p in parts]) for f in _ROWS if getattr(first, f) is not None
-    }
-    return replace(first, **stacked, notes=tuple(dict.fromkeys(n for p in parts for n in p.notes)), margin=(0, 0))
+    log = _with_rows(parts[0], {f: np.concatenate([getattr(p, f) for p in parts]) for f in _held(parts[0])})
+    object.__setattr__(log, "notes", tuple(dict.fromkeys(n for p in parts for n in p.notes)))
+    object.__setattr__(log, "margin", (0, 0))
+    return log
 
 
 def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
-    cut: dict[str, Any] = {f: getattr(log, f)[start:stop] for f in _ROWS if getattr(log, f) is not None}
-    line = None if log.first_line is None else log.first_line + start
-    return replace(log, **cut, first_row=log.first_row + start, first_line=line, margin=margin)
+    if (start, stop, margin) == (0, len(log.t), log.margin):
+        return log
+    part = _with_rows(log, {f: getattr(log, f)[start:stop].copy() for f in _held(log)})
+    object.__setattr__(part, "first_row", log.first_row + start)
+    object.__setattr__(part, "first_line", None if log.first_line is None else log.first_line + start)
+    object.__setattr__(part, "margin", margin)
+    return part
+
+
+def _held(log: Log) -> list[str]:
+    return [name for name in _ROWS if getattr(log, name) is not None]
+
+
+def _with_rows(log: Log, rows: dict[str, np.ndarray]) -> Log:
+    """Return a log with other rows, which are known to be sound: they are not checked once more."""
+    found = copy(log)
+    for name, values in rows.items():
+        values.setflags(write=False)
+        object.__setattr__(found, name, values)
+    return found

@@ -14,9 +14,9 @@ from ident.cad import Cad, LinkVerdict, check_cad, read_cad, require_consistent
 from ident.errors import CadError, InputError
 from ident.logs import LogReport, locate, read_manifest
 from ident.logs.manifest import manifest_of, recordings_of
+from ident.logs.stream import check_recording
 from ident.model import Model
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.steps import checked
 from ident.pipelines.warned import NOTES
 from ident.regression import base_parameters, rank_margin
 from ident.regression.base import DOUBTFUL, ROUNDING
@@ -180,7 +180,7 @@ def _logs(file: Path, robot: Path | None, names: Sequence[str] | None) -> Checke
         raise InputError("a log is checked against its robot", file=file, key="--robot", fix="Add --robot FILE")
     arm = read_robot(chosen)
     return CheckedLogs(
-        tuple(checked(manifest, name, arm)[1] for name in names or [r.name for r in manifest.recordings])
+        tuple(check_recording(manifest, name, arm) for name in names or [r.name for r in manifest.recordings])
     )
 
 

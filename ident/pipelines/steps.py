@@ -12,21 +12,17 @@ import numpy as np
 
 from ident.errors import ConfigError
 from ident.estimate import Bounds, Estimate, estimated
-from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, locate
+from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_motions, locate
+from ident.logs.check import together
 from ident.logs.fetch import file_sha256
-from ident.logs.stream import check_parts, iter_logs, iter_motions, read_whole
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.warned import Warned, delayed, findings_of, rounded, unusable
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, repeats_joined
-from ident.robot import Robot
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
-
-#: Recordings with more numbers than this (rows times columns) are streamed in parts.
-STREAM = 2**23
 
 
 def motions(
@@ -39,22 +35,25 @@ def motions(
     names = list(recordings)
     for number, name in enumerate(names):
         tell("reading logs", number, len(names))
-        log, report = checked(loaded.manifest, name, loaded.robot, processing.derivative == "fourier")
-        warned += findings_of(name, report, processing)
-        warned += rounded(log or next(iter_logs(loaded.manifest, name, loaded.robot)), report, processing)
-        if log is None:
-            yield from iter_motions(loaded.manifest, name, loaded.robot, processing)
-        else:
-            from ident.logs import process
-
-            yield process(log, processing)
+        yield from _checked(loaded, name, processing, warned)
     tell("reading logs", len(names), len(names))
 
 
-def checked(manifest: Manifest, name: str, robot: Robot, whole: bool = False) -> tuple[Log | None, LogReport]:
-    """Return a recording, None where it is too long to be held at once (unless `whole`), and what is odd about it."""
-    log = read_whole(manifest, name, robot, None if whole else STREAM)
-    return log, check_parts(manifest, name, robot) if log is None else check_log(log, robot)
+def _checked(loaded: Loaded, name: str, processing: Processing, warned: list[Warned]) -> Iterator[Motion]:
+    """Yield the motions of a recording, each part checked on its way; what was found is told before what they show."""
+    report: LogReport | None = None
+    rounding, told = list[Warned](), len(warned)
+
+    def heard(log: Log) -> None:
+        nonlocal report
+        part = check_log(log, loaded.robot)
+        if report is None:
+            rounding.extend(rounded(log, part, processing))
+        report = together(report, part, float(log.t[-1]))
+
+    yield from iter_motions(loaded.manifest, name, loaded.robot, processing, heard=heard)
+    if report is not None:
+        warned[told:told] = [*findings_of(name, report, processing), *rounding]
 
 
 def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
@@ -84,7 +83,7 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
             if motion.name not in seen:
                 warned.extend(delayed(loaded, motion))
                 seen.add(motion.name)
-            if motion.stretches:
+            if motion.repeats:
                 repeated.add(motion.name)
             yield motion
 

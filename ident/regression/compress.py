@@ -161,8 +161,8 @@ def _factors(
         last = first + len(piece)
         if roots is not None:
             own = np.repeat(roots[first:last], widths, axis=1)
-            piece = piece * np.pad(own, ((0, 0), (0, columns.width - own.shape[1])))
-        update_factors(piece, keep[first:last], starts, lanes[number])
+            weighted = piece * np.pad(own, ((0, 0), (0, columns.width - own.shape[1])))
+        update_factors(piece if roots is None else weighted, keep[first:last], starts, lanes[number])
         if last == stop:
             found = lanes.pop(number)
             yield number, tuple(r_factor(np.concatenate([f[j, :k, :k] for f in found])) for j, k in enumerate(widths))
@@ -172,7 +172,9 @@ def _pieces(columns: Columns, motion: Motion) -> Iterator[Array]:
     """Yield the packed rows of a motion, thinned, one after the other."""
     terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
     N, size = len(motion.q), BLOCK if motion.decimation else _CHUNK
-    return thinned((packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation)
+    return thinned(
+        (packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation
+    )
 
 
 def _cut(

@@ -1,4 +1,4 @@
-"""Columns of numbers out of text files, line by line checked before they are parsed."""
+"""Columns of numbers out of text files, block by block; what is no plain table of numbers is looked at line by line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ from ident.logs.manifest import Column
 from ident.logs.readers.request import EVERYTHING, Chunk, Request
 
 LINE = 2**22  # bytes of the longest line of a text file
+BLOCK = 2**20  # bytes that are read together
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 
 
 def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
     """Yield the wanted columns of a text file; see `formats.read_chunks`."""
-    return request.named(_chunks(request))
+    cut = replace(request, first=1, last=EVERYTHING)  # which rows are wanted is seen to here: no other line is checked
+    return request.named(cut.rebatched(_parts(request)))
 
 
-def _chunks(request: Request) -> Iterator[Chunk]:
+def _parts(request: Request) -> Iterator[Chunk]:
     text, columns = request.text, request.columns
     with request.path.open("rb") as stream:
         for skipped in range(text.skip_lines):
@@ -45,16 +49,57 @@ def _chunks(request: Request) -> Iterator[Chunk]:
                 line,
             )
         wanted = [_place(request, array, column, header, width) for array, column in columns]
-        last = None if request.last == EVERYTHING else request.last
-        lines = itertools.islice(itertools.chain([head], stream), request.first - 1, last)
-        line += request.first - 1
-        while block := list(itertools.islice(lines, None if request.chunk == EVERYTHING else request.chunk)):
-            block = _without_blank_end(block, lines, request, line)
-            if not block:
-                return
-            _check_width(block, request, line, width)
-            yield _parse(block, request, line, wanted)
-            line += len(block)
+        skip, left = request.first - 1, request.last - request.first + 1
+        block = head.removeprefix(_MARK) + stream.read(BLOCK) + stream.readline()
+        while block and left > 0:
+            lines = block.count(b"\n") + (not block.endswith(b"\n"))
+            if skip or left < lines:
+                block = b"".join(io.BytesIO(block).readlines()[skip : skip + left])
+            line, skip, lines = line + min(skip, lines), max(skip - lines, 0), max(min(lines - skip, left), 0)
+            if lines:
+                left -= lines
+                part = _plain(block, request, lines, width, wanted)
+                if part is None:
+                    rest = itertools.islice(stream, left)
+                    rows = _without_blank_end(io.BytesIO(block).readlines(), rest, request, line)
+                    if not rows:
+                        return
+                    _check_width(rows, request, line, width)
+                    part = _parse(rows, request, line, wanted)
+                yield part
+                line += lines
+            block = stream.read(BLOCK) + stream.readline()
+
+
+def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[int]) -> Chunk | None:
+    """Return the columns of a block whose lines are nothing but so many numbers each, None for any other."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    text = request.text
+    if text.delimiter == " " or b'"' in block:
+        return None
+    names, kinds = [str(c) for c in range(width)], {str(c): pa.float64() for c in wanted}
+
+    def read() -> dict[str, np.ndarray]:
+        found = pyarrow.csv.read_csv(
+            pa.BufferReader(block),
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+            pyarrow.csv.ParseOptions(delimiter=text.delimiter, ignore_empty_lines=False),
+            pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), decimal_point=text.decimal),
+        )
+        sound = found.num_rows == lines and not any(c.null_count for c in found.columns)
+        return {c: found[c].to_numpy() for c in kinds} if sound else {}
+
+    try:
+        found = read()
+        big = {c: pa.int64() for c, values in found.items() if np.abs(values).max() > 2.0**53}
+        if big:  # clocks in ns: read their digits again as integers
+            kinds |= big
+            found = read()
+    except pa.ArrowException:
+        return None
+    return [found[str(c)] for c in wanted] if found else None
 
 
 def _first_line(stream: io.BufferedReader, request: Request, line: int) -> bytes:
@@ -110,7 +155,7 @@ def _parse(block: list[bytes], request: Request, line: int, wanted: list[int]) -
 
     def read(dtype: Any) -> pd.DataFrame:
         return pd.read_csv(
-            io.BytesIO(b"".join(block).removeprefix(b"\xef\xbb\xbf")),
+            io.BytesIO(b"".join(block)),
             header=None,
             sep=r"\s+" if text.delimiter == " " else text.delimiter,
             decimal=text.decimal,
@@ -154,7 +199,7 @@ def _text_found(block: list[bytes], request: Request, line: int, wanted: list[in
 def _fields(row: bytes, request: Request, line: int) -> list[str]:
     """Return the fields of a line. Raises LogError where it is no text, or cannot be split."""
     try:
-        decoded = row.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        decoded = row.removeprefix(_MARK).decode("utf-8")
     except UnicodeDecodeError:
         raise request.error("is not UTF-8 text", "Save it as UTF-8", line) from None
     if "\0" in decoded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,10 @@ from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
+from ident.estimate import refine_cad
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.pipelines import cad_tables
 from ident.pipelines import steps as pipeline
 from ident.pipelines.loaded import load
 from ident.regression import compress, save_regression
@@ -256,6 +259,27 @@ def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, ki
         radii = np.sqrt(np.linalg.eigvalsh(inertia) / m) / np.sqrt(np.linalg.eigvalsh(right) / mass)
         assert (radii > 0.2).all()
         assert (radii < 5).all()
+
+
+@pytest.mark.parametrize("way", ["weighted", "data-first", "cross-validated"])
+def test_radii_of_gyration_are_within_their_tolerance_or_what_the_logs_allow(made, tmp_path, monkeypatch, way):
+    """All that are refined are; one that is not is named, and the exit code tells."""
+    given = ("refine", made[0], "--out", tmp_path / "refined.csv", "--way", way)
+    result = run(*given)
+    assert result.exit_code == 0, result.output
+    assert "radius of gyration" not in result.output
+
+    def spoilt(*args, **words):
+        found = refine_cad(*args, **words)
+        theta = found.estimate.theta.copy()
+        theta[24:30] *= 25.0
+        return replace(found, estimate=replace(found.estimate, theta=theta))
+
+    monkeypatch.setattr(cad_tables, "refine_cad", spoilt)
+    result = run(*given)
+    assert result.exit_code == PROBLEMS, result.output
+    assert re.search(r"radius of gyration of 'link3' about its [xyz] axis, \S+ m, is neither within", result.output)
+    assert "'link2'" not in result.output
 
 
 def test_data_first_warns_of_numbers_that_the_logs_do_not_ask_for(made, tmp_path):

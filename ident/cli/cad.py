@@ -162,10 +162,10 @@ def report(
 
 
 def _end(done: RefinedTable) -> None:
-    """Warn of numbers that ended far from CAD; the exit code tells of links that were freed from the table."""
-    if done.far:
-        tell_aside(f"warning: {done.far}")
-    if done.examined.diagnosis.unknown:
+    """Warn of numbers that ended far from CAD; the exit code tells of links that were freed, and of odd bodies."""
+    for told in (*done.odd, *([done.far] if done.far else [])):
+        tell_aside(f"warning: {told}")
+    if done.examined.diagnosis.unknown or done.odd:
         raise typer.Exit(PROBLEMS)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.cad.back_to_cad import (
@@ -47,6 +48,8 @@ from ident.tell import Tell, silent
 FREE = 1.0
 #: A number that ended this many tolerances farther from CAD than the logs ask for is warned of.
 FAR = 3.0
+#: What solvers leave of an end of an interval.
+_SLACK = 1e-3
 _STATED, _WEIGHTED = CadWishes(), RefineWishes()
 
 
@@ -70,7 +73,8 @@ class RefinedTable:
     """What was examined, the refined table in the links of the given one, and all numbers side by side.
 
     allowed: what the logs allow for each number, None where that was not asked. far: a warning of numbers that ended
-    farther from CAD than that and CAD's tolerance ask for, "" without.
+    farther from CAD than that and CAD's tolerance ask for, "" without. odd: sentences on radii of gyration that neither
+    CAD's tolerance nor the logs allow.
     """
 
     examined: Examined
@@ -79,6 +83,7 @@ class RefinedTable:
     allowed: Intervals | None
     changes: tuple[Change, ...]
     far: str
+    odd: tuple[str, ...]
 
 
 def cad_doctor(
@@ -200,9 +205,9 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
     corrected = solid_bodies(model.robot, diagnosis.corrected, list(diagnosis.unknown))
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
+    free = np.array([link in diagnosis.unknown for link in model.robot.links])
+    shares = np.where(free[:, None], FREE, diagnosis.shares)
     if how.way == "weighted":
-        free = np.array([link in diagnosis.unknown for link in model.robot.links])
-        shares = np.where(free[:, None], FREE, diagnosis.shares)
         mass, centre, tensor = (Tolerances.shares(prior, share) for share in shares.T)
         tolerances = Tolerances(
             how.mass_tolerance or mass.mass,
@@ -213,13 +218,45 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
     else:
         weight: Weight = "vanishing" if how.way == "data-first" else "cross-validated"
         refined = refine_cad(model, found.regression, prior, weight=weight, bounds=bounds)
-    allowed = intervals(model, found.regression, prior, bounds=bounds) if whole or how.way == "data-first" else None
     assert refined.estimate.inertials is not None
+    doubtful = _apart(refined.estimate.inertials, prior.inertials, shares)
+    asked = whole or how.way == "data-first" or bool(doubtful.any())
+    allowed = intervals(model, found.regression, prior, bounds=bounds) if asked else None
+    odd = odd_radii(model.robot.links, refined.estimate.inertials, doubtful, allowed) if allowed else ()
     table = refined_cad(found.cad, model.robot, refined.estimate.inertials)
     judged = verdicts(allowed, diagnosis.corrected) if whole and allowed else None
     far = "" if allowed is None or how.way != "data-first" else _far(found, refined, allowed)
     tell("refining", 1, 1)
-    return RefinedTable(found, table, refined, allowed, _changes(found, table, refined, judged), far)
+    return RefinedTable(found, table, refined, allowed, _changes(found, table, refined, judged), far, odd)
+
+
+def _radii(inertials: Array) -> Array:
+    """Return each body's radii of gyration (n, 3) [m] about the axes of its link's frame."""
+    values = natural(inertials)[0]
+    return np.asarray(np.sqrt(values[:, [4, 7, 9]] / values[:, :1]))
+
+
+def _apart(refined: Array, cad: Array, shares: Array) -> NDArray[np.bool_]:
+    """Return which radii of gyration (n, 3) are farther from CAD's than FAR tolerances, of mass, centre and tensor."""
+    allowed = 1.0 + FAR * np.sum(shares, axis=1, keepdims=True) / 2.0
+    ratio = _radii(refined) / _radii(cad)
+    return np.asarray((ratio > allowed) | (ratio < 1.0 / allowed))
+
+
+def odd_radii(links: Sequence[str], refined: Array, doubtful: NDArray[np.bool_], allowed: Intervals) -> tuple[str, ...]:
+    """Return a sentence on each doubtful radius of gyration (n, 3) that is outside of what the logs allow."""
+    ends = np.array([(a.lower, a.upper) for a in allowed.numbers]).reshape(-1, 10, 2)
+    mass, moments = ends[:, :1], ends[:, [4, 7, 9]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.sqrt(np.maximum(moments[..., 0], 0.0) / mass[..., 1])
+        most = np.sqrt(moments[..., 1] / np.maximum(mass[..., 0], 0.0))
+    radii = _radii(refined)
+    outside = doubtful & ((radii < (1.0 - _SLACK) * least) | (radii > (1.0 + _SLACK) * most))
+    return tuple(
+        f"the radius of gyration of '{links[i]}' about its {'xyz'[k]} axis, {radii[i, k]:.3g} m, is neither within"
+        f" CAD's tolerance nor within what the logs allow, {least[i, k]:.3g} to {most[i, k]:.3g} m"
+        for i, k in np.argwhere(outside)
+    )
 
 
 def _sensible(how: RefineWishes) -> None:

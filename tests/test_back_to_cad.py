@@ -25,7 +25,7 @@ from ident.cad.sheets.readings import decide, products_of
 from ident.cad.sheets.sheet import half_widths, values
 from ident.cad.table import COLUMNS
 from ident.errors import CadError
-from ident.report.cad_figures import ellipse, link_figure
+from ident.report.body_figures import ellipse, link_figure
 from ident.report.figures import svg
 from ident.robot import DHJoint, from_dh
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia, transformed

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, write_cad
 from ident.cad.back_to_cad import write_cad_toml
-from ident.cad.robot_inertials import read_inertials, read_mjcf_inertials
+from ident.cad.sheets.evidence import examine_table
 from ident.cad.sheets.read import find_sheets, read_frames, read_sheets
-from ident.cad.table_evidence import examine_table
+from ident.cad.source import read_inertials, read_mjcf_inertials
 from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot

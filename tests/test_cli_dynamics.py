@@ -20,7 +20,7 @@ from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
 from ident.errors import InputError
 from ident.estimate.storage import save_estimate
 from ident.model import torque
-from ident.report.cad_figures import link_figure
+from ident.report.body_figures import link_figure
 from ident.report.dynamics_figures import gravity_figure, gravity_surface
 from ident.robot import read_robot
 

@@ -25,8 +25,8 @@ from ident.estimate import Prior, estimated
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
+from ident.report.body_figures import ellipsoid
 from ident.report.drawings import friction_law, identifiability
-from ident.report.inertia_figure import ellipsoid
 from ident.report.page import recording_data
 from ident.report.report import gather
 from ident.spatial.inertia import from_com

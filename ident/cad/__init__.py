@@ -10,9 +10,9 @@ from ident.cad.check import require_consistent as require_consistent
 from ident.cad.convention import SI as SI
 from ident.cad.convention import Convention as Convention
 from ident.cad.read import read_cad as read_cad
-from ident.cad.robot_inertials import read_inertials as read_inertials
 from ident.cad.sheets.evidence import Finding as Finding
 from ident.cad.sheets.evidence import examine as examine
+from ident.cad.sheets.evidence import examine_table as examine_table
 from ident.cad.sheets.evidence import examine_together as examine_together
 from ident.cad.sheets.read import parse_sheet as parse_sheet
 from ident.cad.sheets.read import read_frames as read_frames
@@ -22,10 +22,10 @@ from ident.cad.sheets.readings import Decision as Decision
 from ident.cad.sheets.readings import decide as decide
 from ident.cad.sheets.readings import to_inertials as to_inertials
 from ident.cad.sheets.sheet import Sheet as Sheet
+from ident.cad.source import read_inertials as read_inertials
 from ident.cad.source import read_source as read_source
 from ident.cad.table import Cad as Cad
 from ident.cad.table import Printed as Printed
 from ident.cad.table import Row as Row
 from ident.cad.table import Table as Table
 from ident.cad.table import cad_of as cad_of
-from ident.cad.table_evidence import examine_table as examine_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -107,19 +107,23 @@ class Convention:
         )
 
 
+def refuse_unknown(
+    keys: Iterable[str], known: Iterable[str], of: str, file: str | None, line: int | None = None, prefix: str = ""
+) -> None:
+    """Raise CadError for a key that is none of `known`, the keys `of` something, with the nearest one."""
+    names = list(known)
+    for key in keys:
+        if key not in names:
+            fix = f"The keys{of} are {', '.join(names)}"
+            raise CadError(f"unknown key{nearest(key, names)}", file=file, line=line, key=prefix + key, fix=fix)
+
+
 def check(given: Mapping[str, Any], file: str | None = None, prefix: str = "", sign: str = "") -> None:
     """Raise CadError unless `given` declares everything, with known words.
 
     `prefix` begins the keys named, `sign` the line to write ("# " in a CSV file).
     """
-    for key in given:
-        if key not in _WANTED:
-            raise CadError(
-                f"unknown key{nearest(key, _WANTED)}",
-                file=file,
-                key=prefix + key,
-                fix=f"The keys of the convention are {', '.join(_WANTED)}",
-            )
+    refuse_unknown(given, _WANTED, " of the convention", file, prefix=prefix)
     for key, wanted in _WANTED.items():
         fix = f"Write {sign}{key} = {wanted}"
         if key not in given:

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ident.cad.convention import convention_from, normal
+from ident.cad.convention import convention_from, normal, refuse_unknown
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.errors import CadError, cut, nearest
 from ident.files import csv_name
@@ -62,12 +62,7 @@ def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
 def _read_toml(data: bytes, path: Path) -> Cad:
     file, text = path.name, _text(data, path)
     given = _toml(text, file, "the file is not valid TOML", "Repair that line")
-    known = ("convention", "link", "table", "joint")
-    for key in given:
-        if key not in known:
-            raise CadError(
-                f"unknown key{nearest(key, known)}", file=file, key=key, fix=f"The keys are {', '.join(known)}"
-            )
+    refuse_unknown(given, ("convention", "link", "table", "joint"), "", file)
     for key in ("convention", "joint"):
         if not isinstance(given.get(key, {}), dict):
             raise CadError("wanted a table", file=file, key=key, fix=f"Begin it with a line [{key}]")
@@ -92,15 +87,7 @@ def _toml_rows(links: Any, text: str, file: str) -> tuple[Row, ...]:
     rows: list[Row] = []
     for i, entry in enumerate(links):
         line = lines[i] if len(lines) == len(links) else None
-        for key in entry:
-            if key not in ("name", *COLUMNS):
-                raise CadError(
-                    f"unknown key{nearest(key, ('name', *COLUMNS))}",
-                    file=file,
-                    line=line,
-                    key=f"link.{key}",
-                    fix=f"The keys of a link are name, {', '.join(COLUMNS)}",
-                )
+        refuse_unknown(entry, ("name", *COLUMNS), " of a link", file, line, "link.")
         if not isinstance(entry.get("name"), str):
             raise CadError("the link has no name", file=file, line=line, key="link.name", fix='Write name = "link1"')
         for key in COLUMNS:
@@ -121,13 +108,7 @@ def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
             raise CadError("wanted a table", file=file, key=f"joint.{joint}", fix=f"Write a line [joint.{joint}]")
         for key, value in entry.items():
             where = f"joint.{joint}.{key}"
-            if key not in known:
-                raise CadError(
-                    f"unknown key{nearest(key, known)}",
-                    file=file,
-                    key=where,
-                    fix=f"The keys of a joint are {', '.join(known)}",
-                )
+            refuse_unknown([key], known, " of a joint", file, prefix=f"joint.{joint}.")
             number = float(_number(_literal(value), file, None, where).value)
             if number < 0 and key != Offset.kind.name:
                 raise CadError(f"must not be negative, got {number:g}", file=file, key=where)

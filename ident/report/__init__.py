@@ -1,6 +1,6 @@
 """The HTML report, its figures, and its tables as text."""
 
-from ident.report.cad_figures import link_figure as link_figure
+from ident.report.body_figures import link_figure as link_figure
 from ident.report.excitation_figures import limits_figure as limits_figure
 from ident.report.excitation_figures import worth_figure as worth_figure
 from ident.report.excitation_text import worth_sentences as worth_sentences

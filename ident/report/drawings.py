@@ -16,8 +16,8 @@ from ident.model.model import Model
 from ident.model.offset import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, text
+from ident.report.body_figures import inertia_figure
 from ident.report.figures import plain
-from ident.report.inertia_figure import inertia_figure
 from ident.report.parts import Drawing, drawing
 from ident.report.residual_figure import alike_for, residual_figure
 from ident.spatial.inertia import INERTIAL

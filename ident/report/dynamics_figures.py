@@ -9,14 +9,14 @@ import numpy as np
 from ident.arrays import Array
 from ident.dynamics import gravity_load
 from ident.errors import ModelError, nearest
-from ident.report.figures import plain
+from ident.report.figures import AMBER, BLUE, GREEN, MUTED, RED, empty, plain
 from ident.robot.robot import Joint, Robot
 from ident.simulation.run import Simulation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072b2", "#d55e00", "#00855f", "#b08a00", "#8a5fb0", "#5f6063", "#56b4e9")
+_COLOURS = (BLUE, RED, GREEN, AMBER, "#8a5fb0", MUTED, "#56b4e9")
 
 
 def gravity_surface(
@@ -56,13 +56,12 @@ def _range(joint: Joint) -> tuple[float, float]:
 
 def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: Array) -> Figure:
     """Return both joints' gravity loads over their ranges, as level lines over two angles in degrees."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     a, b, load = gravity_surface(robot, inertials, joints, q)
     chosen = [robot.joints[robot.joint_names.index(name)] for name in joints]
     (x, x_unit), (y, y_unit) = (_shown(values, joint) for values, joint in zip((a, b), chosen, strict=True))
-    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    figure = empty(9.6, 4.0)
     for axes, joint, torque in zip(figure.subplots(1, 2), chosen, np.moveaxis(load, 2, 0), strict=True):
         axes.set_xlabel(f"{plain(joints[0])} [{x_unit}]")
         axes.set_ylabel(f"{plain(joints[1])} [{y_unit}]")
@@ -84,11 +83,9 @@ def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: A
 
 def simulation_figure(simulation: Simulation) -> Figure:
     """Return positions, speeds, torques and energy over time."""
-    from matplotlib.figure import Figure
-
     robot = simulation.plant.robot
     slides = [joint.slides for joint in robot.joints]
-    figure = Figure(figsize=(9.6, 6.0), layout="constrained")
+    figure = empty(9.6, 6.0)
     axes = figure.subplots(2, 2, sharex=True).ravel()
     drawn = (
         ("Position", simulation.q, "deg", "m"),

@@ -20,6 +20,7 @@ from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import figures, text
+from ident.report.body_figures import links_named
 from ident.report.drawings import (
     comparisons,
     errors,
@@ -31,7 +32,6 @@ from ident.report.drawings import (
     selection,
     torques,
 )
-from ident.report.inertia_figure import links_named
 from ident.report.page import known_format, page_data, recording_data, stretches, write
 from ident.report.parts import Block, Card, Cell, Report, Section
 from ident.spatial.inertia import INERTIAL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,11 +52,21 @@ def table(
     return Table(title, columns, tuple(rows), tuple(tones or [""] * len(rows)))
 
 
+def by_column(title: str, cells: Mapping[str, Iterable[str]], tones: Sequence[Tone] | None = None) -> Table:
+    """Return the Table of columns by their heads, all equally long."""
+    return table(title, tuple(cells), list(zip(*cells.values(), strict=True)), tones)
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with so many significant digits, "n/a" where there is none."""
     if value is None or math.isnan(value):
         return MISSING
     return "infinite" if math.isinf(value) else f"{value + 0.0:.{digits}g}"
+
+
+def signed(value: float | None) -> str:
+    """Return a number of standard errors with its sign, "n/a" where there is none."""
+    return MISSING if value is None else f"{value:+.1f}"
 
 
 def percent(share: float | None) -> str:
@@ -225,40 +235,30 @@ def summary_rows(
 
 def comparison_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:
     """Return one row per base parameter: CAD, identified with its 95 % interval, difference, verdict, combination."""
-    rows = [
-        (
-            r.name,
-            unit(r.name, prismatic),
-            number(r.cad),
-            with_error(r.identified, r.half_width),
-            MISSING if r.standard_errors_off is None else f"{r.standard_errors_off:+.1f}",
-            r.verdict,
-            r.expression,
-        )
-        for r in comparison.rows
-    ]
-    columns = (
-        "base parameter",
-        "unit",
-        "CAD",
-        "identified ± 95 %",
-        "difference / standard error",
-        "verdict",
-        "combination",
-    )
-    return table(
-        f"Base parameters against {comparison.source}", columns, rows, [TONES[r.verdict] for r in comparison.rows]
-    )
+    rows = comparison.rows
+    cells: dict[str, Iterable[str]] = {
+        "base parameter": [r.name for r in rows],
+        "unit": [unit(r.name, prismatic) for r in rows],
+        "CAD": [number(r.cad) for r in rows],
+        "identified ± 95 %": [with_error(r.identified, r.half_width) for r in rows],
+        "difference / standard error": [signed(r.standard_errors_off) for r in rows],
+        "verdict": [r.verdict for r in rows],
+        "combination": [r.expression for r in rows],
+    }
+    return by_column(f"Base parameters against {comparison.source}", cells, [TONES[r.verdict] for r in rows])
 
 
 def base_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
     """Return one row per base parameter where there is no CAD to compare with."""
     halves = estimate.covariance.half_widths(0.95)
-    rows = [
-        (name, unit(name, prismatic), with_error(float(value), float(half)), estimate.base.expression(k))
-        for k, (name, value, half) in enumerate(zip(estimate.base.names, estimate.phi, halves, strict=True))
-    ]
-    return table("Base parameters", ("base parameter", "unit", "identified ± 95 %", "combination"), rows)
+    names = estimate.base.names
+    cells: dict[str, Iterable[str]] = {
+        "base parameter": names,
+        "unit": [unit(name, prismatic) for name in names],
+        "identified ± 95 %": [with_error(float(x), float(h)) for x, h in zip(estimate.phi, halves, strict=True)],
+        "combination": [estimate.base.expression(k) for k in range(len(names))],
+    }
+    return by_column("Base parameters", cells)
 
 
 def standard_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:
@@ -323,19 +323,15 @@ def validation_rows(validation: Validation) -> Table:
 
 def truth_rows(truth: TruthComparison, prismatic: frozenset[str] = frozenset()) -> Table:
     """Return one row per base parameter against the truth of a simulation."""
-    rows = [
-        (
-            r.name,
-            unit(r.name, prismatic),
-            number(r.true),
-            number(r.identified),
-            MISSING if r.z is None else f"{r.z:+.1f}",
-            {True: "yes", False: "no", None: MISSING}[r.within_95],
-        )
-        for r in truth.rows
-    ]
-    columns = ("base parameter", "unit", "true", "identified", "difference / standard error", "within 95 %")
-    return table("Against the truth", columns, rows)
+    cells = {
+        "base parameter": [r.name for r in truth.rows],
+        "unit": [unit(r.name, prismatic) for r in truth.rows],
+        "true": [number(r.true) for r in truth.rows],
+        "identified": [number(r.identified) for r in truth.rows],
+        "difference / standard error": [signed(r.z) for r in truth.rows],
+        "within 95 %": [{True: "yes", False: "no", None: MISSING}[r.within_95] for r in truth.rows],
+    }
+    return by_column("Against the truth", cells)
 
 
 def figures_rows(estimate: Estimate) -> Table:
@@ -401,15 +397,16 @@ def side_by_side_rows(
 ) -> Table:
     """Return truth, CAD and identified of every base parameter."""
     compared = {r.name: r for r in comparison.rows} if comparison else {}
-    halves = estimate.covariance.half_widths(0.95)
-    rows, tones = [], []
-    for r, half in zip(truth.rows, halves, strict=True):
-        cad = compared.get(r.name)
-        z = MISSING if r.z is None else f"{r.z:+.1f}"
-        verdict = cad.verdict if cad else MISSING
-        identified = with_error(r.identified, float(half))
-        row = (r.name, unit(r.name, slides), number(r.true), number(cad.cad if cad else None))
-        rows.append((*row, identified, z, verdict))
-        tones.append(TONES[cad.verdict] if cad else "")
-    columns = ("base parameter", "unit", "truth", "CAD", "identified ± 95 %", "off truth [s.e.]", "CAD is")
-    return table("Truth, CAD and identified, on the combinations that torque can show", columns, rows, tones)
+    cad = [compared.get(r.name) for r in truth.rows]
+    halves = estimate.covariance.half_widths(0.95).tolist()
+    cells = {
+        "base parameter": [r.name for r in truth.rows],
+        "unit": [unit(r.name, slides) for r in truth.rows],
+        "truth": [number(r.true) for r in truth.rows],
+        "CAD": [number(c.cad if c else None) for c in cad],
+        "identified ± 95 %": [with_error(r.identified, half) for r, half in zip(truth.rows, halves, strict=True)],
+        "off truth [s.e.]": [signed(r.z) for r in truth.rows],
+        "CAD is": [c.verdict if c else MISSING for c in cad],
+    }
+    title = "Truth, CAD and identified, on the combinations that torque can show"
+    return by_column(title, cells, [TONES[c.verdict] if c else "" for c in cad])

@@ -1,0 +1,168 @@
+"""Figures of bodies, each as the solid, uniform ellipsoid of its mass and inertia: on the robot, or one by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.report.figures import BLUE, GREEN, INK, LINE, MUTED, PALE, RED, blank, empty, legend, plain, style, view
+from ident.robot.robot import Robot
+from ident.spatial.inertia import pseudo_inertia
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_VIEWS = ((-55.0, 20.0), (35.0, 20.0))  # azimuth and elevation of the eye [deg]: a quarter turn apart
+_CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
+
+
+def inertia_figure(
+    robot: Robot, q: ArrayLike, inertials: ArrayLike, other: ArrayLike | None = None, *, title: str, named: str = "CAD"
+) -> Figure:
+    """Return the robot at q (n,) with each link as the solid ellipsoid that has its mass, centre and inertia.
+
+    inertials (n, 10); other (n, 10): drawn as outlines beside them, NaN rows left out; named: what the outlines are.
+    Bodies that cannot exist, and those without mass, are not drawn. Two views, a quarter turn apart.
+    """
+    figure, both = blank(3.2, title, columns=2)
+    poses = robot.poses(q)
+    origins = np.array([p.position for p in poses])
+    joints = [np.stack([np.zeros(3) if p < 0 else origins[p], origins[i]]) for i, p in enumerate(robot.parents)]
+    bodies, outlines = (
+        [ellipsoid(row) for row in np.asarray(rows, dtype=np.float64)] if rows is not None else [None] * robot.n
+        for rows in (inertials, other)
+    )
+    for axes, (azimuth, elevation) in zip(both, _VIEWS, strict=True):
+        P = view(azimuth, elevation)
+        for line in joints:
+            axes.plot(*(P @ line.T)[:2], "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
+        for i, pose in enumerate(poses):
+            for found, kind in ((bodies[i], "identified"), (outlines[i], named)):
+                if found is not None:
+                    centre, shape = pose.rotation @ found[0] + pose.position, pose.rotation @ found[1]
+                    _draw(axes, P, centre, shape, kind == "identified")
+            if bodies[i] is not None:
+                centre = P @ (pose.rotation @ bodies[i][0] + pose.position)  # type: ignore[index]
+                axes.text(centre[0], centre[1], str(i + 1), fontsize=7.5, color=INK, ha="center", va="center", zorder=6)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.axis("off")
+    both[0].plot([], [], "o", color=PALE, markeredgecolor=BLUE, label="identified")
+    if any(o is not None for o in outlines):
+        both[0].plot([], [], "--", color=RED, label=plain(named))
+    legend(figure, 3)
+    return figure
+
+
+def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
+    """Return centre (3,) [m] and semi-axes as columns (3, 3) [m] of the solid ellipsoid with a link's ten inertials.
+
+    Its second moment about the centre is m A A^T / 5. None for a body without mass or one that cannot exist.
+    """
+    p = np.asarray(inertials, dtype=np.float64)
+    if not np.isfinite(p).all() or p[0] <= 0:
+        return None
+    J = pseudo_inertia(p)
+    centre = J[:3, 3] / p[0]
+    moments, axes = np.linalg.eigh(J[:3, :3] / p[0] - np.outer(centre, centre))
+    if moments[0] < -1e-9 * max(float(moments[-1]), 0.0) or moments[-1] <= 0:
+        return None
+    return centre, axes * np.sqrt(5.0 * np.maximum(moments, 0.0))
+
+
+def links_named(links: Sequence[str]) -> str:
+    """Return which number of the figure is which link, as a sentence."""
+    return ", ".join(f"{i} {name}" for i, name in enumerate(links, start=1))
+
+
+def _draw(axes: Axes, P: Array, centre: Array, shape: Array, solid: bool) -> None:
+    outline = shadow(P[:2], centre, shape).T
+    if solid:
+        axes.fill(*outline, facecolor=PALE, edgecolor=BLUE, linewidth=1.2, alpha=0.55, zorder=3)
+    else:
+        axes.plot(*outline, "--", color=RED, linewidth=1.1, zorder=4)
+
+
+def shadow(P: Array, centre: Array, shape: Array) -> Array:
+    """Return the outline (points, 2) [m] of what `ellipsoid` returns, on the plane of the rows of P (2, 3)."""
+    values, vectors = np.linalg.eigh(P @ shape @ shape.T @ P.T)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ _CIRCLE).T + P @ centre
+
+
+#: Colour, line and sign of each source.
+LOOKS = {"CAD": (RED, "-", "D"), "identified": (BLUE, "--", "o"), "refined": (GREEN, "-", "s")}
+_PLANES = ((0, 1), (0, 2), (1, 2))
+
+
+def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = None) -> Figure:
+    """Return one link in three views, in its own frame [mm].
+
+    bodies: inertials (10,) by source, one of LOOKS. Each is drawn as its centre of mass and the outline of the solid,
+    uniform ellipsoid of the same mass and inertia; a body of which none exists is drawn by its centre alone.
+    outline (k, 3) [m]: points of the link's mesh or box, whose hull is drawn behind. The views hold all but what was
+    identified without CAD, which may lie anywhere where no motion tells.
+    """
+    figure = empty(8.4, 3.6)
+    for axes, plane in zip(figure.subplots(1, 3), _PLANES, strict=True):
+        _view(axes, plane, bodies, outline)
+    figure.suptitle(plain(link, 60), x=0.01, ha="left", fontsize=10, fontweight="bold", color=INK)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False, labelcolor=INK,
+        title="outline: the solid ellipsoid of the same mass and inertia; sign: its centre of mass", title_fontsize=8,
+    )  # fmt: skip
+    return figure
+
+
+def ellipse(body: Array, plane: tuple[int, int]) -> Array | None:
+    """Return the outline (points, 2) [m] of a body's ellipsoid along two of its axes; None where none exists."""
+    found = ellipsoid(body)
+    return None if found is None else shadow(np.eye(3)[list(plane)], *found)
+
+
+def _view(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
+    if outline is not None and len(outline) > 2:
+        hull = _hull(1e3 * outline[:, plane])
+        axes.fill(*hull.T, color=LINE, alpha=0.5, linewidth=0, zorder=0, label="shape of the link")
+    for source, body in bodies.items():
+        colour, line, sign = LOOKS[source]
+        around = ellipse(body, plane)
+        if around is not None:
+            axes.plot(*(1e3 * around.T), color=colour, linestyle=line, linewidth=1.4)
+        if body[0]:
+            x, y = 1e3 * body[1:4][list(plane)] / body[0]
+            said = "identified without CAD" if source == "identified" else source
+            label = f"{said}: {body[0]:.4g} kg"
+            axes.plot([x], [y], sign, color=colour, markersize=5, markerfacecolor="none", label=label)
+    axes.plot([0], [0], "+", color=MUTED, markersize=9, label="origin of the link's frame")
+    _window(axes, plane, bodies, outline)
+    axes.set(xlabel=f"{'xyz'[plane[0]]} [mm]", ylabel=f"{'xyz'[plane[1]]} [mm]")
+    style(axes)
+
+
+def _window(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
+    """Set square limits around the link's origin, its outline and all bodies but the identified one."""
+    shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
+    for source, body in bodies.items():
+        around = ellipse(body, plane)
+        if around is not None and (source != "identified" or len(bodies) == 1):
+            shown.append(around)
+    points = 1e3 * np.concatenate(shown)
+    middle = (points.max(axis=0) + points.min(axis=0)) / 2
+    half = 0.62 * max(float(np.ptp(points, axis=0).max()), 1.0)
+    axes.set_xlim(middle[0] - half, middle[0] + half)
+    axes.set_ylim(middle[1] - half, middle[1] + half)
+    axes.set_aspect("equal")
+
+
+def _hull(points: Array) -> Array:
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(points[ConvexHull(points).vertices])
+    except QhullError:  # all on one line
+        return points

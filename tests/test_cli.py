@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
-from ident.cli.console import EXIT_CODES, printable, progress
+from ident.cli.console import EXIT_CODES, printable, progress, show
 from ident.cli.main import app
 from ident.cli.options import file_out
 from ident.errors import InputError
@@ -29,6 +29,7 @@ from ident.pipelines import identify
 from ident.pipelines import steps as pipeline
 from ident.pipelines.loaded import load
 from ident.regression import load_regression
+from ident.report.text import table
 from ident.robot import read_robot
 from ident.spatial.inertia import pseudo_inertia
 
@@ -398,6 +399,30 @@ def test_what_is_cut_off_is_no_start_transient(two):
         assert done.exit_code == 0, done.output
         assert "first 15 rows" not in done.stderr
         change(two / "experiment.toml", key, "edge_s = 0.1")
+
+
+def test_tables_and_sentences_show_120_characters_of_a_name(two):
+    long = "z" * 400
+    for file in ("robot.toml", "experiment.toml", "cad.csv", "truth.toml"):
+        text = (two / file).read_text()
+        (two / file).write_text(text.replace("shoulder", long).replace("upper", f"u{long}"))
+    for command in (
+        ("check", two / "robot.toml"),
+        ("check", two / "cad.csv"),
+        ("run", two, "-o", two / "out"),
+        ("fit", two, "-o", two / "e.json"),
+        ("validate", two / "out", two),
+        ("compare", two / "out", "--robot", two / "robot.toml", "--cad", two / "cad.csv", "--all"),
+    ):
+        done = call(*command)
+        assert done.exit_code == 0, done.output
+        assert "zzz" in done.output
+        assert max(map(len, re.findall("z+", done.output))) <= 120, command
+
+
+def test_a_cell_of_a_table_shows_120_characters_of_a_name(capsys):
+    show(table("z" * 400, (f"z{'z' * 400}", "sum"), [(f"{'z' * 400}.m", f"1 + {'z' * 400}.hx")]))
+    assert capsys.readouterr().out.count("z") <= 4 * 120
 
 
 def test_a_failed_validation_is_told_last_and_by_the_exit_code(two):

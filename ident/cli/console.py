@@ -154,7 +154,9 @@ def _plain(text: str) -> Any:
     """Return a cell whose brackets mean nothing."""
     from rich.text import Text
 
-    return Text(printable(text))
+    from ident.errors import shortened
+
+    return Text(printable(shortened(text)))
 
 
 def warn(warned: Sequence[Warned]) -> None:

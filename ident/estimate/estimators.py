@@ -36,7 +36,7 @@ from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
 from ident.estimate.written import rounded, written_within
 from ident.model.model import Model
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, left_out
 from ident.regression.repeats import repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
@@ -49,6 +49,8 @@ CovarianceName = Literal["segments", "classical"]
 VANISHING = 1e-6
 #: Weights that cross-validation tries, per sample of the mean squared weighted residual.
 WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
+#: Into how many parts recordings are grouped at most.
+FOLDS = 30
 #: How far off, relatively, CAD's bodies are taken to be, and neutral ones.
 TOLERANCE, NEUTRAL_TOLERANCE = 0.3, 1.0
 #: How much lighter or heavier than first drawn neutral bodies may be, all together.
@@ -207,14 +209,11 @@ def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
 def _left_out(given: Entropic | Quadratic, regression: Regression, falling: tuple[float, ...], sigma: Array) -> Array:
     """Return each part's (columns) share of the mean squared weighted error at each weight (rows), fitted without it.
 
-    Recordings are left out one at a time where there are three or more, else five stretches of consecutive segments;
-    everything happens on the factors.
+    The parts are those of `folds`; everything happens on the factors.
     """
     parts = folds(regression)
     errors = np.zeros((len(falling), len(parts)))
-    for f, part in enumerate(parts):
-        train = regression.without(part)
-        test = regression.without([s.identity for s in train.segments])
+    for f, (train, test) in enumerate(left_out(regression, parts)):
         for k, solution in enumerate(given.along(falling, train)):
             squares = test.squared_residuals(regression.base.K @ solution.theta)
             errors[k, f] = np.sum(squares / sigma**2) / samples(regression)
@@ -269,9 +268,19 @@ def _at_the_edge(chosen: float, falling: tuple[float, ...], weight: float) -> tu
 
 
 def folds(regression: Regression) -> list[list[str]]:
-    """Return the identities of the segments to leave out together, fold by fold."""
-    if len(regression.recordings) >= 3:
-        return [[s.identity for s in regression.segments if s.recording == r] for r in regression.recordings]
+    """Return the identities of the segments to leave out together, fold by fold.
+
+    Recordings are left out one at a time where there are three or more, in FOLDS groups where there are more than
+    that; else five stretches of consecutive segments.
+    """
+    recordings = regression.recordings
+    if len(recordings) >= 3:
+        number = min(len(recordings), FOLDS)
+        fold = {recording: k * number // len(recordings) for k, recording in enumerate(recordings)}
+        parts: list[list[str]] = [[] for _ in range(number)]
+        for segment in regression.segments:
+            parts[fold[segment.recording]].append(segment.identity)
+        return parts
     identities = [s.identity for s in regression.segments]
     if len(identities) < 4:
         raise EstimationError(

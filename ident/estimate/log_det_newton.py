@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
@@ -33,19 +34,29 @@ HALVINGS = 5
 #: Share of the way to the edge that a step may go.
 _INSIDE = 0.95
 #: mu at the start relative to f, far from the solution and near it; a tenth of the weight at most.
-_COLD, _WARM = 1e-2, 1e-7
+_COLD = 1e-2
+#: How much it falls after a step that goes well.
+_FALL = 0.1
 
-#: The factors L (n, 4, 4) of the links' Q = L L', and the joint terms.
-_Point = tuple[Array, Array]
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Factors (n, 4, 4) of the links' Q = L L' and Z = R R', which stay positive however thin a body gets; terms; y."""
+
+    L: Array
+    R: Array
+    terms: Array
+    y: Array
 
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """|A x - z|^2 + constant: the mean squared weighted residual."""
+    """|A x - z|^2 + constant: the mean squared weighted residual; gram: its Hessian 2 A'A."""
 
     A: Array
     z: Array
     constant: float
+    gram: Array
 
 
 class LogDetNewton:
@@ -72,6 +83,7 @@ class LogDetNewton:
         if len(bounds.on(model).sides):
             deepest = least_excess(blocks)
             self._start, self.interior = deepest.v[:p], bool(deepest.upper < -1e-6)
+        self._known: dict[float, _Point] = {}  # the first solution at each weight, where the next target starts
 
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
@@ -83,74 +95,90 @@ class LogDetNewton:
     def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
         A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
-        target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
-        L = np.asarray(np.linalg.cholesky(_matrices(self._start[: self._links])), dtype=np.float64)
-        start = L, self._start[self._links :]
-        x = self._minimised(target, weights[0], start, weights[0], _COLD)
-        if x is None:  # too far: from a weight so large that the solution is near the start, down by decades
-            largest = weights[0] + float(np.sum((A @ self._start - target.z) ** 2))
-            fall = np.geomspace(largest, weights[0], 2 + int(np.log10(largest / weights[0])))
-            x = self._minimised(target, largest, start, largest, _COLD)
-            for before, weight in pairwise(fall.tolist()):
-                x = None if x is None else self._reached(target, weight, x, before, HALVINGS)
-        found = []
-        for before, weight in zip((weights[0], *weights), weights, strict=False):
-            x = None if x is None else self._reached(target, weight, x, before, HALVINGS)
-            if x is None:
+        target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2), 2.0 * A.T @ A)
+        found: list[Array] = []
+        x, before = None, weights[0]
+        for weight in weights:
+            known = self._known.get(weight)
+            near = None if known is None else self._minimised(target, weight, known, 0.0)
+            if near is None:
+                near = self._reached(target, weight, x, before, HALVINGS) if x else self._from_afar(target, weight)
+            if near is None:
                 break
-            found.append(self._coordinates.T @ _joined(x))
+            x, before = near, weight
+            self._known.setdefault(weight, x)
+            found.append(self._coordinates.T @ _joined(x.L, x.terms))
         return found
+
+    def _from_afar(self, target: _Target, weight: float) -> _Point | None:
+        """Return the minimum from the start; where that is too far, from a weight at which it is near, by decades."""
+        x = self._minimised(target, weight, self._cold(target, weight), _COLD)
+        if x is None:
+            largest = weight + float(np.sum((target.A @ self._start - target.z) ** 2))
+            fall = np.geomspace(largest, weight, 2 + int(np.log10(largest / weight)))
+            x = self._minimised(target, largest, self._cold(target, largest), _COLD)
+            for before, after in pairwise(fall.tolist()):
+                x = None if x is None else self._reached(target, after, x, before, HALVINGS)
+        return x
+
+    def _cold(self, target: _Target, weight: float) -> _Point:
+        """Return the start, with Q Z = weight, and y as far from its end as mu is."""
+        L = np.asarray(np.linalg.cholesky(_matrices(self._start[: self._links])), dtype=np.float64)
+        r, s = target.A @ self._start - target.z, self._h - self._G @ self._start
+        mu = min(_COLD * (float(r @ r) + target.constant + weight), 0.1 * weight)
+        y = np.where(self._stated, weight, mu) / s
+        return _Point(L, np.sqrt(weight) * np.linalg.inv(L).mT, self._start[self._links :], y)
 
     def _reached(self, target: _Target, weight: float, x: _Point, before: float, halvings: int) -> _Point | None:
         """Return the minimum from that at the weight `before`, by one between where need be."""
-        if weight == before:
-            return x
-        reached = self._minimised(target, weight, x, before, _WARM)
+        reached = self._minimised(target, weight, x, 0.0)
         if reached is None and halvings:
             middle = float(np.sqrt(weight * before))
             between = self._reached(target, middle, x, before, halvings - 1)
             return None if between is None else self._reached(target, weight, between, middle, halvings - 1)
         return reached
 
-    def _minimised(self, target: _Target, weight: float, x: _Point, before: float, share: float) -> _Point | None:
-        """Return the minimum from an interior x with Q Z = before, or None where it is not reached."""
-        links, linear = self._links, weight * self._linear
-        L, terms = x
-        r, s = target.A @ _joined(x) - target.z, self._h - self._G @ _joined(x)
-        size = float(r @ r) + target.constant + weight
-        mu = min(share * size, 0.1 * before)
-        y = np.where(self._stated, weight, mu) / s
-        R = np.sqrt(before) * np.linalg.inv(L).mT  # Q = L L', Z = R R': both stay positive, however thin a body gets
+    def _minimised(self, target: _Target, weight: float, start: _Point, mu: float) -> _Point | None:
+        """Return the minimum from an interior point, or None where it is not reached; mu: to start with, relative."""
+        links = self._links
+        L, R, terms, y = start.L, start.R, start.terms, start.y
+        x = _joined(L, terms)
+        r, s = target.A @ x - target.z, self._h - self._G @ x
+        mu *= float(r @ r) + target.constant + weight
         for _ in range(STEPS):
             size = float(r @ r) + target.constant + weight
             last = ACCURACY * size / max(len(s), 1)
             mu = max(mu, last)
             B, inverse, v = _nesterov_todd(L, R)
             turn = _congruence(B)
-            A, G, E, c = (_onto(rows, turn) for rows in (target.A, self._G, self._E, linear[None]))
+            G, E = _onto(self._G, turn), _onto(self._E, turn)
             aim = np.where(self._stated, weight, mu)
-            gradient = 2.0 * (r @ A) + c[0] + (aim / s) @ G
+            gradient = _onto((2.0 * (r @ target.A) + weight * self._linear)[None], turn)[0] + (aim / s) @ G
             gradient[:links] -= weight * (_diagonal(1.0 / v).reshape(-1, 16) @ SYMMETRIC).ravel()
-            root = np.eye(links, A.shape[1])
-            d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G, root]), gradient, E)
+            d = _step(target, turn, np.sqrt(y / s)[:, None] * G, gradient, E)
             if mu <= last and -float(gradient @ d) < ACCURACY * size:
-                return L, terms
+                return _Point(L, R, terms, y)
             S = _matrices(d[:links])
-            rest = weight / v - v
-            T = _diagonal(rest) - S  # B' dZ B
+            T = _diagonal(weight / v - v) - S  # B' dZ B
             ds = -G @ d
             dy = (aim - y * ds) / s - y
             half = 1.0 / np.sqrt(v)
-            shrunk = np.concatenate([half[:, :, None] * S * half[:, None, :], half[:, :, None] * T * half[:, None, :]])
-            fall = min(np.linalg.eigvalsh(shrunk).min(), (ds / s).min(initial=0.0), (dy / y).min(initial=0.0))
-            step = min(1.0, _INSIDE / max(-float(fall), _INSIDE))
+            least = np.linalg.eigvalsh(half[:, :, None] * np.array([S, T]) * half[:, None, :])[:, :, 0]
+            step = float(_inside(min(least[0].min(), (ds / s).min(initial=0.0))))
             middle = _diagonal(v)
-            L, R = B @ np.linalg.cholesky(middle + step * S), inverse @ np.linalg.cholesky(middle + step * T)
-            terms = terms + step * d[links:]
-            r, s, y = r + step * (A @ d), s + step * ds, y + step * dy
-            if step > 0.5:
-                mu *= 0.1
+            L = B @ np.linalg.cholesky(middle + step * S)
+            # each Z and y goes its own way: they only shape the quadratic model
+            R = inverse @ np.linalg.cholesky(middle + _inside(least[1])[:, None, None] * T)
+            terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
+            x = _joined(L, terms)
+            r, s = target.A @ x - target.z, s + step * ds
+            mu *= _FALL ** (2.0 * step)
         return None
+
+
+def _inside(fall: ArrayLike) -> Array:
+    """Return the step that goes _INSIDE of the way to the edge, `fall` being the most negative relative change."""
+    return np.asarray(_INSIDE / np.maximum(np.negative(fall), _INSIDE))
 
 
 def _matrices(links: Array) -> Array:
@@ -163,9 +191,8 @@ def _diagonal(v: Array) -> Array:
     return np.asarray(v[:, :, None] * np.eye(4))
 
 
-def _joined(point: _Point) -> Array:
+def _joined(L: Array, terms: Array) -> Array:
     """Return x (p,): the coordinates of each Q = L L', and the joint terms."""
-    L, terms = point
     return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
@@ -189,21 +216,22 @@ def _onto(rows: Array, turn: Array) -> Array:
     return np.concatenate([turned.transpose(1, 0, 2).reshape(m, 10 * n), rows[:, 10 * n :]], axis=1)
 
 
-def _step(root: Array, gradient: Array, E: Array) -> Array:
-    """Return argmin gradient @ d + |root @ d|^2 / 2 with E @ d = 0."""
-    from scipy.linalg import cho_solve
+def _step(target: _Target, turn: Array, rows: Array, gradient: Array, E: Array) -> Array:
+    """Return argmin gradient @ d + |A d|^2 + |rows d|^2 / 2 + |links d|^2 / 2 with E @ d = 0, all turned."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
 
-    unit = np.linalg.norm(root, axis=0)
+    links = 10 * len(turn)
+    hessian = _onto(_onto(target.gram, turn).T, turn) + rows.T @ rows
+    hessian.flat[: links * (len(hessian) + 1) : len(hessian) + 1] += 1.0
+    unit = np.sqrt(hessian.diagonal())
     unit[unit == 0.0] = 1.0
-    root, E = root / unit, E / unit
-    try:
-        R = np.linalg.cholesky(root.T @ root).T
-    except np.linalg.LinAlgError:
-        R = np.zeros((1, 1))
-    if np.diag(R).min() < 1e-5:  # the square has lost half of the digits
-        R = np.asarray(np.linalg.qr(root, mode="r"))
+    R, failed = dpotrf(hessian / (unit[:, None] * unit))
+    if failed or R.diagonal().min() < 1e-5:  # the square has lost half of the digits
+        root = np.concatenate([np.sqrt(2.0) * _onto(target.A, turn), rows, np.eye(links, len(unit))])
+        R = np.linalg.qr(root / unit, mode="r")
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
-    solved = cho_solve((R, False), np.column_stack([gradient / unit, E.T]), check_finite=False)
+    E = E / unit
+    solved, _ = dpotrs(R, np.column_stack([gradient / unit, E.T]))
     d, C = solved[:, 0], solved[:, 1:]
     if len(E):
         d = d - C @ np.linalg.lstsq(E @ C, E @ d)[0]

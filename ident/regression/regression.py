@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,12 +43,31 @@ class Segment:
         object.__setattr__(self, "noise", self.noise or (0.0,) * len(self.rows))
 
 
-def merged(a: Segment, b: Segment) -> Segment:
-    """Return the segment that holds the rows of both."""
-    identity = hashlib.sha256(f"{a.identity}|{b.identity}".encode()).hexdigest()
-    rows = tuple(m + n for m, n in zip(a.rows, b.rows, strict=True))
-    factors = tuple(r_factor(np.concatenate(pair)) for pair in zip(a.factors, b.factors, strict=True))
-    return Segment(identity, a.name, a.recording, rows, factors, tuple(np.minimum(a.noise, b.noise).tolist()))
+def merged(first: Segment, *others: Segment) -> Segment:
+    """Return the segment that holds the rows of all."""
+    if not others:
+        return first
+    each = (first, *others)
+    identity = hashlib.sha256("|".join(s.identity for s in each).encode()).hexdigest()
+    rows = tuple(map(sum, zip(*(s.rows for s in each), strict=True)))
+    factors = tuple(r_factor(np.concatenate(same)) for same in zip(*(s.factors for s in each), strict=True))
+    noise = np.min([s.noise for s in each], axis=0)
+    return Segment(identity, first.name, first.recording, rows, factors, tuple(noise.tolist()))
+
+
+def left_out(regression: Regression, parts: Sequence[Sequence[str]]) -> Iterator[tuple[Regression, Regression]]:
+    """Yield the regression without each part (identities of segments) in turn, and the part alone.
+
+    Each has a segment or two that hold all rows: what is before the part and what is behind it, so that the cost is
+    linear in the number of parts.
+    """
+    known = {s.identity: s for s in regression.segments}
+    each = [merged(*(known[identity] for identity in part)) for part in parts]
+    before = list(accumulate(each, merged))
+    after = list(accumulate(each[::-1], merged))[::-1]
+    for k, part in enumerate(each):
+        rest = (*before[max(k - 1, 0) : k], *after[k + 1 : k + 2])
+        yield replace(regression, segments=rest), replace(regression, segments=(part,))
 
 
 def once(segment: Segment, seen: dict[str, str]) -> None:

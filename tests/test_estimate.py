@@ -16,6 +16,7 @@ from ident.estimate.estimators import folds
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, regressor
 from ident.regression import Regression, base_parameters, compress
+from ident.regression.regression import left_out
 from ident.spatial.inertia import bregman, consistency, pseudo_inertia
 
 NOISE = 0.2
@@ -271,6 +272,25 @@ def test_defect_9_folds_leave_out_whole_recordings() -> None:
     assert [i for p in parts for i in p] == [s.identity for s in one.segments]
     with pytest.raises(EstimationError, match="cross-validation needs at least four segments, the logs have 3"):
         folds(compress(model, recording(np.random.default_rng(0), model, theta, segments=3)))
+    many = replace(found, segments=tuple(replace(s, identity=str(k), recording=str(k)) for k, s in _again(found, 70)))
+    assert {len(part) for part in folds(many)} == {2, 3}
+    assert [i for part in folds(many) for i in part] == [s.identity for s in many.segments]
+
+
+def _again(found: Regression, number: int):
+    return enumerate(found.segments[k % len(found.segments)] for k in range(number))
+
+
+def test_parts_left_out_are_what_the_segments_say() -> None:
+    model = arm()
+    found = compress(model, recording(np.random.default_rng(0), model, theta_of(model), segments=12))
+    sigma = np.arange(1.0, model.robot.n + 1)
+    for part, (rest, own) in zip(folds(found), left_out(found, folds(found)), strict=True):
+        others = [s.identity for s in found.segments if s.identity not in part]
+        for got, wanted in ((rest, found.without(part)), (own, found.without(others))):
+            assert got.rows.tolist() == wanted.rows.tolist()
+            R, other = got.factor(sigma), wanted.factor(sigma)
+            np.testing.assert_allclose(R.T @ R, other.T @ other, rtol=1e-10, atol=1e-12 * np.abs(R).max() ** 2)
 
 
 # optimality, checked without any solver

@@ -92,3 +92,16 @@ def test_bounds_that_cannot_be_met_have_no_path():
     newton = LogDetNewton(case.model, case.regression.base, coordinates, bounds)
     assert not newton.interior
     assert newton.path(factor, samples(case.regression), (1.0,)) == []
+
+
+def test_targets_that_follow_start_where_others_ended_and_end_where_they_would_alone():
+    case = small_arm(0)
+    factor = case.regression.factor(noise(case.regression, None))
+    coordinates = Coordinates.of(case.model, case.prior, factor, case.regression.base)
+    other = factor.copy()
+    other[:, -1] *= 1.2
+    newton, fresh = (LogDetNewton(case.model, case.regression.base, coordinates, Bounds()) for _ in range(2))
+    count = samples(case.regression)
+    newton.path(factor, count, FALLING)
+    for found, alone in zip(newton.path(other, count, FALLING), fresh.path(other, count, FALLING), strict=True):
+        np.testing.assert_allclose(found, alone, rtol=1e-4, atol=1e-6 * np.abs(alone).max())

@@ -4,9 +4,10 @@
 
 in the coordinates of `program`. log det keeps links inside of what can exist, so f is smooth: no conic solver is needed
 and nothing is compiled. A step is primal-dual (Boyd, Vandenberghe 2004, 11.7): multipliers Z_i, y aim at Q_i Z_i =
-weight, and at y (h - G x) = mu, which falls by tenths. It is taken in the coordinates of Nesterov and Todd (1997),
+weight, and at y (h - G x) = mu, which falls. It is taken in the coordinates of Nesterov and Todd (1997),
 Q + B S B' with B' Z B = B^-1 Q B'^-1 diagonal, where the links' Hessian is the identity however near the edge they are.
-Each weight starts at the solution of the one before; where that is too far, at one between the two.
+Each weight starts where another target ended at it, else at the solution of the one before; where that is too far, at
+one between the two.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from ident.jit import one_thread
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 
-#: What the last step and the multipliers mu may still change of f, relative to it.
+#: What the last step and the multipliers mu change of f, relative to it.
 ACCURACY = 1e-10
+#: What the last step may change in units of the weight, in which all is of order one; what rounding changes of f.
+_CONVERGED, _ROUNDING = 1e-8, 1e-16
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
 STEPS = 150
 HALVINGS = 5
@@ -51,12 +54,11 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """|A x - z|^2 + constant: the mean squared weighted residual; gram: its Hessian 2 A'A."""
+    """|A x - z|^2 + constant: the mean squared weighted residual."""
 
     A: Array
     z: Array
     constant: float
-    gram: Array
 
 
 class LogDetNewton:
@@ -95,7 +97,7 @@ class LogDetNewton:
     def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
         A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
-        target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2), 2.0 * A.T @ A)
+        target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
         found: list[Array] = []
         x, before = None, weights[0]
         for weight in weights:
@@ -151,13 +153,13 @@ class LogDetNewton:
             mu = max(mu, last)
             B, inverse, v = _nesterov_todd(L, R)
             turn = _congruence(B)
-            G, E = _onto(self._G, turn), _onto(self._E, turn)
+            A, G, E = (_onto(rows, turn) for rows in (target.A, self._G, self._E))
             aim = np.where(self._stated, weight, mu)
-            gradient = _onto((2.0 * (r @ target.A) + weight * self._linear)[None], turn)[0] + (aim / s) @ G
+            gradient = 2.0 * (r @ A) + _onto(weight * self._linear[None], turn)[0] + (aim / s) @ G
             gradient[:links] -= weight * (_diagonal(1.0 / v).reshape(-1, 16) @ SYMMETRIC).ravel()
-            d = _step(target, turn, np.sqrt(y / s)[:, None] * G, gradient, E)
-            if mu <= last and -float(gradient @ d) < ACCURACY * size:
-                return _Point(L, R, terms, y)
+            d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G]), links, gradient, E)
+            enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size)
+            found = mu <= last and -float(gradient @ d) < enough
             S = _matrices(d[:links])
             T = _diagonal(weight / v - v) - S  # B' dZ B
             ds = -G @ d
@@ -170,6 +172,8 @@ class LogDetNewton:
             # each Z and y goes its own way: they only shape the quadratic model
             R = inverse @ np.linalg.cholesky(middle + _inside(least[1])[:, None, None] * T)
             terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
+            if found:
+                return _Point(L, R, terms, y)
             x = _joined(L, terms)
             r, s = target.A @ x - target.z, s + step * ds
             mu *= _FALL ** (2.0 * step)
@@ -216,19 +220,17 @@ def _onto(rows: Array, turn: Array) -> Array:
     return np.concatenate([turned.transpose(1, 0, 2).reshape(m, 10 * n), rows[:, 10 * n :]], axis=1)
 
 
-def _step(target: _Target, turn: Array, rows: Array, gradient: Array, E: Array) -> Array:
-    """Return argmin gradient @ d + |A d|^2 + |rows d|^2 / 2 + |links d|^2 / 2 with E @ d = 0, all turned."""
+def _step(root: Array, links: int, gradient: Array, E: Array) -> Array:
+    """Return argmin gradient @ d + |root @ d|^2 / 2 + |d[:links]|^2 / 2 with E @ d = 0."""
     from scipy.linalg.lapack import dpotrf, dpotrs
 
-    links = 10 * len(turn)
-    hessian = _onto(_onto(target.gram, turn).T, turn) + rows.T @ rows
+    hessian = root.T @ root
     hessian.flat[: links * (len(hessian) + 1) : len(hessian) + 1] += 1.0
     unit = np.sqrt(hessian.diagonal())
     unit[unit == 0.0] = 1.0
     R, failed = dpotrf(hessian / (unit[:, None] * unit))
     if failed or R.diagonal().min() < 1e-5:  # the square has lost half of the digits
-        root = np.concatenate([np.sqrt(2.0) * _onto(target.A, turn), rows, np.eye(links, len(unit))])
-        R = np.linalg.qr(root / unit, mode="r")
+        R = np.linalg.qr(np.concatenate([root, np.eye(links, len(unit))]) / unit, mode="r")
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
     E = E / unit
     solved, _ = dpotrs(R, np.column_stack([gradient / unit, E.T]))

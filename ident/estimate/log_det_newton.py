@@ -230,7 +230,7 @@ def _step(root: Array, links: int, gradient: Array, E: Array) -> Array:
     unit[unit == 0.0] = 1.0
     R, failed = dpotrf(hessian / (unit[:, None] * unit))
     if failed or R.diagonal().min() < 1e-5:  # the square has lost half of the digits
-        R = np.linalg.qr(np.concatenate([root, np.eye(links, len(unit))]) / unit, mode="r")
+        R = np.asarray(np.linalg.qr(np.concatenate([root, np.eye(links, len(unit))]) / unit, mode="r"))
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
     E = E / unit
     solved, _ = dpotrs(R, np.column_stack([gradient / unit, E.T]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,18 @@ class UnusableError(EstimationError):
 
 class InfeasibleError(EstimationError):
     """The numbers that would be written out are not physically consistent."""
+
+
+def require_known(
+    names: Iterable[str], known: Collection[str], error: type[InputError], unknown: str, **place: Any
+) -> None:
+    """Raise `error` for the first name that is not known, with the nearest one that is.
+
+    unknown: the beginning of its message, such as "the robot has no link"; place: where it is, and the fix.
+    """
+    for name in names:
+        if name not in known:
+            raise error(f"{unknown} '{name}'{nearest(name, known)}", **place)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -15,9 +15,9 @@ from ident.compare.delay import delays
 from ident.estimate.least_squares import solve
 from ident.experiment import read_experiment
 from ident.logs import process, read_log
-from ident.pipelines.expected import check_expected
-from ident.pipelines.identify import Result, run
+from ident.pipelines.identify import run
 from ident.pipelines.loaded import load
+from ident.pipelines.result import Result, check_expected
 from ident.pipelines.steps import motions
 from ident.regression import compress
 from ident.spatial.inertia import consistency

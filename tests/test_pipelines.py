@@ -81,7 +81,7 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
     with pytest.raises(UnusableError):
         pipelines.export(["json"], tmp_path, tmp_path / "early.json")
     judged = pipelines.validate(tmp_path, experiment)
-    assert judged.file == tmp_path / "estimate.json"
+    assert judged.path == tmp_path / "estimate.json"
     assert judged.validation.recordings[0].of("identified").relative_total < 0.1
     written = pipelines.export(["json", "urdf"], tmp_path, tmp_path / "out", robot=folder / "robot.toml")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(w.path.name for w in written)

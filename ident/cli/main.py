@@ -6,7 +6,6 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,9 +37,8 @@ from ident.cli.payload import payload
 from ident.cli.report import export, report
 
 if TYPE_CHECKING:
-    from ident.compare import Comparison, Validation
-    from ident.estimate import Estimate
-    from ident.pipelines.identify import Failed, Result
+    from ident.compare import Comparison
+    from ident.pipelines.result import Result
 
 app = typer.Typer(
     name="ident",
@@ -84,7 +82,7 @@ def run(
         result = whole(experiment, out, tell, command_line())
     warn(result.warnings)
     _show_run(result)
-    _end(result.estimate, result.validation, result.failed)
+    _end(result)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -101,7 +99,7 @@ def fit(experiment: ExperimentPath, out: Annotated[Path, out_option("estimate.js
     show(text.summary_rows(found.estimate))
     show(text.residual_rows(found.estimate, found.loaded.robot.slides))
     say(f"wrote {out}")
-    _end(found.estimate)
+    _end(found)
 
 
 @app.command()
@@ -132,10 +130,11 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     with progress() as tell:
         found = validated(estimate, experiment, tell)
     warn(found.warnings)
+    assert found.validation is not None
     show(text.validation_rows(found.validation))
-    if found.file is not None:
+    if found.path is not None:
         say(f"recorded in {estimate}: validation {found.estimate.provenance[VERDICT]}")
-    _end(found.estimate, found.validation)
+    _end(found)
 
 
 app.command(epilog=EXIT_CODES)(check)
@@ -161,7 +160,7 @@ def main() -> None:
 def _show_run(result: Result) -> None:
     """Print what an engineer wants to know first, and where the rest is."""
     from ident.compare.validate import ZERO
-    from ident.pipelines.expected import check_expected
+    from ident.pipelines.result import check_expected
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides
@@ -194,27 +193,28 @@ def _show_run(result: Result) -> None:
         say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
         for c in off:
             say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
-    say(f"wrote {', '.join(sorted(p.name for p in result.folder.iterdir()))} to {_near(result.folder)}")
+    assert result.path is not None
+    say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {_near(result.path)}")
 
 
-def _end(estimate: Estimate, validation: Validation | None = None, failed: Sequence[Failed] = ()) -> None:
+def _end(result: Result) -> None:
     """Say last what could not be made of a fit, and whether it is to be used; the exit code says the same."""
     from ident.pipelines.identify import VALIDATION
     from ident.report.text import verdict
 
     causes: dict[str, list[str]] = {}
-    for f in failed:
+    for f in result.failed:
         causes.setdefault(str(f.cause), []).append(f.name)
     for cause, names in causes.items():
         tell_aside(f"{'error' if VALIDATION in names else 'not written'}: {', '.join(names)}: {cause}")
-    if estimate.active:
-        say(f"at their bound: {'; '.join(estimate.active)}")
-    judged = verdict(estimate, validation)
+    if result.estimate.active:
+        say(f"at their bound: {'; '.join(result.estimate.active)}")
+    judged = verdict(result.estimate, result.validation)
     if judged.tone == "bad":
         tell_aside(f"{judged.headline}: {judged.reason}")
-    if any(f.name == VALIDATION for f in failed):
+    if any(f.name == VALIDATION for f in result.failed):
         raise typer.Exit(BAD_INPUT)
-    if any(not f.refused for f in failed):
+    if any(not f.refused for f in result.failed):
         raise typer.Exit(FAILED)
     if judged.tone == "bad":
         raise typer.Exit(PROBLEMS)

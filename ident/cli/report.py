@@ -41,8 +41,8 @@ def report(
             say(told)
     elif len(files) == 2 and _is_estimate(files[0]):
         with progress() as tell:
-            warned = written_report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
-        warn(warned)
+            done = written_report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
+        warn(done.warnings)
     else:
         many = f"{len(files)} path{'s' if len(files) != 1 else ''}"
         raise InputError(

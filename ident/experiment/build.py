@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ident.arrays import Array
-from ident.errors import ConfigError, InputError, nearest
+from ident.errors import ConfigError, InputError, require_known
 from ident.experiment.experiment import Experiment
 from ident.model import Model, coupled_drives
 from ident.model.coulomb import SIGN
@@ -19,16 +21,13 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
     """
     terms: list[Term] = []
     for term in experiment.terms:
-        _require_joints(term, robot, experiment)
+        has, fix = f"robot '{robot.name}' has no joint", f"Its joints are {', '.join(robot.joint_names)}"
+        place: dict[str, Any] = {"file": experiment.file, "key": f"model.{term.kind.key}"}
+        require_known(term.joints or (), robot.joint_names, ConfigError, has, fix=fix, **place)
         if "load" not in getattr(term, "needs", ()):
             terms.append(term)
         elif inertials is None:
-            raise ConfigError(
-                "needs the load that the links are, from a CAD table",
-                file=experiment.file,
-                key=f"model.{term.kind.key}",
-                fix="Give experiment.cad",
-            )
+            raise ConfigError("needs the load that the links are, from a CAD table", fix="Give experiment.cad", **place)
         else:
             terms += term.at_work(experiment.terms, robot, inertials)  # type: ignore[attr-defined]
     if experiment.coupled_drives:
@@ -44,14 +43,3 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
         return Model(robot, tuple(terms))
     except InputError as cause:
         raise ConfigError(cause.problem, file=experiment.file, key="model", fix=cause.fix) from None
-
-
-def _require_joints(term: Term, robot: Robot, experiment: Experiment) -> None:
-    for name in term.joints or ():
-        if name not in robot.joint_names:
-            raise ConfigError(
-                f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}",
-                file=experiment.file,
-                key=f"model.{term.kind.key}",
-                fix=f"Its joints are {', '.join(robot.joint_names)}",
-            )

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import ModelError, RegressionError, nearest
+from ident.errors import ModelError, RegressionError, require_known
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
@@ -248,10 +248,7 @@ def carrying_link(model: Model, link: str | None) -> int:
     """
     links = model.robot.links
     if link is not None:
-        if link not in links:
-            raise ModelError(
-                f"the robot has no moving link '{link}'{nearest(link, links)}", fix=f"It has {', '.join(links)}"
-            )
+        require_known([link], links, ModelError, "the robot has no moving link", fix=f"It has {', '.join(links)}")
         return links.index(link)
     ends = [i for i in range(len(links)) if i not in model.robot.parents]
     if len(ends) > 1:
@@ -272,10 +269,8 @@ def own_columns(base: BaseParameters, own: Iterable[str]) -> Array:
     kinds = {name: name.rpartition(".")[2] for name in base.names}
     wanted = list(dict.fromkeys(own))
     terms = sorted({kind for kind in kinds.values() if kind not in rigid})
-    for kind in wanted:
-        if kind not in terms:
-            known = f"It has {', '.join(terms)}" if terms else "It has none"
-            raise ModelError(f"the model has no joint term '{kind}'{nearest(kind, terms)}", fix=known)
+    known = f"It has {', '.join(terms) or 'none'}"
+    require_known(wanted, terms, ModelError, "the model has no joint term", fix=known)
     chosen = [i for i, name in enumerate(base.names) if kinds[name] in wanted]
     return np.eye(len(base.names))[:, chosen]
 

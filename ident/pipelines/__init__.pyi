@@ -7,6 +7,7 @@ from .checks import check as check
 from .excitation import excite as excite
 from .identify import compare as compare
 from .identify import fit as fit
+from .identify import report as report
 from .identify import run as run
 from .identify import validate as validate
 from .loaded import load as load
@@ -14,7 +15,6 @@ from .loads import payload as payload
 from .moves import postures as postures
 from .moves import sweep as sweep
 from .outputs import export as export
-from .outputs import report as report
 from .outputs import report_changes as report_changes
 from .plants import codegen as codegen
 from .plants import dynamics as dynamics

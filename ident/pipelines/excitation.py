@@ -12,7 +12,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.compare.cad import cad_theta
-from ident.errors import ExcitationError, InputError, nearest
+from ident.errors import ExcitationError, InputError, require_known
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.basis import count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
@@ -236,11 +236,8 @@ def _sensible(wishes: ExciteWishes) -> None:
     """Raise ExcitationError for wishes that cannot be meant."""
     if wishes.harmonics is not None and wishes.splines is not None:
         raise InputError("is given beside --harmonics", key="--splines", fix="Give one of the two")
-    if wishes.criterion not in CRITERIA:
-        raise ExcitationError(
-            f"no criterion is called '{wishes.criterion}'{nearest(wishes.criterion, CRITERIA)}",
-            fix=f"Choose one of {', '.join(CRITERIA)}",
-        )
+    fix = f"Choose one of {', '.join(CRITERIA)}"
+    require_known([wishes.criterion], CRITERIA, ExcitationError, "no criterion is called", fix=fix)
     positive(wishes.duration, "the duration of a period [s]")
     count(wishes.order, "the number of harmonics", 2)  # one alone is never at rest
     count(wishes.starts, "the number of starts", 1, 100_000)

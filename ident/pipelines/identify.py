@@ -2,76 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, ConfigError, IdentError, InputError, UnusableError
+from ident.errors import CadError, ConfigError, IdentError, InputError
 from ident.estimate import Estimate
+from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import whole_folder
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.steps import compared, fitted, reported, truth_of, validated
+from ident.pipelines.result import Failed, Result
+from ident.pipelines.steps import compared, fitted, reported, require_same_model, truth_of, validated
 from ident.pipelines.warned import Warned
-from ident.regression import Regression, save_regression
+from ident.regression import save_regression
 from ident.robot import read_robot
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
-    from ident.compare import Comparison, TruthComparison, Validation
+    from ident.compare import Comparison
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
-
-
-@dataclass(frozen=True)
-class Failed:
-    """What could not be made of a finished fit, a file or its validation, and why."""
-
-    name: str
-    cause: IdentError
-
-    @property
-    def refused(self) -> bool:
-        """Whether it could be made, and the gate of the exports forbids it."""
-        return isinstance(self.cause, UnusableError)
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What `run` found, what could not be made of it, and the folder that it wrote."""
-
-    loaded: Loaded
-    estimate: Estimate
-    regression: Regression
-    comparison: Comparison | None
-    validation: Validation | None
-    truth: TruthComparison | None
-    warnings: tuple[Warned, ...]
-    failed: tuple[Failed, ...]
-    folder: Path
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """An estimate, the experiment and the factors that it comes from, and what to look at."""
-
-    loaded: Loaded
-    estimate: Estimate
-    regression: Regression
-    warnings: tuple[Warned, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Validated:
-    """An estimate with the verdict of its validation, which is kept in `file` (None: it says nothing new)."""
-
-    estimate: Estimate
-    validation: Validation
-    file: Path | None
-    warnings: tuple[Warned, ...]
 
 
 def run(
@@ -82,56 +36,44 @@ def run(
     `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
     nothing is left behind. A fit is kept, with what could not be made of it in the result's `failed`.
     """
-    from ident.estimate.storage import save_estimate
     from ident.export import with_validation
 
     loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         estimate, regression = fitted(loaded, warned, tell, command)
-        comparison = compared(loaded, estimate)
-        validation = None
+        result = Result(loaded, estimate, regression, compared(loaded, estimate), path=where)
         try:
-            validation = validated(loaded, estimate, regression, warned, tell)
+            result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
         except IdentError as cause:
             failed.append(Failed(VALIDATION, cause))
-        estimate = with_validation(estimate, validation)  # a passed one lets the numbers out
-        truth = truth_of(loaded, estimate)
+        estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
+        result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
         tell("writing results", 0, 1)
         save_regression(regression, folder / "factors.npz")
         save_estimate(estimate, folder / "estimate.json")
         warned += export_results(loaded, estimate, folder, failed)
         try:
-            reported(
-                loaded,
-                estimate,
-                folder / "report.html",
-                comparison=comparison,
-                validation=validation,
-                truth=truth,
-                command=command,
-                regression=regression,
-            )
+            reported(result, folder / "report.html", command)
         except IdentError as cause:
             failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
-    return Result(loaded, estimate, regression, comparison, validation, truth, tuple(warned), tuple(failed), where)
+    return replace(result, warnings=tuple(warned), failed=tuple(failed))
 
 
 def fit(
     experiment: Experiment | str | Path, out: str | Path | None = None, tell: Tell = silent, command: str = ""
-) -> Fitted:
+) -> Result:
     """Fit an experiment, and write the estimate to the file `out`, where one is named.
 
     Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.
     """
-    from ident.estimate.storage import save_estimate
 
     loaded, warned = load(experiment), list[Warned]()
     estimate, regression = fitted(loaded, warned, tell, command)
     if out is not None:
         save_estimate(estimate, out)
-    return Fitted(loaded, estimate, regression, tuple(warned))
+    return Result(loaded, estimate, regression, warnings=tuple(warned), path=None if out is None else Path(out))
 
 
 def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | None = None) -> Comparison:
@@ -141,7 +83,6 @@ def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | No
     a robot, RobotError, CadError, and ModelError for an estimate of another robot.
     """
     from ident.compare import compare_with
-    from ident.estimate.storage import load_estimate
 
     found = load_estimate(estimate)
     if robot is None:
@@ -156,12 +97,12 @@ def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | No
     return compare_with(found, arm.inertials, {}, Path(robot).name)
 
 
-def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = silent) -> Validated:
+def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = silent) -> Result:
     """Predict the recordings that an experiment keeps for validation, and keep the verdict in the estimate's file.
 
-    Raises ConfigError where none are kept or the estimate is of another model, and what `load` raises.
+    The result's `path` is that file, None where the verdict says nothing new. Raises ConfigError where no recordings
+    are kept or the estimate is of another model, and what `load` raises.
     """
-    from ident.estimate.storage import estimate_file, load_estimate, save_estimate
     from ident.export import with_validation
     from ident.export.gate import VERDICT
 
@@ -175,7 +116,34 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
-    return Validated(judged, validation, kept, tuple(warned))
+    return Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept)
+
+
+def report(
+    estimate: str | Path,
+    experiment: Experiment | str | Path,
+    out: str | Path,
+    *,
+    figures: Path | None = None,
+    tell: Tell = silent,
+    command: str = "",
+) -> Result:
+    """Write the report of an estimate on its experiment to `out` (.html, .pdf).
+
+    figures: folder for every figure as PNG and SVG. Raises InputError for another ending, ConfigError for an estimate
+    of another model, and what `load` raises.
+    """
+    from ident.report.page import known_format
+
+    known_format(out)
+    found, warned = load_estimate(estimate), list[Warned]()
+    loaded = load(experiment)
+    require_same_model(loaded, found)
+    validation = validated(loaded, found, None, warned, tell)
+    comparison, truth = compared(loaded, found), truth_of(loaded, found)
+    result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
+    reported(result, Path(out), command, figures)
+    return result
 
 
 def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad import read_source, require_consistent
-from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest
+from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest, require_known
 from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, read_manifest
@@ -166,40 +166,26 @@ def read_truth(path: Path, robot: Robot) -> dict[str, float]:
 
 def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:
     known = [r.name for r in manifest.recordings]
+    has, fix = f"'{manifest.file.name}' has no recording", f"It has {', '.join(known)}"
     for key, names in (("fit", experiment.fit), ("validate", experiment.validate)):
-        for name in names:
-            if name not in known:
-                raise ConfigError(
-                    f"'{manifest.file.name}' has no recording '{name}'{nearest(name, known)}",
-                    file=experiment.file,
-                    key=f"recordings.{key}",
-                    fix=f"It has {', '.join(known)}",
-                )
+        require_known(names, known, ConfigError, has, file=experiment.file, key=f"recordings.{key}", fix=fix)
 
 
 def _known_links(experiment: Experiment, model: Model) -> None:
     robot, bounds = model.robot, experiment.bounds
     alike = [link for group in bounds.equal for link in group]
     places = {"mass": bounds.mass, "com": bounds.com, "box": bounds.box, "ellipsoid": bounds.ellipsoid, "equal": alike}
+    has, fix, file = (
+        f"robot '{robot.name}' has no link",
+        f"Its moving links are {', '.join(robot.links)}",
+        experiment.file,
+    )
     for key, links in places.items():
-        for link in links:
-            if link not in robot.links:
-                raise ConfigError(
-                    f"robot '{robot.name}' has no link '{link}'{nearest(link, robot.links)}",
-                    file=experiment.file,
-                    key=f"fit.bounds.{key}",
-                    fix=f"Its moving links are {', '.join(robot.links)}",
-                )
+        require_known(links, robot.links, ConfigError, has, file=file, key=f"fit.bounds.{key}", fix=fix)
     known = {*model.names, *(f"{link}.c{axis}" for link in robot.links for axis in "xyz")}
-    for name in bounds.pinned:
-        if name not in known:
-            raise ConfigError(
-                f"the model has no parameter '{name}'{nearest(name, known)}",
-                file=experiment.file,
-                key="fit.bounds.pinned",
-                fix=f"Pin {robot.links[0]}.m (kg), {robot.links[0]}.cx (m) and the like",
-            )
+    has, fix = "the model has no parameter", f"Pin {robot.links[0]}.m (kg), {robot.links[0]}.cx (m) and the like"
+    require_known(bounds.pinned, known, ConfigError, has, file=file, key="fit.bounds.pinned", fix=fix)
     try:
         bounds.check(robot)
     except InputError as cause:
-        raise ConfigError(cause.problem, file=experiment.file, key="fit.bounds", fix=cause.fix) from None
+        raise ConfigError(cause.problem, file=file, key="fit.bounds", fix=cause.fix) from None

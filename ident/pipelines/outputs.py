@@ -1,4 +1,4 @@
-"""What is written of estimates: `ident export` and `ident report`."""
+"""What is written of estimates: `ident export`, and `ident report` of several."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING
 from ident.errors import InputError
 from ident.estimate import Estimate
 from ident.estimate.storage import load_estimate
-from ident.experiment import Experiment
 from ident.files import names_folder, write_whole
-from ident.pipelines.loaded import load, urdf_source
-from ident.pipelines.steps import compared, reported, require_same_model, truth_of, validated
-from ident.pipelines.warned import Warned
+from ident.pipelines.loaded import urdf_source
 from ident.robot import read_robot
-from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
     from ident.compare.change import Change
@@ -91,39 +87,6 @@ def export(
             place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
             made.append((place, done.path.read_bytes(), tuple(done.notes)))
     return tuple(Written(write_whole(place, content), notes) for place, content, notes in made)
-
-
-def report(
-    estimate: str | Path,
-    experiment: Experiment | str | Path,
-    out: str | Path,
-    *,
-    figures: Path | None = None,
-    tell: Tell = silent,
-    command: str = "",
-) -> tuple[Warned, ...]:
-    """Write the report of an estimate on its experiment to `out` (.html, .pdf), and return what to look at.
-
-    figures: folder for every figure as PNG and SVG. Raises InputError for another ending, ConfigError for an estimate
-    of another model, and what `load` raises.
-    """
-    from ident.report.page import known_format
-
-    known_format(out)
-    found, warned = load_estimate(estimate), list[Warned]()
-    loaded = load(experiment)
-    require_same_model(loaded, found)
-    reported(
-        loaded,
-        found,
-        Path(out),
-        comparison=compared(loaded, found),
-        validation=validated(loaded, found, None, warned, tell),
-        truth=truth_of(loaded, found),
-        command=command,
-        pictures=figures,
-    )
-    return tuple(warned)
 
 
 def report_changes(

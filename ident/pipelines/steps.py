@@ -16,6 +16,7 @@ from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_motio
 from ident.logs.check import together
 from ident.logs.fetch import file_sha256
 from ident.pipelines.loaded import Loaded
+from ident.pipelines.result import Result
 from ident.pipelines.warned import Warned, delayed, findings_of, rounded, unusable
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, repeats_joined
@@ -164,33 +165,23 @@ def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:
     return None if loaded.truth is None else compare_truth(estimate, loaded.truth)
 
 
-def reported(
-    loaded: Loaded,
-    estimate: Estimate,
-    path: Path,
-    *,
-    comparison: Comparison | None,
-    validation: Validation | None,
-    truth: TruthComparison | None,
-    command: str,
-    regression: Regression | None = None,
-    pictures: Path | None = None,
-) -> None:
+def reported(result: Result, path: Path, command: str, pictures: Path | None = None) -> None:
     """Write the report to `path` (HTML or PDF) and its figures to `pictures`, with the motions read once more."""
     from ident.report import write_report
 
-    e = loaded.experiment
+    loaded, e = result.loaded, result.loaded.experiment
+    held_out = e.validate if result.validation else ()
     write_report(
         path,
-        estimate,
+        result.estimate,
         model=loaded.model,
         fit_motions=_first_parts(loaded, e.fit, e.processing),
-        validation_motions=() if validation is None else motions(loaded, e.validate, e.validation_processing, []),
-        comparison=comparison,
-        validation=validation,
-        truth=truth,
+        validation_motions=motions(loaded, held_out, e.validation_processing, []),
+        comparison=result.comparison,
+        validation=result.validation,
+        truth=result.truth,
         command=command,
-        regression=regression,
+        regression=result.regression,
         pictures=pictures,
     )
 

@@ -9,7 +9,7 @@ from seeds import cases
 
 from ident.compare.doctor import doctor
 from ident.compare.doctor.doctor import searching
-from ident.compare.doctor.evidence import DOF, deviations, log_student, with_gains
+from ident.compare.doctor.evidence import DOF, deviations, log_student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     KNOWN,
@@ -146,7 +146,7 @@ def test_evidence_in_other_gains_is_the_evidence_of_scaled_torques():
     # the squared residuals in the recorded torques' unit, from the Gram matrices and from the factors themselves
     from ident.estimate.least_squares import joint_noise, solve
 
-    scaled = with_gains(regression, state.gains)
+    scaled = regression.scaled(state.gains)
     phi = solve(scaled, joint_noise(regression))
     squares = scaled.squared_residuals(phi) / state.gains**2
     signs_off = plain.fit(state.gains, np.zeros(c.model.robot.n))

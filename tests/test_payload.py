@@ -21,7 +21,7 @@ from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.payload.drive_gains import drive_gains
-from ident.payload.payload import identify_payload, identify_payload_against, loaded_errors, scaled_torques
+from ident.payload.payload import identify_payload, identify_payload_against, loaded_errors
 from ident.pipelines.loaded import load
 from ident.pipelines.loads import frame_of
 from ident.pipelines.steps import FITTED, motions
@@ -195,7 +195,7 @@ def test_gain_error_is_what_each_joint_brings():
     u, w = case.factors(noise=0.1)
     found = identify_payload(case.model, u, w)
     np.testing.assert_allclose(found.by_joint.sum(axis=0), found.free, rtol=1e-9)
-    twice = identify_payload(case.model, scaled_torques(u, [2] * 3), scaled_torques(w, [2] * 3))
+    twice = identify_payload(case.model, u.scaled([2] * 3), w.scaled([2] * 3))
     np.testing.assert_allclose(twice.free, 2 * found.free, rtol=1e-6)
     plain, wide = found.at(), found.at(gain_error=0.1)
     assert wide.mass_error == pytest.approx(np.hypot(plain.mass_error, 0.1 * np.abs(found.by_joint[:, 0]).sum()))
@@ -311,7 +311,7 @@ def test_drive_gains_without_noise(seed):
     case = Case(40 + seed, 2 + seed)
     u, w = case.factors()
     scale = case.rng.uniform(0.6, 1.5, case.robot.n)
-    found = drive_gains(case.model, scaled_torques(u, 1 / scale), scaled_torques(w, 1 / scale), MASS)
+    found = drive_gains(case.model, u.scaled(1 / scale), w.scaled(1 / scale), MASS)
     np.testing.assert_allclose(found.scale, scale, rtol=1e-6)
     assert np.abs(shown(found.payload, case.truth)).max() < 1e-5
     assert found.payload.at().mass_error == 0.0
@@ -322,9 +322,9 @@ def test_drive_gains_do_not_shrink_with_noise_and_give_back_the_mass():
     u, w = case.factors(noise=1.0)
     found = drive_gains(case.model, u, w, MASS)
     assert (np.abs(found.scale - 1) < 4 * found.errors).all()
-    again = identify_payload(case.model, scaled_torques(u, found.scale), scaled_torques(w, found.scale))
+    again = identify_payload(case.model, u.scaled(found.scale), w.scaled(found.scale))
     assert again.free[0] == pytest.approx(MASS, rel=5e-3)  # the weights differ a little, nothing else
-    other = drive_gains(case.model, scaled_torques(u, [0.5, 2, 1]), scaled_torques(w, [0.5, 2, 1]), MASS)
+    other = drive_gains(case.model, u.scaled([0.5, 2, 1]), w.scaled([0.5, 2, 1]), MASS)
     np.testing.assert_allclose(other.scale * [0.5, 2, 1], found.scale, rtol=1e-4)
 
 
@@ -586,7 +586,7 @@ class TestUR10e:
         item, u, w, _, (simple, plain_u, plain_w) = ur10e
         for gains, plain, own, mass in ((PUBLISHED, 2.49, 2.50, 2.473), (GIVEN, 3.12, 3.07, 3.067)):
             for model, pair, expected in ((simple, (plain_u, plain_w), plain), (item.model, (u, w), own)):
-                a, b = (scaled_torques(r, gains / GIVEN) for r in pair)
+                a, b = (r.scaled(gains / GIVEN) for r in pair)
                 assert identify_payload_against(model, estimated(model, a, loss="ols", feasible=False), b).free[
                     0
                 ] == pytest.approx(expected, abs=0.005)
@@ -611,9 +611,9 @@ class TestUR10e:
         assert np.ptp(gains[3:]) < 0.3  # three drives of one size
         assert (half[1:] < 0.07 * gains[1:]).all()
         assert 0.1 < half[0] / gains[0] < 0.3  # the vertical axis lifts nothing: it is known worst
-        a, b = (scaled_torques(r, found.scale) for r in (u, w))
+        a, b = (r.scaled(found.scale) for r in (u, w))
         assert identify_payload(item.model, a, b).at().mass == pytest.approx(2.805, abs=0.01)
-        from_others = drive_gains(item.model, *(scaled_torques(r, PUBLISHED / GIVEN) for r in (u, w)), 2.805)
+        from_others = drive_gains(item.model, *(r.scaled(PUBLISHED / GIVEN) for r in (u, w)), 2.805)
         np.testing.assert_allclose(PUBLISHED * from_others.scale, gains, rtol=1e-3)  # wherever one starts
 
     def test_a_recording_without_load_shows_none(self, ur10e):

@@ -24,7 +24,7 @@ from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import packed_columns, packed_rows
-from ident.regression.regression import r_factor
+from ident.regression.regression import lengths, r_factor
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 
@@ -213,9 +213,8 @@ def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_
     The first one is the training half's own, the others are each joint's in the test half.
     """
     Y, E = np.concatenate(train_y), np.concatenate(train_e)
-    size = np.linalg.norm(Y, axis=0)
-    scaled = Y / np.where(size > 0, size, 1.0)
-    P = np.linalg.lstsq(scaled, E, rcond=1e-10)[0] / np.where(size > 0, size, 1.0)[:, None]
+    size = lengths(Y)
+    P = np.linalg.lstsq(Y / size, E, rcond=1e-10)[0] / size[:, None]
     left = [E - Y @ P, *(e - y @ P for y, e in zip(test_y, test_e, strict=True))]
     spanned = np.square(left[0]).sum(axis=0) <= _SPANNED * np.square(E).sum(axis=0)
     for x in left:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.estimate.least_squares import regular, solve
-from ident.regression.regression import Regression, weighted_gram, weighted_rows
+from ident.regression.regression import Regression, lengths, weighted_gram, weighted_rows
 
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -117,22 +117,17 @@ def determined(factor: ArrayLike) -> NDArray[np.bool_]:
     """Return which base parameters (b,) a factor (b + 1, b + 1) determines."""
     factor = np.asarray(factor, dtype=np.float64)
     R = factor[:, :-1]
-    return np.ones(R.shape[1], dtype=bool) if regular(R / _column_scale(R)) else _information(factor)[2]
+    return np.ones(R.shape[1], dtype=bool) if regular(R / lengths(R)) else _information(factor)[2]
 
 
 def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return column scale (b,), pseudo-inverse of the scaled Gram matrix (b, b), and which phi are determined (b,)."""
     R = factor[:, :-1]
-    scale = _column_scale(R)
+    scale = lengths(R)
     _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
     good = s > _SINGULAR * s[0]
     inverse = (vt[good].T / s[good] ** 2) @ vt[good]
     return scale, inverse, np.linalg.norm(vt[~good], axis=0) < 1e-6
-
-
-def _column_scale(R: Array) -> Array:
-    scale = np.linalg.norm(R, axis=0)
-    return np.where(scale > 0, scale, 1.0)
 
 
 def _solved(gram: Array, score: Array) -> Array:

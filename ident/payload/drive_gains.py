@@ -25,18 +25,10 @@ from ident.errors import EstimationError, InputError
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import solve
 from ident.model.model import Model
-from ident.payload.load_fit import ENOUGH, OPEN, LoadFit, existing, joined, lengths, torque_columns
-from ident.payload.payload import (
-    IdentifiedPayload,
-    carrying_link,
-    load_columns,
-    own_columns,
-    require_apart,
-    scaled_torques,
-    with_load,
-)
+from ident.payload.load_fit import ENOUGH, OPEN, LoadFit, existing, joined
+from ident.payload.payload import IdentifiedPayload, carrying_link, load_columns, own_columns, require_apart, with_load
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression, weighted_rows
+from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
 _ROUNDS = 3  # of weights and fit in turn
 _QUIETEST = 1e-5  # of a joint's torque: its noise counts as at least that
@@ -94,7 +86,7 @@ def drive_gains(
     loudness = np.maximum(torques, 1e-9 * torques.max())
     sigma = loudness  # a fit with the given gains would judge the joints by their gains' errors
     rows = weighted_rows(extended, extended.joint_factors, sigma)
-    if not LoadFit.of(rows[:, :m], rows[:, m:-1], torque_columns(extended, rows[:, -1])).shows_mass:
+    if not LoadFit.of(extended, rows, m).shows_mass:
         raise EstimationError(
             "the torques of these recordings do not show the mass of the load, so that knowing it scales nothing."
             " Move the joints that lift it"
@@ -106,7 +98,7 @@ def drive_gains(
     x = x * mass / x[m]
     for _ in range(_ROUNDS):
         x, a = _fitted(extended, sigma, x, a, m)
-        missed = scaled_torques(extended, 1.0 / a).squared_residuals(x) * a**2
+        missed = extended.scaled(1.0 / a).squared_residuals(x) * a**2
         sigma = np.maximum(np.sqrt(missed / extended.rows), _QUIETEST * loudness)
     wrong = [name for name, k in zip(model.robot.joint_names, a, strict=True) if k <= 0]
     if wrong:
@@ -120,9 +112,9 @@ def drive_gains(
     errors = np.where(known, np.sqrt(np.diag(V)[-n:]) / a**2, np.nan)
 
     # in torques that are right the free load is x's; the one that can exist is the nearest to it
-    right = scaled_torques(extended, 1.0 / a)
+    right = extended.scaled(1.0 / a)
     rows = weighted_rows(right, right.joint_factors, sigma / a)
-    fit = LoadFit.of(rows[:, :m], rows[:, m:-1], torque_columns(right, rows[:, -1]))
+    fit = LoadFit.of(right, rows, m)
     of_load = np.zeros((10, 10))
     of_load[1:, 1:] = V[m : m + 9, m : m + 9]
     more = np.vstack([np.zeros(lost.shape[1]), lost[m : m + 9] * (fit.scale[1:] / unit[m : m + 9])[:, None]])
@@ -177,7 +169,7 @@ def _fitted(extended: Regression, sigma: Array, x: Array, a: Array, m: int) -> t
 
     def slopes(y: Array) -> Array:
         found, k = whole(y)
-        of_a = np.where(joint[:, None] == np.arange(n), (Y @ found)[:, None], 0.0)
+        of_a = torque_columns(extended, Y @ found)
         return np.asarray(np.column_stack([k[joint][:, None] * Y, of_a])[:, free])
 
     start = np.append(x, a)[free]
@@ -196,14 +188,13 @@ def _linearised(extended: Regression, x: Array, a: Array, m: int) -> Regression:
     own = [tuple(k - (k > m) for k in of if k != m) for of in extended.parameters]
     parameters = tuple((*of, size - 1 + j) for j, of in enumerate(own))
     y = np.delete(np.append(x, a), m)
-    segments = []
-    for s in extended.segments:
-        factors = []
-        for j, (F, of) in enumerate(zip(s.factors, extended.parameters, strict=True)):
-            predicted = F[:, :-1] @ x[list(of)]
-            slopes = np.column_stack([a[j] * F[:, [c for c, k in enumerate(of) if k != m]], predicted])
-            factors.append(np.column_stack([slopes, slopes @ y[list(parameters[j])] - (a[j] * predicted - F[:, -1])]))
-        segments.append(replace(s, factors=tuple(factors)))
+
+    def slopes_at(j: int, F: Array) -> Array:
+        of = extended.parameters[j]
+        predicted = F[:, :-1] @ x[list(of)]
+        slopes = np.column_stack([a[j] * F[:, [c for c, k in enumerate(of) if k != m]], predicted])
+        return np.column_stack([slopes, slopes @ y[list(parameters[j])] - (a[j] * predicted - F[:, -1])])
+
     names = tuple(f"x{k}" for k in range(len(y)))
     base = BaseParameters(names, tuple(range(len(y))), np.eye(len(y)), names)
-    return Regression(f"{extended.model}|gains", base, parameters, tuple(segments))
+    return Regression(f"{extended.model}|gains", base, parameters, extended.mapped(slopes_at))

@@ -15,7 +15,7 @@ from ident.errors import EstimationError, InfeasibleError
 from ident.estimate.cones import Block, ball, least_norm
 from ident.estimate.covariance import jackknife
 from ident.estimate.written import rounded
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, lengths, torque_columns
 from ident.spatial.inertia import consistency, from_com, from_pseudo_inertia, pseudo_inertia
 
 #: Segments with and without load from which on error bars come from the differences between segments.
@@ -50,9 +50,10 @@ class LoadFit:
     rank: int
 
     @staticmethod
-    def of(A1: Array, A2: Array, torques: Array) -> LoadFit:
-        """Return the fit; torques (rows, n): z, one column per joint, zero in the rows of the others."""
-        z, U = torques.sum(axis=1), _range(A1 / lengths(A1))
+    def of(regression: Regression, rows: Array, others: int) -> LoadFit:
+        """Return the fit of weighted rows (k, others + 11) of these factors: A1, A2 and z beside each other."""
+        A1, A2, z = rows[:, :others], rows[:, others:-1], rows[:, -1]
+        torques, U = torque_columns(regression, z), _range(A1 / lengths(A1))
         R = A2 - U @ (U.T @ A2)
         R = R - U @ (U.T @ R)  # twice is enough
         scale = lengths(A2)
@@ -142,19 +143,6 @@ def load_covariance(
     dof = max(int(regression.rows.sum()) - fit.rank, 1)
     W = np.linalg.pinv(fit.R / fit.scale, rcond=_SINGULAR) / fit.scale[:, None]
     return "classical", dof, np.asarray(fit.residual / dof * W @ W.T)
-
-
-def torque_columns(regression: Regression, z: Array) -> Array:
-    """Return z (rows,) as one column per joint (rows, n), in the order of `weighted_rows`."""
-    ends = np.cumsum([len(r) for r in regression.joint_factors])
-    joint = np.searchsorted(ends, np.arange(len(z)), side="right")
-    return np.where(joint[:, None] == np.arange(regression.n_joints), z[:, None], 0.0)
-
-
-def lengths(columns: Array) -> Array:
-    """Return each column's length, 1 for empty ones."""
-    found = np.linalg.norm(columns, axis=0)
-    return np.where(found > 0, found, 1.0)
 
 
 def _range(columns: Array) -> Array:

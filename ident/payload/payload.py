@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.arrays import Array, frozen
+from ident.arrays import Array
 from ident.errors import ModelError, RegressionError, require_known
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
 from ident.model.model import Model
-from ident.payload.load_fit import OPEN, LoadFit, existing, joined, lengths, load_covariance, torque_columns
+from ident.payload.load_fit import OPEN, LoadFit, existing, joined, load_covariance
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression, weighted_rows
+from ident.regression.regression import Regression, Segment, lengths, weighted_rows
 from ident.spatial.inertia import INERTIAL, tensor, to_com, transformed
 from ident.spatial.pose import Pose
 
@@ -153,7 +153,7 @@ def identify_payload(
     size = len(terms) + terms.shape[1]
     sigma = joint_noise(extended)
     rows = weighted_rows(extended, extended.joint_factors, sigma)
-    fit = LoadFit.of(rows[:, :size], rows[:, size:-1], torque_columns(extended, rows[:, -1]))
+    fit = LoadFit.of(extended, rows, size)
     kind, dof, V = load_covariance(fit, extended, sigma, (unloaded, loaded))
     body, edge = existing(fit, V)
     nuisance = fit.others_at(body)
@@ -186,8 +186,9 @@ def identify_payload_against(
     sigma = joint_noise(rest)
     extended = with_load(None, loaded, L)
     rows = weighted_rows(extended, extended.joint_factors, sigma)
-    Y, z = rows[:, :b], rows[:, -1] - rows[:, :b] @ estimate.phi
-    fit = LoadFit.of(rows[:, b : b + size], rows[:, b + size : -1], torque_columns(extended, z))
+    Y, rows = rows[:, :b], rows[:, b:]
+    rows[:, -1] -= Y @ estimate.phi
+    fit = LoadFit.of(extended, rows, size)
     kind, dof, V = load_covariance(fit, rest, sigma, (loaded,))
     # p = B (tau - Y phi), so that an error of phi passes on as -B Y
     D = fit.load_of(Y)
@@ -211,16 +212,6 @@ def loaded_errors(payload: IdentifiedPayload, loaded: Regression) -> LoadedError
         each = [np.sqrt(f / energy) for f in found]
         total = [float(np.sqrt(f.sum() / energy.sum())) for f in found]
     return LoadedErrors(loaded.recordings, each[0], total[0], each[1], total[1])
-
-
-def scaled_torques(regression: Regression, scale: ArrayLike) -> Regression:
-    """Return the factors of the same recordings with each joint's measured torque times `scale` (n,)."""
-    scale = frozen(scale, (regression.n_joints,), "scale", RegressionError)
-    segments = []
-    for s in regression.segments:
-        factors = tuple(np.column_stack([F[:, :-1], k * F[:, -1]]) for F, k in zip(s.factors, scale, strict=True))
-        segments.append(replace(s, factors=factors))
-    return replace(regression, segments=tuple(segments))
 
 
 # ---- the columns of the load ---------------------------------------------------------------------------------------
@@ -283,30 +274,27 @@ def with_load(unloaded: Regression | None, loaded: Regression, L: Array) -> Regr
     K = np.block([[base.K, np.zeros((b, k))], [np.zeros((k, base.K.shape[1])), np.eye(k)]])
     places = tuple(range(base.K.shape[1], K.shape[1]))
     wider = BaseParameters((*base.names, *names), (*base.kept, *places), K, (*base.standard, *names))
-    segments = []
-    for s, carries in [(s, 0.0) for s in (unloaded.segments if unloaded else ())] + [(s, 1.0) for s in loaded.segments]:
-        factors = tuple(
-            np.column_stack([F[:, :-1], carries * (F[:, :-1] @ L[list(of)]), F[:, -1]])
-            for F, of in zip(s.factors, loaded.parameters, strict=True)
-        )
-        segments.append(replace(s, factors=factors))
+
+    def segments(group: Regression, carries: float) -> tuple[Segment, ...]:
+        of = [carries * L[list(own)] for own in loaded.parameters]
+        return group.mapped(lambda j, F: np.column_stack([F[:, :-1], F[:, :-1] @ of[j], F[:, -1]]))
+
+    without = segments(unloaded, 0.0) if unloaded else ()
     parameters = tuple((*of, *range(b, b + k)) for of in loaded.parameters)
-    return Regression(f"{loaded.model}|load", wider, parameters, tuple(segments))
+    return Regression(f"{loaded.model}|load", wider, parameters, without + segments(loaded, 1.0))
 
 
 def _left_over(loaded: Regression, L: Array, phi: Array) -> Regression:
     """Return the factors of tau - Y phi in the columns Y L alone."""
     names = tuple(f"load{i}" for i in range(L.shape[1]))
     every = tuple(range(len(names)))
-    segments = []
-    for s in loaded.segments:
-        factors = tuple(
-            np.column_stack([F[:, :-1] @ L[list(of)], F[:, -1] - F[:, :-1] @ phi[list(of)]])
-            for F, of in zip(s.factors, loaded.parameters, strict=True)
-        )
-        segments.append(replace(s, factors=factors))
+
+    def left(j: int, F: Array) -> Array:
+        of = list(loaded.parameters[j])
+        return np.column_stack([F[:, :-1] @ L[of], F[:, -1] - F[:, :-1] @ phi[of]])
+
     base = BaseParameters(names, every, np.eye(len(names)), names)
-    return Regression(f"{loaded.model}|left", base, (every,) * loaded.n_joints, tuple(segments))
+    return Regression(f"{loaded.model}|left", base, (every,) * loaded.n_joints, loaded.mapped(left))
 
 
 def _transform(pose: Pose) -> Array:

@@ -25,7 +25,6 @@ from ident.payload.payload import (
     identify_payload_against,
     loaded_errors,
     own_columns,
-    scaled_torques,
 )
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import motions, require_same_model
@@ -137,9 +136,9 @@ def payload(
             gains = drive_gains(item.model, without, with_load, wishes.known_mass, link=carrier, own=own)
             found = gains.payload
     scale = [1.0] * item.robot.n if gains is None else gains.scale.tolist()
-    errors = [loaded_errors(found, scaled_torques(with_load, scale))]
+    errors = [loaded_errors(found, with_load.scaled(scale))]
     if held_out:
-        errors.append(loaded_errors(found, scaled_torques(factors(held_out), scale)))
+        errors.append(loaded_errors(found, factors(held_out).scaled(scale)))
     figures = found.at(pose, gain_error=wishes.gain_error / 100)
     origin = ", ".join(read.fit) if wishes.against is None else wishes.against.name
     return FoundLoad(

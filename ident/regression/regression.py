@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -151,6 +151,17 @@ class Regression:
             raise RegressionError("every segment was left out")
         return replace(self, segments=left)
 
+    def mapped(self, change: Callable[[int, Array], Array]) -> tuple[Segment, ...]:
+        """Return the segments with change(j, F) in the place of the factor F of each joint j."""
+        return tuple(
+            replace(s, factors=tuple(change(j, factor) for j, factor in enumerate(s.factors))) for s in self.segments
+        )
+
+    def scaled(self, gains: ArrayLike) -> Regression:
+        """Return the factors of the same logs with the measured torque of each joint multiplied by its gain (n,)."""
+        gains = frozen(gains, (self.n_joints,), "gains", RegressionError)
+        return replace(self, segments=self.mapped(lambda j, F: np.column_stack([F[:, :-1], gains[j] * F[:, -1]])))
+
     @cached_property
     def joint_factors(self) -> tuple[Array, ...]:
         """R factor of each joint over all segments."""
@@ -231,6 +242,18 @@ def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: Arr
     for at, r, s in zip(regression.places, factors, np.asarray(sigma, dtype=np.float64), strict=True):
         gram[at] += ((r.T @ r) * s**-2.0).ravel()
     return np.asarray(gram.reshape(b + 1, b + 1) * (seen[:, None] & seen))
+
+
+def torque_columns(regression: Regression, z: Array) -> Array:
+    """Return z (k,), such as the last of `weighted_rows`, as one column per joint (k, n), zero in the others' rows."""
+    joint = np.repeat(np.arange(regression.n_joints), [len(r) for r in regression.joint_factors])
+    return np.where(joint[:, None] == np.arange(regression.n_joints), z[:, None], 0.0)
+
+
+def lengths(columns: Array) -> Array:
+    """Return each column's length, 1 for empty ones."""
+    found = np.linalg.norm(columns, axis=0)
+    return np.where(found > 0, found, 1.0)
 
 
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:

@@ -15,8 +15,8 @@ the effective number of samples, and friction that would have to be negative cou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.prior import natural_jacobian
 from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model
-from ident.regression.regression import Regression, weighted_rows
+from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
 #: Degrees of freedom of Student's t: the common scale of all errors is known within an eighth or so.
 DOF = 40.0
@@ -195,34 +195,19 @@ def spread(body: Array) -> Array:
     return np.column_stack([deviations(body, 1.0), body])
 
 
-def with_gains(regression: Regression, gains: Array) -> Regression:
-    """Return the factors of the same logs with each joint's torque multiplied by its gain (n,)."""
-
-    def scaled(factors: Sequence[Array]) -> tuple[Array, ...]:
-        ends = [np.append(np.ones(f.shape[1] - 1), g) for f, g in zip(factors, gains, strict=True)]
-        return tuple(f * end for f, end in zip(factors, ends, strict=True))
-
-    return replace(regression, segments=tuple(replace(s, factors=scaled(s.factors)) for s in regression.segments))
-
-
 def evidence(
     model: Model, regression: Regression, joint_values: Mapping[str, float], gains: Array | None = None
 ) -> Evidence:
     """Return what these logs say with torques multiplied by gains (n,), with weights and covariance of their own."""
     gains = np.ones(regression.n_joints) if gains is None else gains
-    regression = with_gains(regression, gains)
+    regression = regression.scaled(gains)
     sigma = joint_noise(regression)
     phi = solve(regression, sigma)
     n, b, K = regression.n_joints, len(regression.base.names), regression.base.K
     rows = weighted_rows(regression, regression.joint_factors, sigma)
-    torques = np.zeros((len(rows), n))
-    start = 0
-    for j, r in enumerate(regression.joint_factors):
-        torques[start : start + len(r), j] = rows[start : start + len(r), b]
-        start += len(r)
+    torques = torque_columns(regression, rows[:, b])
     Q, R = np.linalg.qr(rows[:, :b])
-    columns = np.linalg.norm(R, axis=0)
-    columns = np.where(columns > 0, columns, 1.0)
+    columns = lengths(R)
     u, s, vt = np.linalg.svd(R / columns)
     good = s > _SINGULAR * s[0]
     W, z = s[good, None] * vt[good] * columns, u[:, good].T @ (Q.T @ torques)

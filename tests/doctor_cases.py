@@ -10,7 +10,7 @@ import numpy as np
 from refine_cases import correlated, wrong
 
 from ident.arrays import Array
-from ident.compare.doctor.doctor import diagnosis, searching
+from ident.compare.doctor.doctor import doctor, searching
 from ident.compare.doctor.evidence import DOF, student
 from ident.compare.doctor.hypotheses import (
     KNOWN,
@@ -22,8 +22,6 @@ from ident.compare.doctor.hypotheses import (
     OtherView,
     Swapped,
     TorqueGain,
-    TorqueSign,
-    kind_of,
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of, natural
 from ident.compare.doctor.search import MARGIN, Search
@@ -128,7 +126,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
             if gains[j] == 1.0:
                 factor = -1.0 if kind == "torque sign" else float(np.exp(rng.choice([-1, 1]) * rng.uniform(0.25, 1.1)))
                 gains[j] = factor
-                planted.append(TorqueSign(j) if kind == "torque sign" else TorqueGain(j, 1 / factor, 0.0))
+                planted.append(TorqueGain(j, -1.0) if kind == "torque sign" else TorqueGain(j, 1 / factor, 0.0))
         elif kind == "swap":
             a, b = sorted(int(x) for x in rng.choice(n, 2, replace=False))
             if not any(isinstance(m, InLinks | Swapped) for m in planted):
@@ -251,7 +249,7 @@ def judged(seed: int, mistakes: int, share: float = 0.03, tolerance: float | Non
     regression = compress(c.model, c.motion)
     began = time.process_time()
     search = searching(c.model, regression, c.cad, motions=[c.motion], geometries=c.geometries, tolerance=tolerance)
-    found = diagnosis(search)
+    found = doctor(search)
     took = time.process_time() - began
     asserted = [f for f in found.faults if f.asserted]
     true = share / np.sqrt(3)  # root mean square of errors that are uniform up to the share
@@ -267,8 +265,8 @@ def judged(seed: int, mistakes: int, share: float = 0.03, tolerance: float | Non
         took,
         tuple(f"{m} ({sure[m][0]:.0f} to {sure[m][1]:.0f})" for m in c.planted),
         tuple(f.kind for f in asserted),
-        tuple(kind_of(m) for m in identifiable),
-        tuple(kind_of(m) for m in named),
+        tuple(m.kind for m in identifiable),
+        tuple(m.kind for m in named),
         tuple(f"{f.where}: {f.what} ({f.log_odds:.0f})" for f in wrong),
         tuple(f"missed {m}, found {[f'{f.where}: {f.what}, rivals {f.rivals}' for f in found.faults]}"
               for m in identifiable if m not in named),

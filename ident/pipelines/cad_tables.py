@@ -24,7 +24,7 @@ from ident.cad.back_to_cad import (
 from ident.cad.convention import PLAIN
 from ident.cad.source import is_sheet, read_source
 from ident.cad.table import Cad
-from ident.compare.doctor import Diagnosis, doctor, other_convention, settled
+from ident.compare.doctor import Diagnosis, doctor, other_convention, searching, settled
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
@@ -168,7 +168,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
         regression = compress(loaded.model, moved, base=loaded.base)
     tell("looking for mistakes", 0, 1)
-    diagnosis = doctor(
+    search = searching(
         loaded.model,
         regression,
         inertials,
@@ -179,6 +179,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         geometries=other_convention(experiment.robot),
         tolerance=wishes.tolerance,
     )
+    diagnosis = doctor(search)
     tell("looking for mistakes", 1, 1)
     return Examined(loaded, regression, table, given, diagnosis, tuple(warned))
 

@@ -25,10 +25,8 @@ from ident.compare.doctor.hypotheses import (
     Space,
     Swapped,
     TorqueGain,
-    TorqueSign,
     Unexplained,
     can_exist,
-    kind_of,
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Search, alike
@@ -53,7 +51,17 @@ def searching(
     geometries: Mapping[str, Robot] | None = None,
     tolerance: float | None = None,
 ) -> Search:
-    """Return the search that `doctor` does, before it has begun; arguments as there."""
+    """Return the search for known mistakes of a CAD table (n, 10) that explain the logs, for `doctor`.
+
+    joint_values: joint terms that CAD states, by name. about_origin: the table's tensors are printed about the link's
+    origin. settled: (link, kind) pairs, such as ("link2", "sign"), that reports decide by themselves. motions: those of
+    the regression; without them gravity and geometry are not questioned. geometries: other robots to compare with, such
+    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
+    share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
+    all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
+    numbers that are all a little off raise no alarm. Raises ModelError for a table that does not fit the robot.
+    """
+    values = frozen(table, (model.robot.n, 10), "the CAD table", ModelError)
     robot, given = model.robot, dict(joint_values or {})
     others: dict[str, Robot] = {}
     views: list[OtherView] = []
@@ -86,7 +94,7 @@ def searching(
         {name: others[name] for name in geometries or {} if name in others},
     )
     start = look("", np.ones(robot.n))
-    return Search(space, np.array(table, dtype=np.float64), look, start.effective)
+    return Search(space, values, look, start.effective)
 
 
 @dataclass(frozen=True)
@@ -165,41 +173,13 @@ class Diagnosis:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
-def doctor(
-    model: Model,
-    regression: Regression,
-    table: ArrayLike,
-    *,
-    joint_values: Mapping[str, float] | None = None,
-    about_origin: bool = False,
-    settled: Collection[tuple[str, str]] = (),
-    motions: Sequence[Motion] = (),
-    geometries: Mapping[str, Robot] | None = None,
-    tolerance: float | None = None,
-) -> Diagnosis:
-    """Return which known mistakes of a CAD table (n, 10) the logs show.
+def doctor(search: Search) -> Diagnosis:
+    """Return which known mistakes of a CAD table the logs show, in words.
 
-    joint_values: joint terms that CAD states, by name. about_origin: the table's tensors are printed about the link's
-    origin. settled: (link, kind) pairs, such as ("link2", "sign"), that reports decide by themselves. motions: those of
-    the regression; without them gravity and geometry are not questioned. geometries: other robots to compare with, such
-    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
-    share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
-    all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
-    numbers that are all a little off raise no alarm.
     A mistake is asserted when it is a thousand times more probable than the table without it and than any other one in
     its place; with prior odds that sum to 1 over all mistakes, a right table is accused less than once in a thousand,
-    as far as the covariances hold. Raises ModelError for a table that does not fit the robot.
+    as far as the covariances hold.
     """
-    values = frozen(table, (model.robot.n, 10), "the CAD table", ModelError)
-    search = searching(
-        model, regression, values, joint_values=joint_values, about_origin=about_origin, settled=settled,
-        motions=motions, geometries=geometries, tolerance=tolerance,
-    )  # fmt: skip
-    return diagnosis(search)
-
-
-def diagnosis(search: Search) -> Diagnosis:
-    """Return what the search finds, in words."""
     space, robot = search.space, search.space.setting.robot
     best, second = best_of(search)
     tolerance = search.tolerance(best)
@@ -224,7 +204,7 @@ def diagnosis(search: Search) -> Diagnosis:
         off = f"{with_:.3g} with it, {without:.3g} without"
         shown = f"differences to the logs in standard deviations: {off}"
         numbers = _numbers(space, less, best, robot)
-        faults.append(Fault(kind_of(move), where, what, move in asserted, odds, said, shown, move, numbers))
+        faults.append(Fault(move.kind, where, what, move in asserted, odds, said, shown, move, numbers))
     right = space.of(search.table, tuple(asserted))
     E = search.evidence(best)
     notes = []
@@ -303,10 +283,9 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
             less = search.without(best, move) if move in best.moves else best
             body, root = search.extra_body(less, move)
             return robot.links[move.link], f"carries a body that CAD leaves out: {_body_words(body, root)}"
-        case TorqueSign(joint):
-            return robot.joint_names[joint], "torque is recorded with the other sign"
-        case TorqueGain(joint, factor, _):
-            return robot.joint_names[joint], f"torque has to be multiplied by {factor:.3g}"
+        case TorqueGain(joint, factor):
+            other = "torque is recorded with the other sign" if factor < 0 else ""
+            return robot.joint_names[joint], other or f"torque has to be multiplied by {factor:.3g}"
         case OtherView(name, kind):
             if kind == "gravity":
                 return "robot", f"gravity points along {name.removeprefix('gravity ')} of the base, not as described"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,12 +40,20 @@ PRIOR = {
 _ROUNDING = 1e-3
 
 
+# What follows may have been done to a table or a log. `kind` is one word for the family, of PRIOR.
+
+
 @dataclass(frozen=True)
 class InLinks:
     """One mistake of a body's numbers, in one link or in all of them."""
 
     mistake: Mistake
     links: tuple[int, ...]
+
+    @property
+    def kind(self) -> str:
+        """That of the mistake."""
+        return self.mistake.kind
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,7 @@ class Swapped:
 
     first: int
     second: int
+    kind: ClassVar = "swap"
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,11 @@ class Unexplained:
     asked: tuple[float, ...] = ()
     cost: float = 0.0
 
+    @property
+    def kind(self) -> str:
+        """Whether some part of a link's numbers has been overridden."""
+        return "unexplained" if self.part == "all" else "override"
+
 
 @dataclass(frozen=True)
 class ExtraBody:
@@ -78,6 +93,7 @@ class ExtraBody:
     link: int
     mass: float
     radius: float
+    kind: ClassVar = "extra"
 
     @property
     def mean(self) -> Array:
@@ -91,19 +107,20 @@ class ExtraBody:
 
 
 @dataclass(frozen=True)
-class TorqueSign:
-    """The torque of a joint is recorded with the other sign."""
-
-    joint: int
-
-
-@dataclass(frozen=True)
 class TorqueGain:
-    """The torque of a joint has to be multiplied by `factor`; `cost`: log of the share of gains that do as well."""
+    """The torque of a joint has to be multiplied by `factor`; `cost`: log of the share of gains that do as well.
+
+    factor -1: it is recorded with the other sign.
+    """
 
     joint: int
     factor: float
-    cost: float
+    cost: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """Whether it is the sign alone."""
+        return "torque sign" if self.factor < 0 else "torque gain"
 
 
 @dataclass(frozen=True)
@@ -114,7 +131,7 @@ class OtherView:
     kind: str
 
 
-Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueSign | TorqueGain | OtherView
+Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueGain | OtherView
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +206,10 @@ class Space:
                 shares = state.shares.copy()
                 shares[list(links)] = np.maximum(shares[list(links)], share * PARTS[part])
                 return replace(state, moves=moves, numbers=numbers, shares=shares)
-            case TorqueSign(joint):
-                return replace(state, moves=moves, gains=_times(state.gains, joint, -1.0))
-            case TorqueGain(joint, factor, _):
-                return replace(state, moves=moves, gains=_times(state.gains, joint, factor))
+            case TorqueGain(joint, factor):
+                gains = state.gains.copy()
+                gains[joint] *= factor
+                return replace(state, moves=moves, gains=gains)
             case OtherView(name, _):
                 seen = replace(self._from(state.given), moves=(move,), view=name)
                 for other in state.moves:  # frames are now those of another geometry
@@ -225,49 +242,31 @@ class Space:
 
     def log_prior(self, move: Move) -> float:
         """Return the log of a move's odds beforehand; half of a kind's share goes to whole tables."""
-        n = self.n
-        kind = kind_of(move)
+        n, among, cost = self.n, 1, 0.0
         match move:
             case InLinks(_, links):
-                members = _MEMBERS[kind]
-                if n == 1:
-                    return math.log(PRIOR[kind] / members)
-                return math.log(PRIOR[kind] / members / 2 / (1 if len(links) > 1 else n))
+                among = _MEMBERS[move.kind] * (1 if n == 1 else 2 if len(links) > 1 else 2 * n)
             case Swapped():
-                return math.log(PRIOR[kind] / max(n * (n - 1) // 2, 1))
-            case Unexplained(_, _, part, _, cost) if part != "all":
-                return math.log(PRIOR[kind] / len(UNEXPLAINED) / (len(PARTS) - 1) / n) + cost
-            case Unexplained(links):
-                return math.log(PRIOR[kind] / len(UNEXPLAINED) / 2 / (1 if len(links) > 1 else n))
+                among = max(n * (n - 1) // 2, 1)
+            case Unexplained(links, _, "all"):
+                among = len(UNEXPLAINED) * (2 if len(links) > 1 else 2 * n)
+            case Unexplained():
+                among, cost = len(UNEXPLAINED) * (len(PARTS) - 1) * n, move.cost
             case ExtraBody():
-                return math.log(PRIOR[kind] / len(EXTRA))
-            case TorqueSign():
-                return math.log(PRIOR[kind] / n)
-            case TorqueGain(_, _, cost):
-                return math.log(PRIOR[kind] / n) + cost
+                among = len(EXTRA)
+            case TorqueGain():
+                among, cost = n, move.cost
             case OtherView(_, group):
-                return math.log(PRIOR[kind] / max(sum(v.kind == group for v in self.views), 1))
+                among = max(sum(v.kind == group for v in self.views), 1)
+        return math.log(PRIOR[move.kind] / among) + cost
 
-    def link_moves(self) -> list[tuple[Mistake, int]]:
+    def asked_of(self, link: int) -> list[Mistake]:
         """Return every mistake of a single link that is not settled."""
-        return [(m, i) for i in range(self.n) for m in KNOWN if (i, m.kind) not in self.settled]
+        return [mistake for mistake in KNOWN if (link, mistake.kind) not in self.settled]
 
 
 KNOWN = known_mistakes()
 _MEMBERS = {kind: sum(m.kind == kind for m in KNOWN) for kind in {m.kind for m in KNOWN}}
-_KINDS = {
-    Swapped: "swap", Unexplained: "unexplained", ExtraBody: "extra", TorqueSign: "torque sign",
-    TorqueGain: "torque gain",
-}  # fmt: skip
-
-
-def kind_of(move: Move) -> str:
-    """Return one word for the family of a mistake."""
-    if isinstance(move, InLinks):
-        return move.mistake.kind
-    if isinstance(move, Unexplained) and move.part != "all":
-        return "override"
-    return move.kind if isinstance(move, OtherView) else _KINDS[type(move)]
 
 
 def can_exist(body: Array, about_origin: bool) -> bool:
@@ -279,9 +278,3 @@ def can_exist(body: Array, about_origin: bool) -> bool:
     half = (xx + yy + zz) / 2
     matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
     return bool(half >= 0 and np.linalg.eigvalsh(matter)[0] >= -_ROUNDING * half)
-
-
-def _times(gains: Array, joint: int, factor: float) -> Array:
-    out = gains.copy()
-    out[joint] *= factor
-    return out

@@ -22,7 +22,6 @@ from ident.compare.doctor.hypotheses import (
     Space,
     Swapped,
     TorqueGain,
-    TorqueSign,
     Unexplained,
     can_exist,
 )
@@ -70,7 +69,6 @@ class Search:
     effective: Array
     broad: bool = True
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
-    _fits: dict[tuple[str, bytes], float] = field(default_factory=dict)
     _links: dict[tuple[int, bytes, str], _Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
 
@@ -311,16 +309,17 @@ class Search:
     def _torque_options(self, E: Evidence, state: Hypothesis, p: Parts, penalty: float) -> list[Option]:
         prior, space = self.log_prior(state.moves), self.space
         found: list[Option] = []
-        used = {m.joint for m in state.moves if isinstance(m, TorqueSign | TorqueGain)}
+        used = {m.joint for m in state.moves if isinstance(m, TorqueGain)}
         directions = E.y * (state.gains / E.gains)
         along = Along.of(p, directions)
         step = 2 * np.log(GAIN) / 400
         for j in range(space.n):
             if j in used:
                 continue
-            flip = space.after(state, TorqueSign(j))
-            score = float(along.logs(j, np.array([-1.0]))[0]) + E.fit(flip.gains, self.effective) + prior - penalty
-            found.append(Option(TorqueSign(j), score + space.log_prior(TorqueSign(j))))
+            flip = TorqueGain(j, -1.0)
+            fit = E.fit(space.after(state, flip).gains, self.effective)
+            score = float(along.logs(j, np.array([-1.0]))[0]) + fit + prior - penalty
+            found.append(Option(flip, score + space.log_prior(flip)))
             peak, cost = 1.0, 0.0
             for half in (np.log(GAIN), 20 * step):  # a narrow peak falls between the steps of the first grid
                 grid = peak * np.exp(np.linspace(-half, half, 401))
@@ -349,7 +348,7 @@ class Search:
             before = inertials_of(body[None], setting.about_origin)[0]
             size = _sizes(spread(before))
             mistakes, inertials, spreads = [], [], []
-            for mistake in (m for m, link in self.space.link_moves() if link == i):
+            for mistake in self.space.asked_of(i):
                 mended = mistake.undone(body, i, setting)
                 if can_exist(mended, setting.about_origin):
                     after = inertials_of(mended[None], setting.about_origin)[0]
@@ -403,7 +402,7 @@ def alike(a: Move, b: Move) -> bool:
     """Return whether two moves are one and the same finding, perhaps of another size."""
     match a, b:
         case TorqueGain(), TorqueGain():
-            return a.joint == b.joint
+            return a.joint == b.joint and a.kind == b.kind
         case Unexplained(), Unexplained():
             return a.links == b.links and a.part == b.part
         case ExtraBody(), ExtraBody():

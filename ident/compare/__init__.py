@@ -1,20 +1,19 @@
 """Against CAD, against the truth, and on other recordings."""
 
-from ident.compare.cad import Compared, Comparison, StandardRow, cad_theta, compare_standard, compare_with
-from ident.compare.truth import TrueValue, TruthComparison, compare_truth
+from ident.compare.cad import Comparison, StandardRow, cad_theta, compare_with
+from ident.compare.difference import Difference
+from ident.compare.truth import TruthComparison, compare_truth
 from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 
 __all__ = [
-    "Compared",
     "Comparison",
+    "Difference",
     "Predicted",
     "StandardRow",
-    "TrueValue",
     "TruthComparison",
     "ValidatedRecording",
     "Validation",
     "cad_theta",
-    "compare_standard",
     "compare_truth",
     "compare_with",
     "validate",

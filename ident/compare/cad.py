@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
+from ident.compare.difference import LEVEL, Difference, contradicted, differences
 from ident.errors import ModelError, nearest
 from ident.estimate.estimate import Estimate
 from ident.model.model import Model
@@ -20,30 +21,8 @@ from ident.spatial.inertia import INERTIAL, pseudo_inertia
 Verdict = Literal["agrees", "contradicted", "not determined", "not comparable"]
 DecidedBy = Literal["data", "data and prior", "prior"]
 
-#: Chance that any verdict "contradicted" of one comparison is wrong, when CAD is right throughout.
-LEVEL = 0.01
 # A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
 _SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One base parameter: CAD's value K theta_cad against the identified one, in the unit of its name.
-
-    `cad`, `difference` (identified - CAD), `scale` and `standard_errors_off` (difference / standard error) are None
-    where they are not known, `standard_error` where the logs do not determine it.
-    """
-
-    name: str
-    expression: str
-    cad: float | None
-    identified: float
-    standard_error: float | None
-    half_width: float | None
-    difference: float | None
-    standard_errors_off: float | None
-    scale: float | None
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -70,7 +49,7 @@ class Comparison:
     """
 
     source: str
-    rows: tuple[Compared, ...]
+    rows: tuple[Difference, ...]
     standard: tuple[StandardRow, ...]
     kind: str
     dof: int
@@ -80,13 +59,12 @@ class Comparison:
 
     def shown(self) -> Shown:
         """Return each base parameter with its verdict."""
-        rows = [
-            (r.name, "n/a" if r.cad is None else f"{r.cad:.4g}", f"{r.identified:.4g}", r.verdict) for r in self.rows
-        ]
+        cad = ["n/a" if np.isnan(r.reference) else f"{r.reference:.4g}" for r in self.rows]
+        rows = [(r.name, c, f"{r.identified:.4g}", r.verdict) for r, c in zip(self.rows, cad, strict=True)]
         told = ", ".join(f"{self.count(v)} {v}" for v in get_args(Verdict))
         return f"Against {self.source}: {told}", ("base parameter", "CAD", "identified", "verdict"), rows
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: str) -> int:
         """Return how many base parameters got this verdict."""
         return sum(row.verdict == verdict for row in self.rows)
 
@@ -102,7 +80,7 @@ def compare_with(
     - "not comparable": CAD does not state a parameter of the combination. A drive inertia that CAD does not
       give is unknown, not zero.
     - "contradicted": |difference| / standard error is too large for Student's t with the covariance's degrees of
-      freedom, by Holm's rule at a level of 1 % for all rows together (Holm 1979).
+      freedom, by Holm's rule at a level of 1 % for all rows together.
     - "not determined": the logs leave it open, or half the 95 % interval is wider than sum_k |K_k| s_k, with s_k the
       size of CAD's parameter k: its absolute value, at least a tenth of sqrt(J_aa J_bb) for the entry J_ab of
       the pseudo-inertia, the largest that it could be.
@@ -110,32 +88,13 @@ def compare_with(
 
     Raises ModelError for inertials of another shape or a joint parameter that the estimate does not have.
     """
-    theta, scale = _stated(estimate, inertials, joint_values)
-    K = estimate.base.K
-    errors = np.array(estimate.covariance.standard_errors)
-    halves = estimate.covariance.half_widths(0.95)
-    rows: list[Compared] = []
-    for k, name in enumerate(estimate.base.names):
-        used = np.flatnonzero(K[k])
-        cad = float(K[k, used] @ theta[used])
-        known, determined = bool(np.isfinite(cad)), bool(np.isfinite(errors[k]))
-        difference = float(estimate.phi[k]) - cad
-        rows.append(
-            Compared(
-                name,
-                estimate.base.expression(k),
-                cad if known else None,
-                float(estimate.phi[k]),
-                float(errors[k]) if determined else None,
-                float(halves[k]) if determined else None,
-                difference if known else None,
-                ratio(difference, float(errors[k])) if known else None,
-                float(np.abs(K[k, used]) @ scale[used]) if known else None,
-                "not comparable",
-            )
-        )
-    off, boundary = contradicted([r.standard_errors_off for r in rows], estimate.covariance.dof)
-    judged = tuple(_judged(row, bad) for row, bad in zip(rows, off, strict=True))
+    theta, size = _stated(estimate, inertials, joint_values)
+    K, covariance = estimate.base.K, estimate.covariance
+    cad = np.array([row[used] @ theta[used] for row, used in zip(K, K != 0, strict=True)])
+    scale = np.array([np.abs(row[used]) @ size[used] for row, used in zip(K, K != 0, strict=True)])
+    rows = differences(estimate.base, cad, estimate.phi, covariance.standard_errors, covariance.dof)
+    off, boundary = contradicted([r.standard_errors for r in rows], covariance.dof)
+    judged = tuple(_judged(row, bad, float(s)) for row, bad, s in zip(rows, off, scale, strict=True))
     notes = []
     if estimate.weight and estimate.prior:
         notes.append(
@@ -147,29 +106,10 @@ def compare_with(
             "The error bars take residuals as independent from sample to sample; on filtered logs they are too small "
             "and contradictions too many. Five segments or more give error bars that hold."
         )
-    standard = compare_standard(estimate, inertials, joint_values)
-    kind, dof = estimate.covariance.kind, estimate.covariance.dof
-    return Comparison(source, judged, standard, kind, dof, LEVEL, boundary, tuple(notes))
-
-
-def compare_standard(
-    estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float]
-) -> tuple[StandardRow, ...]:
-    """Return every standard parameter with CAD's value, the identified one and who decided on it.
-
-    Arguments and errors as in `compare_with`.
-    """
-    theta, _ = _stated(estimate, inertials, joint_values)
-    decided = decided_by(estimate)
-    return tuple(
-        StandardRow(
-            name,
-            float(theta[i]) if np.isfinite(theta[i]) else None,
-            None if estimate.theta is None else float(estimate.theta[i]),
-            decided[name],
-        )
-        for i, name in enumerate(estimate.base.standard)
-    )
+    known = [None if np.isnan(x) else float(x) for x in theta]
+    decided = zip(decided_by(estimate).items(), known, strict=True)
+    standard = [StandardRow(name, x, estimate.value(name), by) for (name, by), x in decided]
+    return Comparison(source, judged, tuple(standard), covariance.kind, covariance.dof, LEVEL, boundary, tuple(notes))
 
 
 def decided_by(estimate: Estimate) -> dict[str, DecidedBy]:
@@ -197,44 +137,11 @@ def cad_theta(model: Model, inertials: ArrayLike, joint_values: Mapping[str, flo
     return np.where(absent, 0.0, theta), tuple(np.array(model.names)[absent].tolist())
 
 
-def contradicted(
-    standard_errors_off: list[float | None], dof: int, level: float = LEVEL
-) -> tuple[list[bool], float | None]:
-    """Return which differences, in standard errors, chance does not explain, and the size from which that holds.
-
-    Holm's rule with Student's t. None entries are not tested and never contradicted.
-    """
-    from scipy.stats import t
-
-    tested = [k for k, off in enumerate(standard_errors_off) if off is not None]
-    p = {k: 2.0 * float(t.sf(abs(standard_errors_off[k] or 0.0), dof)) for k in tested}
-    found = [False] * len(standard_errors_off)
-    left = len(tested)
-    for k in sorted(tested, key=lambda k: p[k]):
-        if p[k] > level / left:
-            break
-        found[k] = True
-        left -= 1
-    return found, float(t.isf(level / max(left, 1) / 2.0, dof)) if tested else None
-
-
-def ratio(difference: float, error: float) -> float | None:
-    """Return a difference in standard errors; None where the error is not known."""
-    if not np.isfinite(error):
-        return None
-    if error > 0:
-        return difference / error
-    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
-
-
-def _judged(row: Compared, off: bool) -> Compared:
-    if row.cad is None:
-        return row
-    if off:
-        return replace(row, verdict="contradicted")
-    if row.half_width is None or row.scale is None or row.half_width > row.scale:
-        return replace(row, verdict="not determined")
-    return replace(row, verdict="agrees")
+def _judged(row: Difference, off: bool, scale: float) -> Difference:
+    if np.isnan(row.reference):
+        return replace(row, verdict="not comparable")
+    verdict = "contradicted" if off else "agrees" if row.half_width <= scale else "not determined"
+    return replace(row, scale=scale, verdict=verdict)
 
 
 def _stated(estimate: Estimate, inertials: ArrayLike, joint_values: Mapping[str, float]) -> tuple[Array, Array]:

@@ -3,49 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cad import LEVEL, contradicted, ratio
+from ident.compare.difference import LEVEL, Difference, contradicted, differences
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.model import Offset
 from ident.model.coulomb import COULOMB, SIGN
 from ident.model.term import rubs
-from ident.model.terms import kinds, restored
-
-
-@dataclass(frozen=True)
-class Changed:
-    """One base parameter in two results: values, difference (second - first) and its standard error [SI].
-
-    standard_errors and verdict: difference / standard error, and "changed", "same" (within 95 %), "unclear" (between
-    the two) or "not determined" where one of the results leaves it open.
-    """
-
-    name: str
-    first: float
-    second: float
-    difference: float
-    standard_error: float | None
-    standard_errors: float | None
-    verdict: str
-
-    @property
-    def friction(self) -> bool:
-        """Whether it is friction or an offset of a joint, which wear, temperature and grease change."""
-        kind = kinds().get(self.name.rpartition(".")[2])
-        return kind is not None and (kind.friction or kind == Offset.kind)
+from ident.model.terms import restored
 
 
 @dataclass(frozen=True)
 class Change:
-    """A result against the first one; boundary: standard errors from which on a row counts as changed."""
+    """A result against the first one; boundary: standard errors from which on a row counts as changed.
+
+    Verdicts: "changed", "same" (within 95 %), "unclear" (between the two), "not determined" where a result leaves it
+    open.
+    """
 
     name: str
-    rows: tuple[Changed, ...]
+    rows: tuple[Difference, ...]
     boundary: float | None
     level: float = LEVEL
 
@@ -87,23 +68,13 @@ def _same(a: str, first: Estimate, b: str, second: Estimate) -> None:
 
 
 def _change(name: str, first: Estimate, second: Estimate) -> Change:
-    from scipy.stats import t
-
-    difference = second.phi - first.phi
     errors = np.hypot(first.covariance.standard_errors, second.covariance.standard_errors)
     dof = min(first.covariance.dof, second.covariance.dof)
-    off = [ratio(float(d), float(e)) for d, e in zip(difference, errors, strict=True)]
-    bad, boundary = contradicted(off, dof)
-    within = float(t.ppf(0.975, dof))
-    rows = []
-    for k, parameter in enumerate(first.base.names):
-        z = off[k]
-        verdict = "not determined" if z is None else "changed" if bad[k] else "same" if abs(z) <= within else "unclear"
-        error = float(errors[k]) if np.isfinite(errors[k]) else None
-        rows.append(
-            Changed(parameter, float(first.phi[k]), float(second.phi[k]), float(difference[k]), error, z, verdict)
-        )
-    return Change(name, tuple(rows), boundary)
+    rows = differences(first.base, first.phi, second.phi, errors, dof)
+    off, boundary = contradicted([r.standard_errors for r in rows], dof)
+    words = {True: "same", False: "unclear", None: "not determined"}
+    judged = (replace(r, verdict="changed" if bad else words[r.within_95]) for r, bad in zip(rows, off, strict=True))
+    return Change(name, tuple(judged), boundary)
 
 
 def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Array, Array] | None:

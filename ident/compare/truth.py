@@ -7,32 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ident.compare.difference import Difference, differences
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
-
-
-@dataclass(frozen=True)
-class TrueValue:
-    """One base parameter's true value; z = (identified - true) / standard error, None where not determined."""
-
-    name: str
-    true: float
-    identified: float
-    standard_error: float | None
-    z: float | None
-    within_95: bool | None
 
 
 @dataclass(frozen=True)
 class TruthComparison:
     """Every base parameter against the truth."""
 
-    rows: tuple[TrueValue, ...]
+    rows: tuple[Difference, ...]
 
     @property
     def largest(self) -> float | None:
         """Largest |z|, None when nothing is determined."""
-        return max((abs(r.z) for r in self.rows if r.z is not None), default=None)
+        return max((abs(r.standard_errors) for r in self.rows if not np.isnan(r.standard_errors)), default=None)
 
     @property
     def coverage(self) -> float | None:
@@ -42,7 +31,7 @@ class TruthComparison:
 
 
 def compare_truth(estimate: Estimate, truth: Mapping[str, float]) -> TruthComparison:
-    """Return the z-scores of phi against K theta_true.
+    """Return phi against K theta_true.
 
     truth: every standard parameter by name [SI]; those that torque never shows may be left out.
     Raises ModelError when one that torque shows is missing.
@@ -52,19 +41,6 @@ def compare_truth(estimate: Estimate, truth: Mapping[str, float]) -> TruthCompar
     if missing:
         raise ModelError(f"the truth does not state '{missing[0]}'", fix="Give every standard parameter, 0 included")
     true = K @ np.array([truth.get(name, 0.0) for name in estimate.base.standard])
-    errors, halves = estimate.covariance.standard_errors, estimate.covariance.half_widths(0.95)
-    rows = []
-    for k, name in enumerate(estimate.base.names):
-        difference = float(estimate.phi[k] - true[k])
-        known = bool(errors[k] > 0)
-        rows.append(
-            TrueValue(
-                name,
-                float(true[k]),
-                float(estimate.phi[k]),
-                float(errors[k]) if known else None,
-                difference / float(errors[k]) if known else None,
-                abs(difference) <= float(halves[k]) if known else None,
-            )
-        )
-    return TruthComparison(tuple(rows))
+    errors = estimate.covariance.standard_errors
+    known = np.where(errors > 0, errors, np.nan)
+    return TruthComparison(differences(estimate.base, true, estimate.phi, known, estimate.covariance.dof))

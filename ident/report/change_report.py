@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare.change import Change, Changed, changes, friction_curve
+from ident.compare.change import Change, changes, friction_curve
+from ident.compare.difference import Difference
 from ident.estimate.estimate import Estimate
 from ident.report import figures, text
 from ident.report.figures import plain
@@ -74,11 +75,11 @@ def judgement(first: str, found: Sequence[Change]) -> Judgement:
 def sentences(first: str, found: Sequence[Change], slides: frozenset[str] | None = None) -> Iterator[str]:
     """Yield what changed most, and how friction did."""
     for c in found:
-        moved = sorted((r for r in c.rows if r.verdict == "changed"), key=lambda r: -abs(r.standard_errors or 0.0))
+        moved = sorted((r for r in c.rows if r.verdict == "changed"), key=lambda r: -abs(r.standard_errors))
         for row in moved[:5]:
             yield (
-                f"'{c.name}': {row.name} {_way(row)} from {text.number(row.first)} to {text.number(row.second)}"
-                f" {_unit(row.name, slides)} ({_relative(row)}, {abs(row.standard_errors or 0.0):.1f} standard errors)."
+                f"'{c.name}': {row.name} {_way(row)} from {text.number(row.reference)} to {text.number(row.identified)}"
+                f" {_unit(row.name, slides)} ({_relative(row)}, {abs(row.standard_errors):.1f} standard errors)."
             )
         if len(moved) > 5:
             yield f"'{c.name}': {len(moved) - 5} more changed; see the table."
@@ -87,12 +88,12 @@ def sentences(first: str, found: Sequence[Change], slides: frozenset[str] | None
             yield f"'{c.name}': {left} base parameters are not determined in one of the two: not compared."
 
 
-def _way(row: Changed) -> str:
+def _way(row: Difference) -> str:
     return "rose" if row.difference > 0 else "fell"
 
 
-def _relative(row: Changed) -> str:
-    return "from zero" if row.first == 0 else f"{row.difference / abs(row.first):+.1%}".replace("%", " %")
+def _relative(row: Difference) -> str:
+    return "from zero" if row.reference == 0 else f"{row.difference / abs(row.reference):+.1%}".replace("%", " %")
 
 
 def _cards(change: Change) -> Iterator[Card]:
@@ -103,7 +104,7 @@ def _cards(change: Change) -> Iterator[Card]:
 
 def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
     for k, c in enumerate(found, start=1):
-        rows = [r for r in c.rows if r.standard_errors is not None]
+        rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
         if rows:
             yield drawing(
                 f"change_{k}",
@@ -111,7 +112,7 @@ def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change])
                 f"Differences of {c.name} from {named[0][0]} in standard errors",
                 figures.comparison_figure,
                 [r.name for r in rows],
-                [r.standard_errors or 0.0 for r in rows],
+                [r.standard_errors for r in rows],
                 [_DRAWN.get(r.verdict, "not determined") for r in rows],
                 c.boundary,
                 label=f"({plain(c.name, 14)} − {plain(named[0][0], 14)}) / standard error",
@@ -158,16 +159,15 @@ def _columns(first: str, change: Change) -> tuple[str, ...]:
     return ("unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
 
 
-def _row(r: Changed, slides: frozenset[str] | None) -> tuple[str, ...]:
-    half = None if r.standard_error is None else 1.96 * r.standard_error
-    off = text.MISSING if r.standard_errors is None else f"{r.standard_errors:+.1f}"
+def _row(r: Difference, slides: frozenset[str] | None) -> tuple[str, ...]:
+    off = text.MISSING if np.isnan(r.standard_errors) else f"{r.standard_errors:+.1f}"
     unit = _unit(r.name, slides)
     return (
         r.name,
         unit,
-        text.number(r.first),
-        text.number(r.second),
-        text.with_error(r.difference, half),
+        text.number(r.reference),
+        text.number(r.identified),
+        text.with_error(r.difference, 1.96 * r.standard_error),
         off,
         r.verdict,
     )

@@ -129,7 +129,7 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     """Yield the base parameters against CAD: in standard errors, and as shares of CAD's size."""
-    rows = [r for r in comparison.rows if r.standard_errors_off is not None] if comparison else []
+    rows = [r for r in comparison.rows if not np.isnan(r.standard_errors)] if comparison else []
     if comparison is None or not rows:
         return
     bad = comparison.count("contradicted")
@@ -140,7 +140,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
         told,
         figures.comparison_figure,
         [r.name for r in rows],
-        [r.standard_errors_off or 0.0 for r in rows],
+        [r.standard_errors for r in rows],
         [r.verdict for r in rows],
         comparison.boundary,
     )

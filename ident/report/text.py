@@ -19,12 +19,7 @@ from ident.spatial.inertia import INERTIAL
 Tone = Literal["good", "bad", "unknown", ""]
 MISSING = "n/a"
 
-TONES: dict[Verdict, Tone] = {
-    "agrees": "good",
-    "contradicted": "bad",
-    "not determined": "unknown",
-    "not comparable": "",
-}
+TONES: dict[str, Tone] = {"agrees": "good", "contradicted": "bad", "not determined": "unknown", "not comparable": ""}
 _ESTIMATORS = {
     "ols": "ordinary least squares (base parameters only)",
     "wls": "weighted least squares (base parameters only)",
@@ -239,9 +234,9 @@ def comparison_rows(comparison: Comparison, prismatic: frozenset[str] = frozense
     cells: dict[str, Iterable[str]] = {
         "base parameter": [r.name for r in rows],
         "unit": [unit(r.name, prismatic) for r in rows],
-        "CAD": [number(r.cad) for r in rows],
+        "CAD": [number(r.reference) for r in rows],
         "identified ± 95 %": [with_error(r.identified, r.half_width) for r in rows],
-        "difference / standard error": [signed(r.standard_errors_off) for r in rows],
+        "difference / standard error": [signed(r.standard_errors) for r in rows],
         "verdict": [r.verdict for r in rows],
         "combination": [r.expression for r in rows],
     }
@@ -326,9 +321,9 @@ def truth_rows(truth: TruthComparison, prismatic: frozenset[str] = frozenset()) 
     cells = {
         "base parameter": [r.name for r in truth.rows],
         "unit": [unit(r.name, prismatic) for r in truth.rows],
-        "true": [number(r.true) for r in truth.rows],
+        "true": [number(r.reference) for r in truth.rows],
         "identified": [number(r.identified) for r in truth.rows],
-        "difference / standard error": [signed(r.z) for r in truth.rows],
+        "difference / standard error": [signed(r.standard_errors) for r in truth.rows],
         "within 95 %": [{True: "yes", False: "no", None: MISSING}[r.within_95] for r in truth.rows],
     }
     return by_column("Against the truth", cells)
@@ -402,10 +397,10 @@ def side_by_side_rows(
     cells = {
         "base parameter": [r.name for r in truth.rows],
         "unit": [unit(r.name, slides) for r in truth.rows],
-        "truth": [number(r.true) for r in truth.rows],
-        "CAD": [number(c.cad if c else None) for c in cad],
+        "truth": [number(r.reference) for r in truth.rows],
+        "CAD": [number(c.reference if c else None) for c in cad],
         "identified ± 95 %": [with_error(r.identified, half) for r, half in zip(truth.rows, halves, strict=True)],
-        "off truth [s.e.]": [signed(r.z) for r in truth.rows],
+        "off truth [s.e.]": [signed(r.standard_errors) for r in truth.rows],
         "CAD is": [c.verdict if c else MISSING for c in cad],
     }
     title = "Truth, CAD and identified, on the combinations that torque can show"

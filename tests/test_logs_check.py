@@ -11,7 +11,7 @@ from ident.logs import Processing, check_log, process
 from ident.logs.check import position_quantum
 from ident.logs.log import spans
 from ident.logs.process import rounding_share
-from ident.pipelines.warned import rounded as _rounded
+from ident.pipelines.steps import rounded as _rounded
 from ident.robot import Limits
 
 T = np.arange(2000) / 250

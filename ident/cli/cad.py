@@ -47,7 +47,7 @@ def read(
     from ident.cad.sheets.read import read_sheet
     from ident.cad.source import is_sheet
     from ident.pipelines import cad_read
-    from ident.pipelines.cad_checks import table_ending
+    from ident.pipelines.checks import table_ending
 
     table_ending(out)
     if is_sheet(source):

@@ -86,7 +86,7 @@ def _show_table(found: CheckedTable) -> None:
 
 
 def _show_log(found: LogReport) -> None:
-    from ident.pipelines.warned import NOTES
+    from ident.pipelines.result import NOTES
     from ident.report.text import number
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")

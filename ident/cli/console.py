@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ident.pipelines.loaded import Loaded
-    from ident.pipelines.warned import Warned
+    from ident.pipelines.result import Warned
     from ident.report.text import Table
     from ident.tell import Tell
 
@@ -164,7 +164,7 @@ def warn(warned: Sequence[Warned]) -> None:
     from rich.console import Console
 
     from ident.errors import shortened
-    from ident.pipelines.warned import NOTES
+    from ident.pipelines.result import NOTES
 
     console = Console(stderr=True, highlight=False)
     groups: dict[tuple[str, str], list[Warned]] = {}

@@ -29,9 +29,8 @@ from ident.cli.console import (
     warn,
 )
 from ident.cli.dynamics import codegen, dynamics
-from ident.cli.excite import excite
 from ident.cli.logs import logs as logs_app
-from ident.cli.moves import postures, sweep
+from ident.cli.motions import excite, postures, sweep
 from ident.cli.options import EstimatePath, ExperimentPath, out_option
 from ident.cli.payload import payload
 from ident.cli.report import export, report

@@ -15,7 +15,7 @@ from ident.errors import ConfigError, InputError
 from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import CovarianceName, Loss, MetricName, Weight, compatible
 from ident.experiment.experiment import Experiment
-from ident.experiment.terms import terms_of
+from ident.experiment.model import terms_of
 from ident.logs.process import Processing
 from ident.robot.file import data_path
 from ident.tables import Reader, Table, boolean, read_toml, string, typed

@@ -30,8 +30,8 @@ from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
 from ident.pipelines.loaded import load, urdf_source
+from ident.pipelines.result import NOTES, Warned
 from ident.pipelines.steps import motions
-from ident.pipelines.warned import NOTES, Warned
 from ident.pipelines.wishes import ExciteWishes
 from ident.provenance import provenance, sha256
 from ident.regression import Regression, compress

@@ -13,9 +13,8 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import whole_folder
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.result import Failed, Result
+from ident.pipelines.result import Failed, Result, Warned
 from ident.pipelines.steps import compared, fitted, reported, require_same_model, truth_of, validated
-from ident.pipelines.warned import Warned
 from ident.regression import save_regression
 from ident.robot import read_robot
 from ident.tell import Tell, silent

@@ -9,11 +9,28 @@ from typing import TYPE_CHECKING
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.warned import Warned
 from ident.regression import Regression
 
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
+
+
+#: Kinds of `Warned` that say what is so without anything being wrong.
+NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
+#: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
+UNUSABLE = ("constant torque", "copied torque", "start transient")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Something that the user should know: about which recording (or part of the work), what kind, and the sentence."""
+
+    about: str
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.message}"
 
 
 @dataclass(frozen=True)

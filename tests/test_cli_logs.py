@@ -6,7 +6,7 @@ from bags import KINDS, motion, write_bag
 from logs_data import TWO
 from typer.testing import CliRunner
 
-from ident.cli.logs import logs
+from ident.cli.files import logs
 from ident.cli.main import app
 from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest

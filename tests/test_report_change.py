@@ -11,7 +11,7 @@ import pytest
 from identified import case, moved
 from test_report import Page
 
-from ident.compare.change import changes, friction_curve
+from ident.compare.difference import changes, friction_curve
 from ident.errors import InputError, ModelError
 from ident.estimate import estimated
 from ident.estimate.storage import save_estimate

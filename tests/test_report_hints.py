@@ -11,7 +11,7 @@ from synthetic import blocks, random_theta, states
 
 from ident.compare.conditioning import sentence as direction_sentence
 from ident.compare.conditioning import weakest_directions
-from ident.compare.residual_hints import Hint, hints_of_all, residual_hints, sentence
+from ident.compare.residuals import Hint, hints_of_all, residual_hints, sentence
 from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque

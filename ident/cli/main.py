@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident.cli.cad import app as cad_app
-from ident.cli.check import check
 from ident.cli.console import (
     BAD_INPUT,
     EXIT_CODES,
@@ -29,7 +28,8 @@ from ident.cli.console import (
     warn,
 )
 from ident.cli.dynamics import codegen, dynamics
-from ident.cli.logs import logs as logs_app
+from ident.cli.files import check
+from ident.cli.files import logs as logs_app
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.options import EstimatePath, ExperimentPath, out_option
 from ident.cli.payload import payload

@@ -1,8 +1,7 @@
 """Against CAD, against the truth, and on other recordings."""
 
 from ident.compare.cad import Comparison, StandardRow, cad_theta, compare_with
-from ident.compare.difference import Difference
-from ident.compare.truth import TruthComparison, compare_truth
+from ident.compare.difference import Difference, TruthComparison, compare_truth
 from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 
 __all__ = [

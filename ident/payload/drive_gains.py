@@ -25,8 +25,18 @@ from ident.errors import EstimationError, InputError
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import solve
 from ident.model.model import Model
-from ident.payload.load_fit import ENOUGH, OPEN, LoadFit, existing, joined
-from ident.payload.payload import IdentifiedPayload, carrying_link, load_columns, own_columns, require_apart, with_load
+from ident.payload.payload import (
+    ENOUGH,
+    OPEN,
+    IdentifiedPayload,
+    LoadFit,
+    carrying_link,
+    existing,
+    joined,
+    loaded_columns,
+    require_apart,
+    with_load,
+)
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
@@ -76,17 +86,15 @@ def drive_gains(
         raise InputError(f"a known mass of {mass:g} kg", fix="Give the mass of the load in kg, above 0")
     require_apart(unloaded, loaded)
     carrier = carrying_link(model, link)
-    own = tuple(own)
-    terms, load = own_columns(loaded.base, own), load_columns(loaded.base, carrier)
-    extended = with_load(unloaded, loaded, np.column_stack([terms, load]))
-    b, size = terms.shape
-    m = b + size  # where the mass stands in x = (phi, own terms, load)
+    L = loaded_columns(loaded.base, own, carrier)
+    extended = with_load(unloaded, loaded, L)
+    m = sum(L.shape) - 10  # where the mass stands in x = (phi, own terms, load)
 
     torques = np.sqrt(extended.squared_torques / extended.rows)
     loudness = np.maximum(torques, 1e-9 * torques.max())
     sigma = loudness  # a fit with the given gains would judge the joints by their gains' errors
     rows = weighted_rows(extended, extended.joint_factors, sigma)
-    if not LoadFit.of(extended, rows, m).shows_mass:
+    if not LoadFit.of(extended, rows).shows_mass:
         raise EstimationError(
             "the torques of these recordings do not show the mass of the load, so that knowing it scales nothing."
             " Move the joints that lift it"
@@ -114,16 +122,16 @@ def drive_gains(
     # in torques that are right the free load is x's; the one that can exist is the nearest to it
     right = extended.scaled(1.0 / a)
     rows = weighted_rows(right, right.joint_factors, sigma / a)
-    fit = LoadFit.of(right, rows, m)
+    fit = LoadFit.of(right, rows)
     of_load = np.zeros((10, 10))
     of_load[1:, 1:] = V[m : m + 9, m : m + 9]
     more = np.vstack([np.zeros(lost.shape[1]), lost[m : m + 9] * (fit.scale[1:] / unit[m : m + 9])[:, None]])
     fit = replace(fit, undetermined=joined(fit.undetermined, more))
     body, edge = existing(fit, of_load, mass)
-    found = fit.others_at(body)
+    phi, others = np.split(fit.others_at(body), [len(L)])
     payload = IdentifiedPayload(
         model.robot.links[carrier], body, fit.free, of_load, kind, dof, fit.undetermined, fit.scale,
-        np.zeros((n, 10)), found[:b], found[:b] + terms @ found[b:] + load @ body, sigma / a, edge, True,
+        np.zeros((n, 10)), phi, phi + L @ np.append(others, body), sigma / a, edge, True,
     )  # fmt: skip
     return DriveGains(model.robot.joint_names, scale, errors, kind, dof, mass, payload)
 

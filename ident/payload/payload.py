@@ -20,15 +20,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import ModelError, RegressionError, require_known
+from ident.errors import EstimationError, InfeasibleError, ModelError, RegressionError, require_known
+from ident.estimate.cones import Block, ball, least_norm
+from ident.estimate.covariance import jackknife
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
+from ident.estimate.written import rounded
 from ident.model.model import Model
-from ident.payload.load_fit import OPEN, LoadFit, existing, joined, load_covariance
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression, Segment, lengths, weighted_rows
-from ident.spatial.inertia import INERTIAL, tensor, to_com, transformed
+from ident.regression.regression import Regression, Segment, lengths, torque_columns, weighted_rows
+from ident.spatial.inertia import (
+    INERTIAL,
+    consistency,
+    from_com,
+    from_pseudo_inertia,
+    pseudo_inertia,
+    tensor,
+    to_com,
+    transformed,
+)
 from ident.spatial.pose import Pose
 
 
@@ -148,17 +159,14 @@ def identify_payload(
     """
     require_apart(unloaded, loaded)
     carrier = carrying_link(model, link)
-    terms, load = own_columns(loaded.base, own), load_columns(loaded.base, carrier)
-    extended = with_load(unloaded, loaded, np.column_stack([terms, load]))
-    size = len(terms) + terms.shape[1]
+    L = loaded_columns(loaded.base, own, carrier)
+    extended = with_load(unloaded, loaded, L)
     sigma = joint_noise(extended)
-    rows = weighted_rows(extended, extended.joint_factors, sigma)
-    fit = LoadFit.of(extended, rows, size)
+    fit = LoadFit.of(extended, weighted_rows(extended, extended.joint_factors, sigma))
     kind, dof, V = load_covariance(fit, extended, sigma, (unloaded, loaded))
     body, edge = existing(fit, V)
-    nuisance = fit.others_at(body)
-    phi = nuisance[: len(terms)]
-    loaded_phi = phi + terms @ nuisance[len(terms) :] + load @ body
+    phi, others = np.split(fit.others_at(body), [len(L)])
+    loaded_phi = phi + L @ np.append(others, body)
     return IdentifiedPayload(
         model.robot.links[carrier], body, fit.free, V, kind, dof, fit.undetermined, fit.scale, fit.by_joint,
         phi, loaded_phi, sigma, edge,
@@ -179,16 +187,14 @@ def identify_payload_against(
             fix="Give the experiment that the estimate comes from",
         )
     carrier = carrying_link(model, link)
-    terms = own_columns(loaded.base, own)
-    L = np.column_stack([terms, load_columns(loaded.base, carrier)])
-    b, size = terms.shape
+    L = loaded_columns(loaded.base, own, carrier)
     rest = _left_over(loaded, L, estimate.phi)
     sigma = joint_noise(rest)
     extended = with_load(None, loaded, L)
     rows = weighted_rows(extended, extended.joint_factors, sigma)
-    Y, rows = rows[:, :b], rows[:, b:]
+    Y, rows = rows[:, : len(L)], rows[:, len(L) :]
     rows[:, -1] -= Y @ estimate.phi
-    fit = LoadFit.of(extended, rows, size)
+    fit = LoadFit.of(extended, rows)
     kind, dof, V = load_covariance(fit, rest, sigma, (loaded,))
     # p = B (tau - Y phi), so that an error of phi passes on as -B Y
     D = fit.load_of(Y)
@@ -249,11 +255,6 @@ def carrying_link(model: Model, link: str | None) -> int:
     return ends[0]
 
 
-def load_columns(base: BaseParameters, link: int) -> Array:
-    """Return K_l (b, 10): what ten parameters more of a link change in the base parameters."""
-    return np.asarray(base.K[:, 10 * link : 10 * link + 10])
-
-
 def own_columns(base: BaseParameters, own: Iterable[str]) -> Array:
     """Return (b, k): a unit column per base parameter that is a joint term of the given kinds; ModelError for none."""
     rigid = set(INERTIAL)
@@ -264,6 +265,11 @@ def own_columns(base: BaseParameters, own: Iterable[str]) -> Array:
     require_known(wanted, terms, ModelError, "the model has no joint term", fix=known)
     chosen = [i for i, name in enumerate(base.names) if kinds[name] in wanted]
     return np.eye(len(base.names))[:, chosen]
+
+
+def loaded_columns(base: BaseParameters, own: Iterable[str], link: int) -> Array:
+    """Return L (b, k + 10): what joint terms of their own, and ten parameters more of a link, change in phi (b,)."""
+    return np.column_stack([own_columns(base, own), base.K[:, 10 * link : 10 * link + 10]])
 
 
 def with_load(unloaded: Regression | None, loaded: Regression, L: Array) -> Regression:
@@ -300,3 +306,145 @@ def _left_over(loaded: Regression, L: Array, phi: Array) -> Regression:
 def _transform(pose: Pose) -> Array:
     """Return T (10, 10) with transformed(p, pose) = T @ p."""
     return np.column_stack([transformed(unit, pose) for unit in np.eye(10)])
+
+
+#: Segments with and without load from which on error bars come from the differences between segments.
+ENOUGH = 5
+#: Radius of gyration [m] of the body that an undetermined part of the load is drawn to, and that sets the scale.
+GYRATION = 0.1
+#: Share of a number's direction along what the logs do not show, above which it is not determined.
+OPEN = 1e-6
+_SINGULAR = 1e-9  # of the largest singular value, columns scaled
+_NEAR = 1e-6  # relative: how much the torque's fit may lose to what it does not show
+_EDGE = 1e-4  # of the load's torque: the free load and the one that can exist differ by more
+_UPPER = [(i, j) for j in range(4) for i in range(j + 1)]  # of a 4 x 4 matrix, in the cone solver's order
+
+
+@dataclass(frozen=True, eq=False)
+class LoadFit:
+    """Least squares in weighted rows: A1 x + A2 p = z, p the load.
+
+    R: A2 without its part in the span of A1; scale (10,): column norms of A2; undetermined, free, by_joint as in the
+    result; residual: least sum of squares; rank: how many numbers are determined.
+    """
+
+    A1: Array
+    A2: Array
+    z: Array
+    R: Array
+    scale: Array
+    undetermined: Array
+    free: Array
+    by_joint: Array
+    residual: float
+    rank: int
+
+    @staticmethod
+    def of(regression: Regression, rows: Array) -> LoadFit:
+        """Return the fit of weighted rows of these factors: A1, A2 and z beside each other."""
+        A1, A2, z = rows[:, :-11], rows[:, -11:-1], rows[:, -1]
+        torques, U = torque_columns(regression, z), _range(A1 / lengths(A1))
+        R = A2 - U @ (U.T @ A2)
+        R = R - U @ (U.T @ R)  # twice is enough
+        scale = lengths(A2)
+        _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
+        good = s > _SINGULAR
+        R = (R / scale) @ vt[good].T @ vt[good] * scale  # without the rounding in the other directions
+        by_joint = _solution(R, scale, torques).T
+        free = by_joint.sum(axis=0)
+        left = z - U @ (U.T @ z) - R @ free
+        rank = U.shape[1] + int(good.sum())
+        return LoadFit(A1, A2, z, R, scale, vt[~good].T, free, by_joint, float(left @ left), rank)
+
+    @property
+    def shows_mass(self) -> bool:
+        """Whether the recordings determine the load's mass."""
+        return bool(np.linalg.norm(self.undetermined[0]) <= OPEN)
+
+    def others_at(self, body: Array) -> Array:
+        """Return the x that fits best beside a given load (10,)."""
+        return _solution(self.A1, lengths(self.A1), self.z - self.A2 @ body)
+
+    def load_of(self, columns: Array) -> Array:
+        """Return the load (10, k) that columns (rows, k) in the place of the torque would give."""
+        return _solution(self.R, self.scale, columns)
+
+
+def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, bool]:
+    """Return the load (10,) nearest to the free one, in the metric of the logs, that can exist; whether they differ.
+
+    What no log shows is taken from a body of GYRATION about the centre. Raises EstimationError for a negative mass.
+    """
+    free, error = fit.free, float(np.sqrt(max(V[0, 0], 0.0)))
+    if mass is None and free[0] < -4.0 * error and fit.shows_mass:
+        raise EstimationError(
+            f"the loaded recordings carry {-free[0]:.4g} kg (standard error {error:.2g}) less than the unloaded ones."
+            " Are the two groups swapped?"
+        )
+    size = mass if mass is not None else max(float(free[0]), error, 1e-3)
+    centre = free[1:4] / size
+    centre = centre / max(1.0, float(np.linalg.norm(centre)))
+    reference = from_com(size, centre, size * GYRATION**2 * np.eye(3))
+    C = np.linalg.cholesky(pseudo_inertia(reference))
+    T = np.empty((10, 10))  # p = T x with x the upper entries of Q, J = C Q C'
+    for k, (a, c) in enumerate(_UPPER):
+        Q = np.zeros((4, 4))
+        Q[a, c] = Q[c, a] = 1.0
+        T[:, k] = from_pseudo_inertia(C @ Q @ C.T)
+    logs, target = fit.R @ T, fit.R @ free
+    open_ = (fit.scale[:, None] * fit.undetermined).T @ T
+    triangle = np.diag([1.0 if a == c else np.sqrt(2.0) for a, c in _UPPER])
+    blocks = [Block(np.column_stack([triangle, np.zeros(10)]), np.zeros(10), "semidefinite")]
+    if mass is not None:
+        blocks.append(Block(np.append(T[0], -mass)[None] / mass, np.zeros(1), "zero"))
+    unit = float(lengths(logs).max())
+    x, distance = least_norm(logs / unit, target / unit, blocks)
+    if distance > _NEAR:  # again in units of that distance: the error goes with its root
+        unit *= distance
+        x, distance = least_norm(logs / unit, target / unit, blocks)
+    if len(open_):
+        units = lengths(open_.T)
+        room = float(np.hypot(distance, _NEAR * (1.0 + np.linalg.norm(target / unit))))
+        as_near = ball(logs / unit, target / unit, room)
+        at_reference = np.linalg.solve(T, reference)
+        x, _ = least_norm(open_ / units[:, None], open_ @ at_reference / units, [*blocks, as_near])
+    body = _written(T @ x, reference, mass)
+    return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(target))
+
+
+def _written(body: Array, reference: Array, mass: float | None) -> Array:
+    """Return the numbers that are written: rounded, and moved inside by the least power of ten that is needed."""
+    for share in (0.0, *10.0 ** np.arange(-14.0, -3.9)):
+        found = body + share * reference
+        found = rounded(found if mass is None else found * (mass / found[0]))
+        if consistency(found).consistent:
+            return found
+    raise InfeasibleError(f"the load cannot exist ({'; '.join(consistency(found).failures())}) and was not written")
+
+
+def load_covariance(
+    fit: LoadFit, regression: Regression, sigma: Array, groups: tuple[Regression, ...]
+) -> tuple[str, int, Array]:
+    """Return kind, degrees of freedom and covariance (10, 10) of the free load; the smaller group decides."""
+    fewest = min(len(group.segments) for group in groups)
+    if fewest >= ENOUGH:
+        d = jackknife(regression, sigma, np.append(fit.others_at(fit.free), fit.free))[:, -10:]
+        return "cluster-by-segment", fewest - 1, np.asarray((len(d) - 1) / len(d) * d.T @ d)
+    dof = max(int(regression.rows.sum()) - fit.rank, 1)
+    W = np.linalg.pinv(fit.R / fit.scale, rcond=_SINGULAR) / fit.scale[:, None]
+    return "classical", dof, np.asarray(fit.residual / dof * W @ W.T)
+
+
+def _range(columns: Array) -> Array:
+    """Return an orthonormal basis of the columns' span."""
+    U, s, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(U[:, s > _SINGULAR * s.max(initial=_SINGULAR)])
+
+
+def joined(undetermined: Array, more: Array) -> Array:
+    """Return an orthonormal basis of directions (10, k), and more that count where they are longer than OPEN."""
+    return _range(np.column_stack([undetermined, np.where(np.abs(more) > OPEN, more, 0.0)]))
+
+
+def _solution(columns: Array, scale: Array, right: Array) -> Array:
+    return np.asarray((np.linalg.lstsq(columns / scale, right, rcond=_SINGULAR)[0].T / scale).T)

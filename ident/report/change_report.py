@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare.change import Change, changes, friction_curve
-from ident.compare.difference import Difference
+from ident.compare.difference import Change, Difference, changes, friction_curve
 from ident.estimate.estimate import Estimate
 from ident.report import figures, text
 from ident.report.figures import plain

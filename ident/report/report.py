@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare import conditioning, residual_hints
+from ident.compare import conditioning
 from ident.compare.cad import Comparison
-from ident.compare.residuals import Residuals, residuals
-from ident.compare.truth import TruthComparison
+from ident.compare.difference import TruthComparison
+from ident.compare.residuals import Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
@@ -118,7 +118,7 @@ def gather(
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
-    hints = residual_hints.hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
+    hints = hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     pairs = list(zip(drawn, predicted, most, strict=True))
     hinted = (*_hinted(hints, [m.name for m in judged], slides), *_worse(left, estimate.joints, units))
@@ -246,18 +246,18 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 
 
 def _lacking(
-    judged: text.Judgement, hints: tuple[residual_hints.Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
+    judged: text.Judgement, hints: tuple[Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
 ) -> text.Judgement:
     """Return the verdict with the strongest hint, where one term would explain most of a joint's residual."""
     error = dict(zip(estimate.joints, estimate.relative, strict=True))
     strong = [h for h in hints or () if h.share >= _STRONG and error.get(h.joint, 0.0) >= _FELT]
     if judged.tone != "good" or not strong:
         return judged
-    most = residual_hints.sentence(max(strong, key=lambda h: h.share), slides)
+    most = sentence(max(strong, key=lambda h: h.share), slides)
     return text.Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
 
 
-def _hinted(hints: tuple[residual_hints.Hint, ...] | None, names: list[str], slides: frozenset[str]) -> list[str]:
+def _hinted(hints: tuple[Hint, ...] | None, names: list[str], slides: frozenset[str]) -> list[str]:
     if not names:
         return []
     if hints is None:
@@ -269,7 +269,7 @@ def _hinted(hints: tuple[residual_hints.Hint, ...] | None, names: list[str], sli
             "Nothing systematic was found: no delay, friction, spring, coupling or gain that was tried improves the"
             " prediction of stretches that it was not fitted to."
         ]
-    said = [residual_hints.sentence(hint, slides) for hint in hints[:_MOST_HINTS]]
+    said = [sentence(hint, slides) for hint in hints[:_MOST_HINTS]]
     weaker = len(hints) - len(said)
     return [*said, f"{weaker} weaker hint{'s are' if weaker > 1 else ' is'} left out."] if weaker > 0 else said
 

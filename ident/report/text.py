@@ -9,7 +9,7 @@ from typing import Literal
 
 from ident.arrays import Array
 from ident.compare.cad import Comparison, Verdict, decided_by
-from ident.compare.truth import TruthComparison
+from ident.compare.difference import TruthComparison
 from ident.compare.validate import ZERO, Predicted, Validation
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation

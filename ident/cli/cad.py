@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ident import pipelines
 from ident.cli.console import EXIT_CODES, PROBLEMS, guarded, progress, say, show, tell_aside, warn
 from ident.cli.options import ExperimentPath, out_option
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
@@ -46,7 +47,6 @@ def read(
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
     from ident.cad.sheets.read import read_sheet
     from ident.cad.source import is_sheet
-    from ident.pipelines import cad_read
     from ident.pipelines.checks import table_ending
 
     table_ending(out)
@@ -54,7 +54,7 @@ def read(
         _show_sheet(read_sheet(source))
         if out is None and frames is None and robot is None:
             return
-    cad = cad_read(source, out, products=products, frames=frames, robot=robot)
+    cad = pipelines.cad_read(source, out, products=products, frames=frames, robot=robot)
     _show_cad(cad)
     if out is not None:
         say(f"wrote {out.name}, {len(cad.links)} links")
@@ -71,9 +71,8 @@ def check(
     Links of a URDF are also held against their own collision shapes.
     """
     from ident.cad import Sheet
-    from ident.pipelines import cad_check
 
-    found = cad_check(source, meshes)
+    found = pipelines.cad_check(source, meshes)
     for link, report in found.reports.items():
         if not isinstance(report, Sheet):
             say(f"{report.file}: PROBLEM: {report}", "bold red")
@@ -115,10 +114,9 @@ def doctor(
     ] = None,
 ) -> None:
     """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
-    from ident.pipelines import cad_doctor
 
     with progress() as tell:
-        found = cad_doctor(experiment, wishes, out, tell=tell)
+        found = pipelines.cad_doctor(experiment, wishes, out, tell=tell)
     _show_diagnosis(found)
     if out is not None:
         say(f"wrote {out.name}")
@@ -130,11 +128,10 @@ def doctor(
 @guarded
 def refine(experiment: ExperimentPath, out: Annotated[Path, TableOut], wishes: CadWishes, how: RefineWishes) -> None:
     """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
-    from ident.pipelines import cad_refine
     from ident.report.text import number, table
 
     with progress() as tell:
-        done = cad_refine(experiment, out, wishes, how, tell=tell)
+        done = pipelines.cad_refine(experiment, out, wishes, how, tell=tell)
     _show_diagnosis(done.examined, freed=True)
     rows = [(c.link, c.number, c.unit, number(c.given, 6), number(c.refined, 6), c.why) for c in done.changes]
     show(table("Given and refined", ("link", "number", "unit", "given", "refined", "why"), rows))
@@ -151,10 +148,9 @@ def report(
     how: RefineWishes,
 ) -> None:
     """Write findings, the refined table as it came, numbers side by side, what the logs allow for each, and figures."""
-    from ident.pipelines import cad_report
 
     with progress() as tell:
-        done = cad_report(experiment, out, wishes, how, tell=tell)
+        done = pipelines.cad_report(experiment, out, wishes, how, tell=tell)
     _show_diagnosis(done.examined, freed=True)
     names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
     say(f"wrote {', '.join(names)} to {out}")

@@ -17,6 +17,7 @@ from unicodedata import category
 import typer
 
 from ident.cli.options import spelt_out
+from ident.errors import EstimationError, IdentError, UnusableError, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,8 +42,6 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:
-        from ident.errors import EstimationError, IdentError, UnusableError
-
         try:
             command(*args, **given)
         except IdentError as cause:
@@ -71,8 +70,6 @@ def ended(message: str, code: int) -> typer.Exit:
 
 def tell_aside(text: str) -> None:
     """Print a line to stderr."""
-    from ident.errors import shortened
-
     typer.echo(printable(shortened(text)), err=True)
 
 
@@ -163,7 +160,6 @@ def warn(warned: Sequence[Warned]) -> None:
     """Print warnings to stderr, those of one kind about one recording together."""
     from rich.console import Console
 
-    from ident.errors import shortened
     from ident.pipelines.result import NOTES
 
     console = Console(stderr=True, highlight=False)

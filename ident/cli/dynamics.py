@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ident import pipelines
 from ident.cli.console import guarded, progress, say, show, tell_aside
 from ident.cli.options import JOINT_NUMBERS, RobotPath, joint_numbers, out_option
+from ident.errors import InputError
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -40,8 +42,6 @@ def dynamics(
     plot: Annotated[Path | None, "Picture to write, .png, .svg or .pdf"] = None,
 ) -> None:
     """Torques at a state, gravity loads over two joints' ranges, or a simulation."""
-    from ident.errors import InputError
-    from ident.pipelines import dynamics as known_dynamics
     from ident.pipelines.plants import outside
 
     for path, endings in ((out, (".csv", ".parquet")), (plot, (".png", ".svg", ".pdf"))):  # before any work
@@ -50,7 +50,7 @@ def dynamics(
     _used(
         surface, seconds, {"--torque": torque, "--step": step, "--qd": qd, "--qdd": qdd, "--out": out, "--plot": plot}
     )
-    known = known_dynamics(robot, cad=cad, estimate=estimate, friction=friction)
+    known = pipelines.dynamics(robot, cad=cad, estimate=estimate, friction=friction)
     for warning in known.warnings:
         tell_aside(f"warning: {warning}")
     arm = known.model.robot
@@ -77,9 +77,8 @@ def codegen(
     symbolic: Annotated[bool, "Leave the link parameters open even where numbers are known", "--symbolic"] = False,
 ) -> None:
     """Write inverse dynamics, regressor, D, C and g of a robot as code or equations."""
-    from ident.pipelines import codegen as written_code
 
-    written, notes = written_code(robot, cad=cad, c=c, python=python, latex=latex, symbolic=symbolic)
+    written, notes = pipelines.codegen(robot, cad=cad, c=c, python=python, latex=latex, symbolic=symbolic)
     for note in notes:
         (tell_aside if note.startswith("warning") else say)(note)
     say(f"wrote {', '.join(str(path) for path in written)}")
@@ -87,8 +86,6 @@ def codegen(
 
 def _used(surface: str | None, seconds: float | None, given: dict[str, object]) -> None:
     """Raise InputError for an option that means nothing for what is asked."""
-    from ident.errors import InputError
-
     for key in ("--torque", "--step"):
         if given[key] is not None and seconds is None:
             raise InputError("is for a simulation", key=key, fix="Add --simulate SECONDS")
@@ -138,7 +135,6 @@ def _rounded(values: Array) -> Array:
 
 def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:
     """Draw the gravity loads of two joints."""
-    from ident.errors import InputError
     from ident.report.dynamics_figures import gravity_figure, gravity_surface
     from ident.report.fonts import save_figure
     from ident.report.text import number

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ident import pipelines
 from ident.cli.console import PROBLEMS, ended, guarded, progress, say, show, show_notes, show_steps, tell_aside
 from ident.cli.options import out_option
+from ident.errors import InputError, plural
 
 if TYPE_CHECKING:
     from ident.logs import LogReport
@@ -25,10 +27,9 @@ def check(
     recording: Annotated[str | None, "Only this recording of a data set"] = None,
 ) -> None:
     """Say what a file is and whether it can be used; exit code 4 when there are problems."""
-    from ident.pipelines import check as checked
     from ident.pipelines.checks import CheckedLogs, CheckedRobot, CheckedTable
 
-    found = checked(file, robot=robot, recording=recording)
+    found = pipelines.check(file, robot=robot, recording=recording)
     if isinstance(found, CheckedRobot):
         _show_robot(found)
     elif isinstance(found, CheckedTable):
@@ -45,7 +46,6 @@ def check(
 def _show_robot(found: CheckedRobot) -> None:
     import numpy as np
 
-    from ident.errors import plural
     from ident.report.text import number, table
 
     robot, (kept, dropped) = found.robot, found.margin
@@ -155,8 +155,6 @@ def convert(
 
 def _names(joints: str) -> tuple[str, ...]:
     """Return the names of a list such as "a, b"."""
-    from ident.errors import InputError
-
     names = tuple(name.strip() for name in joints.split(",")) if joints.strip() else ()
     if not all(names) or len(set(names)) < len(names):
         raise InputError(f"'{joints}' is no list of different names", key="--joints", fix="Give it as 'a,b,c'")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ident import pipelines
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
@@ -75,10 +76,9 @@ def run(
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
-    from ident.pipelines import run as whole
 
     with progress() as tell:
-        result = whole(experiment, out, tell, command_line())
+        result = pipelines.run(experiment, out, tell, command_line())
     warn(result.warnings)
     _show_run(result)
     _end(result)
@@ -88,11 +88,10 @@ def run(
 @guarded
 def fit(experiment: ExperimentPath, out: Annotated[Path, out_option("estimate.json")] = Path("estimate.json")) -> None:
     """Fit an experiment and write the estimate."""
-    from ident.pipelines import fit as fitted
     from ident.report import text
 
     with progress() as tell:
-        found = fitted(experiment, out, tell, command_line())
+        found = pipelines.fit(experiment, out, tell, command_line())
     warn(found.warnings)
     show_notes(found.loaded)
     show(text.summary_rows(found.estimate))
@@ -110,10 +109,9 @@ def compare(
     everything: Annotated[bool, "Show every base parameter", "--all"] = False,
 ) -> None:
     """Compare an estimate with CAD, on the combinations that torque can show."""
-    from ident.pipelines import compare as compared
     from ident.robot import read_robot
 
-    found = compared(estimate, robot, cad)
+    found = pipelines.compare(estimate, robot, cad)
     assert robot is not None
     _show_comparison(found, everything, read_robot(robot).slides)
 
@@ -123,11 +121,10 @@ def compare(
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
     from ident.export.gate import VERDICT
-    from ident.pipelines import validate as validated
     from ident.report import text
 
     with progress() as tell:
-        found = validated(estimate, experiment, tell)
+        found = pipelines.validate(estimate, experiment, tell)
     warn(found.warnings)
     assert found.validation is not None
     show(text.validation_rows(found.validation))

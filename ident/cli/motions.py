@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ident import pipelines
 from ident.cli.console import command_line, guarded, say, show, tell_aside
 from ident.cli.options import RobotPath, joint_numbers, numbers
+from ident.errors import InputError
 from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ def excite(
     out: Annotated[Path | None, "Folder; without: excitation-ROBOT", "--out -o"] = None,
 ) -> None:
     """Design a motion that makes the parameters identifiable and keeps every limit at every instant."""
-    from ident.pipelines import excite as designed
     from ident.pipelines.moves import folder_named
     from ident.robot import read_robot
 
@@ -62,7 +63,7 @@ def excite(
         tell_aside(here if best is None else f"{here}; best {_meant(wishes.criterion, best)}")
 
     folder = folder_named(out, f"excitation-{arm.name}")
-    _tell(designed(robot, wishes, folder, told, command_line()), folder)
+    _tell(pipelines.excite(robot, wishes, folder, told, command_line()), folder)
 
 
 def _meant(criterion: str, value: float) -> str:
@@ -97,8 +98,6 @@ def _tell(found: Excitation, folder: Path) -> None:
 
 def _noise(text: str, robot: Robot) -> tuple[float, ...]:
     """Return one number, or one per joint."""
-    from ident.errors import InputError
-
     values = numbers(text, "--noise", "Such as 0.1, or '1 1 0.5'")
     if not all(0 < x < math.inf for x in values):
         raise InputError(f"'{text}' are no standard deviations", key="--noise", fix="Give positive numbers")
@@ -118,9 +117,8 @@ def postures(robot: RobotPath, tour: PostureWishes, wishes: MoveWishes, out: Out
     import numpy as np
 
     from ident.excitation.path import holding_torque
-    from ident.pipelines import postures as found_postures
 
-    found = found_postures(robot, wishes, tour, out)
+    found = pipelines.postures(robot, wishes, tour, out)
     assert found.postures is not None
     rest = f"at rest for {found.moves.resting.mean():.0%} of the time"
     _written(found, f"{len(found.postures)} postures, {found.moves.t[-1]:.4g} s, {rest}")
@@ -146,14 +144,13 @@ def sweep(
     out: OutPath = None,
 ) -> None:
     """Each joint through its range at constant speeds, there and back: friction without inertia."""
-    from ident.pipelines import sweep as found_sweep
     from ident.robot import read_robot
 
     arm = read_robot(robot)
     names = arm.joint_names if joints is None else tuple(joints.replace(",", " ").split())
     wanted = None if speeds is None else numbers(speeds, "--speeds", "Such as '0.05 0.2 0.8'")
     at = None if posture is None else joint_numbers(posture, arm, "--posture")
-    found = found_sweep(robot, wishes, speeds=wanted, joints=names, posture=at, out=out)
+    found = pipelines.sweep(robot, wishes, speeds=wanted, joints=names, posture=at, out=out)
     count = len(found.speeds[names[0]])
     what = f"{len(names)} joint{'s' if len(names) > 1 else ''} at {count} speeds, {found.moves.t[-1]:.4g} s"
     _written(found, f"{what}, at constant speed for {found.moves.constant.mean():.0%} of the time")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
+from ident.errors import InputError
 from ident.files import names_folder
 
 if TYPE_CHECKING:
@@ -87,8 +88,6 @@ def _option(hint: Any) -> Any:
 
 def numbers(text: str, key: str, fix: str) -> tuple[float, ...]:
     """Return the numbers of a list such as "0.1, 2"; InputError names the option."""
-    from ident.errors import InputError
-
     try:
         return tuple(float(word) for word in text.replace(",", " ").split())
     except ValueError:
@@ -98,8 +97,6 @@ def numbers(text: str, key: str, fix: str) -> tuple[float, ...]:
 def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
     """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
     import numpy as np
-
-    from ident.errors import InputError
 
     if text is None:
         return np.zeros(robot.n)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ident import pipelines
 from ident.cli.console import guarded, progress, say, show, warn
 from ident.cli.options import file_out
+from ident.errors import InputError
 from ident.pipelines.wishes import PayloadWishes
 
 if TYPE_CHECKING:
@@ -31,16 +33,14 @@ def payload(
     date: Annotated[str | None, "Date in the file's head, instead of today's"] = None,
 ) -> None:
     """Identify the load that some recordings carry and others do not."""
-    from ident.errors import InputError
     from ident.export import payload_format_named
     from ident.files import file_word, write_whole
-    from ident.pipelines import payload as identified
     from ident.report.payload_text import figures_rows, gains_rows
 
     if wishes.form is None and (out is not None or unvalidated):
         raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")
     with progress() as tell:
-        found = identified(experiment, loaded, wishes, tell=tell)
+        found = pipelines.payload(experiment, loaded, wishes, tell=tell)
     warn(found.warnings)
     robot = found.loaded.robot
     what = f"{', '.join(loaded)} against {found.origin}"

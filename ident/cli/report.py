@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ident import pipelines
 from ident.cli.console import command_line, guarded, progress, say, show, tell_aside, warn
 from ident.cli.options import EstimatePath, out_option
+from ident.errors import InputError
 
 
 @guarded
@@ -25,15 +27,12 @@ def report(
     figures: Annotated[Path | None, "Folder for every figure as PNG and SVG"] = None,
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
-    from ident.errors import InputError
-    from ident.pipelines import report as written_report
-    from ident.pipelines import report_changes
     from ident.report.change_report import judgement, sentences
     from ident.report.page import known_format
 
     known_format(out)
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
-        found = report_changes(files, out, robot=robot, figures=figures, command=command_line())
+        found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
         first = found.estimates[0][0]
         judged = judgement(first, found.changes)
         say(f"{judged.headline}: {judged.reason}", "bold")
@@ -41,7 +40,7 @@ def report(
             say(told)
     elif len(files) == 2 and _is_estimate(files[0]):
         with progress() as tell:
-            done = written_report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
+            done = pipelines.report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
         warn(done.warnings)
     else:
         many = f"{len(files)} path{'s' if len(files) != 1 else ''}"
@@ -91,10 +90,9 @@ def export(
     ] = False,
 ) -> None:
     """Write the identified parameters for a controller, simulator or toolbox."""
-    from ident.pipelines import export as exported
 
     names = [name.strip().lower() for name in form.split(",")]
-    done = exported(
+    done = pipelines.export(
         [name for name in names if name or len(names) == 1],
         estimate,
         out,

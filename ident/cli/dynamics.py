@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,50 +20,72 @@ CadPath = Annotated[
 ]
 
 
-@guarded
-def dynamics(
-    robot: RobotPath,
-    cad: CadPath = None,
-    estimate: Annotated[Path | None, "estimate.json of this robot: its links, friction and other joint terms"] = None,
-    q: Annotated[str | None, f"Position: {JOINT_NUMBERS}"] = None,
-    qd: Annotated[str | None, "Speed, likewise"] = None,
-    qdd: Annotated[str | None, "Acceleration, likewise"] = None,
-    surface: Annotated[str | None, "Two joints, 'joint2 joint3': draw their gravity loads to --plot"] = None,
-    seconds: Annotated[float | None, "Simulate from --q, --qd on", "--simulate SECONDS"] = None,
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a robot's dynamics: torques at a state, gravity loads of two joints, or a simulation."""
+
+    q: Annotated[str | None, f"Position: {JOINT_NUMBERS}"] = None
+    qd: Annotated[str | None, "Speed, likewise"] = None
+    qdd: Annotated[str | None, "Acceleration, likewise"] = None
+    surface: Annotated[str | None, "Two joints, 'joint2 joint3': draw their gravity loads to --plot"] = None
+    simulate: Annotated[float | None, "Simulate from --q, --qd on", "--simulate SECONDS"] = None
     torque: Annotated[
         str | None,
         "Drive torques of the simulation: one constant per joint [N m; N], a recording's file that a"
         " dataset.toml names, or a .csv or .parquet table with the columns 't \\[s]', 'joint1.tau [N m]' and so on,"
         " as --out writes it",
-    ] = None,
-    limits: Annotated[bool, "Stop the simulation at the limits of the joints"] = True,
-    step: Annotated[float | None, "Fixed step of RK4 \\[s]; without: an adaptive solver"] = None,
+    ] = None
+    limits: Annotated[bool, "Stop the simulation at the limits of the joints"] = True
+    step: Annotated[float | None, "Fixed step of RK4 \\[s]; without: an adaptive solver"] = None
+    out: Annotated[Path | None, out_option("simulation.csv", "Table of the simulation, .csv or .parquet")] = None
+    plot: Annotated[Path | None, "Picture to write, .png, .svg or .pdf"] = None
+
+    def check(self) -> None:
+        """Raise InputError for an option that means nothing for what is asked, or a file that cannot be written."""
+        for path, endings in ((self.out, (".csv", ".parquet")), (self.plot, (".png", ".svg", ".pdf"))):
+            if path is not None and path.suffix not in endings:
+                raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(endings)}")
+        what, unused = "a simulation, which finds accelerations", ["qdd"]
+        if self.surface is not None:
+            what, unused = "the gravity loads of --surface", ["simulate", "qd", "qdd", "out"]
+        for key in ("torque", "step"):
+            if getattr(self, key) is not None and self.simulate is None:
+                raise InputError("is for a simulation", key=f"--{key}", fix="Add --simulate SECONDS")
+        if self.surface is None and self.simulate is None:
+            what, unused = "", ["out", "plot"]
+        for key in unused:
+            if getattr(self, key) is not None and what:
+                raise InputError(f"means nothing for {what}", key=f"--{key}", fix="Leave it out")
+            if getattr(self, key) is not None:
+                fix = "Add --simulate SECONDS or --surface 'A B'"
+                raise InputError("there is nothing to write", key=f"--{key}", fix=fix)
+
+
+@guarded
+def dynamics(
+    robot: RobotPath,
+    asked: Asked,
+    cad: CadPath = None,
+    estimate: Annotated[Path | None, "estimate.json of this robot: its links, friction and other joint terms"] = None,
     friction: Annotated[bool, "With the friction that is known"] = True,
-    out: Annotated[Path | None, out_option("simulation.csv", "Table of the simulation, .csv or .parquet")] = None,
-    plot: Annotated[Path | None, "Picture to write, .png, .svg or .pdf"] = None,
 ) -> None:
     """Torques at a state, gravity loads over two joints' ranges, or a simulation."""
     from ident.pipelines.plants import outside
 
-    for path, endings in ((out, (".csv", ".parquet")), (plot, (".png", ".svg", ".pdf"))):  # before any work
-        if path is not None and path.suffix not in endings:
-            raise InputError(f"ends in '{path.suffix}'", file=path, fix=f"Choose one of {', '.join(endings)}")
-    _used(
-        surface, seconds, {"--torque": torque, "--step": step, "--qd": qd, "--qdd": qdd, "--out": out, "--plot": plot}
-    )
+    asked.check()  # before any work
     known = pipelines.dynamics(robot, cad=cad, estimate=estimate, friction=friction)
     for warning in known.warnings:
         tell_aside(f"warning: {warning}")
     arm = known.model.robot
-    state = [joint_numbers(text, arm, key) for text, key in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd"))]
+    state = [joint_numbers(getattr(asked, key), arm, f"--{key}") for key in ("q", "qd", "qdd")]
     for problem in outside(arm, state[0]):
-        if seconds is not None and surface is None and limits:
+        if asked.simulate is not None and asked.surface is None and asked.limits:
             raise InputError(problem, key="--q", fix="Start inside, or add --no-limits")
         tell_aside(f"warning: {problem}")
-    if surface is not None:
-        _surface(known, surface, state[0], plot)
-    elif seconds is not None:
-        _simulate(known, state, seconds, torque, step, limits, out, plot)
+    if asked.surface is not None:
+        _surface(known, asked.surface, state[0], asked.plot)
+    elif asked.simulate is not None:
+        _simulate(known, state, asked, asked.simulate)
     else:
         _torques(known, state)
 
@@ -82,26 +105,6 @@ def codegen(
     for note in notes:
         (tell_aside if note.startswith("warning") else say)(note)
     say(f"wrote {', '.join(str(path) for path in written)}")
-
-
-def _used(surface: str | None, seconds: float | None, given: dict[str, object]) -> None:
-    """Raise InputError for an option that means nothing for what is asked."""
-    for key in ("--torque", "--step"):
-        if given[key] is not None and seconds is None:
-            raise InputError("is for a simulation", key=key, fix="Add --simulate SECONDS")
-    what, unused = "a simulation, which finds accelerations", dict[str, object]()
-    if surface is not None:
-        what = "the gravity loads of --surface"
-        unused = {"--simulate": seconds} | {key: given[key] for key in ("--qd", "--qdd", "--out")}
-    elif seconds is not None:
-        unused = {"--qdd": given["--qdd"]}
-    else:
-        for key in ("--out", "--plot"):
-            if given[key] is not None:
-                raise InputError("there is nothing to write", key=key, fix="Add --simulate SECONDS or --surface 'A B'")
-    for key, value in unused.items():
-        if value is not None:
-            raise InputError(f"means nothing for {what}", key=key, fix="Leave it out")
 
 
 def _torques(known: Dynamics, state: list[Array]) -> None:
@@ -151,16 +154,7 @@ def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:
         say(f"wrote {save_figure(gravity_figure(robot, known.inertials, pair, q), plot)}")
 
 
-def _simulate(
-    known: Dynamics,
-    state: list[Array],
-    seconds: float,
-    torque: str | None,
-    step: float | None,
-    limits: bool,
-    out: Path | None,
-    plot: Path | None,
-) -> None:
+def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float) -> None:
     """Simulate, say what came of it, and write what was asked for."""
     from ident.pipelines.plants import drive_torques
     from ident.report.dynamics_figures import simulation_figure
@@ -168,15 +162,15 @@ def _simulate(
     from ident.simulation import write_simulation
 
     robot = known.model.robot
-    drives = drive_torques(torque, robot)
+    drives = drive_torques(asked.torque, robot)
     with progress() as tell:
-        found = known.simulate(state[0], state[1], seconds, drives=drives, step=step, limits=limits, tell=tell)
+        found = known.simulate(*state[:2], seconds, drives=drives, step=asked.step, limits=asked.limits, tell=tell)
     samples = f"{len(found.t)} sample{'s' if len(found.t) > 1 else ''}"
     say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {samples}")
     say(f"friction: {found.friction_law}")
     if found.stopped:
         say(f"stopped: {found.stopped}", "yellow")
-    if out is not None:
-        say(f"wrote {write_simulation(found, out)}")
-    if plot is not None:
-        say(f"wrote {save_figure(simulation_figure(found), plot)}")
+    if asked.out is not None:
+        say(f"wrote {write_simulation(found, asked.out)}")
+    if asked.plot is not None:
+        say(f"wrote {save_figure(simulation_figure(found), asked.plot)}")

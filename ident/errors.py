@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ class InfeasibleError(EstimationError):
 
 
 def require_known(
-    names: Iterable[str], known: Collection[str], error: type[InputError], unknown: str, **place: Any
+    names: Iterable[str], known: Collection[str], error: Callable[..., InputError], unknown: str, **place: Any
 ) -> None:
     """Raise `error` for the first name that is not known, with the nearest one that is.
 

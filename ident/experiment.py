@@ -73,6 +73,10 @@ class Experiment:
         """Folder that the experiment file is in."""
         return self.file.parent
 
+    def error(self, problem: str, key: str, fix: str | None = None) -> ConfigError:
+        """Return the error that names the experiment's file and a key."""
+        return ConfigError(problem, file=self.file, key=key, fix=fix)
+
 
 _JOINTS = typed(bool | tuple[str, ...], "true, false, or a list of joint names")
 _NAMES = typed(tuple[str, ...], "a list of names, each once")
@@ -155,27 +159,24 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
     terms: list[Term] = []
     for term in experiment.terms:
         has, fix = f"robot '{robot.name}' has no joint", f"Its joints are {', '.join(robot.joint_names)}"
-        place: dict[str, Any] = {"file": experiment.file, "key": f"model.{term.kind.key}"}
-        require_known(term.joints or (), robot.joint_names, ConfigError, has, fix=fix, **place)
+        key = f"model.{term.kind.key}"
+        require_known(term.joints or (), robot.joint_names, experiment.error, has, key=key, fix=fix)
         if "load" not in getattr(term, "needs", ()):
             terms.append(term)
         elif inertials is None:
-            raise ConfigError("needs the load that the links are, from a CAD table", fix="Give experiment.cad", **place)
+            raise experiment.error("needs the load that the links are, from a CAD table", key, "Give experiment.cad")
         else:
             terms += term.at_work(experiment.terms, robot, inertials)  # type: ignore[attr-defined]
     if experiment.coupled_drives:
         if robot.transmission is None:
-            raise ConfigError(
-                f"robot '{robot.name}' has no transmission, so no drive is coupled",
-                file=experiment.file,
-                key="model.coupled_drives",
-                fix="Give the robot file a [transmission], or leave this out",
-            )
+            problem = f"robot '{robot.name}' has no transmission, so no drive is coupled"
+            fix = "Give the robot file a [transmission], or leave this out"
+            raise experiment.error(problem, "model.coupled_drives", fix)
         terms += coupled_drives(robot, next((x for x in terms if x.kind == SIGN.kind), SIGN))
     try:
         return Model(robot, tuple(terms))
     except InputError as cause:
-        raise ConfigError(cause.problem, file=experiment.file, key="model", fix=cause.fix) from None
+        raise experiment.error(cause.problem, "model", cause.fix) from None
 
 
 LEVELS = 2  # folders that a path may climb: from experiments/NAME/ to the folder that also holds datasets/
@@ -208,17 +209,14 @@ def read_experiment(path: str | Path) -> Experiment:
         raise ConfigError(f"there is no such file in '{file.parent}'", file=file, fix=fix)
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
     top.known(("experiment", "recordings", "processing", "model", "fit", "expected"))
-    about = top.table("experiment").values(
-        {"title": string, "robot": string, "data": string}, {"cad": _CAD, "truth": string}
-    )
-    recordings = top.table("recordings").values(
+    head, rows = top.table("experiment"), top.table("recordings")
+    about = head.values({"title": string, "robot": string, "data": string}, {"cad": _CAD, "truth": string})
+    recordings = rows.values(
         {"fit": typed(tuple[str, ...], "a list of one or more recordings", bool)},
         {"validate": typed(tuple[str, ...], "a list of recordings")},
     )
-    for key in ("robot", "data", "truth"):
-        if key in about:
-            about[key] = _path(about[key], file, f"experiment.{key}")
-    _recordings_apart(recordings["fit"], recordings.get("validate", ()), file)
+    about |= {key: _path(head, key, about[key]) for key in ("robot", "data", "truth") if key in about}
+    _recordings_apart(rows, recordings["fit"], recordings.get("validate", ()))
     settings, model = top.inner("processing"), top.inner("model")
     common = settings.values({}, _processing_readers() | {"validate": lambda table: table})
     common.pop("validate", None)
@@ -230,7 +228,7 @@ def read_experiment(path: str | Path) -> Experiment:
         terms=terms_of(model),
         coupled_drives=model.flag("coupled_drives", False),
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),
-        **(about | {"cad": _cad(about.get("cad"), file)}),
+        **(about | {"cad": _cad(head, about.get("cad"))}),
         **recordings,
         **_words_of_fit(top.inner("fit")),
     )
@@ -270,63 +268,45 @@ def _processing(common: dict[str, Any], table: Table) -> Processing:
         raise table.error(key or "", problem, cause.fix) from None
 
 
-def _recordings_apart(fit: Sequence[str], validate: Sequence[str], file: Path) -> None:
+def _recordings_apart(at: Table, fit: Sequence[str], validate: Sequence[str]) -> None:
     """Refuse a recording that is named twice: held out means another recording."""
     for key, names in (("fit", fit), ("validate", validate)):
         twice = [n for n in names if names.count(n) > 1]
         if twice:
-            raise ConfigError(f"'{twice[0]}' is named twice", file=file, key=f"recordings.{key}", fix="Name it once")
+            raise at.error(key, f"'{twice[0]}' is named twice", "Name it once")
     both = [n for n in fit if n in validate]
     if both:
-        raise ConfigError(
-            f"'{both[0]}' is in both fit and validate",
-            file=file,
-            key="recordings",
-            fix="Validate on a recording that the fit has not seen",
-        )
+        fix = "Validate on a recording that the fit has not seen"
+        raise at.error("", f"'{both[0]}' is in both fit and validate", fix)
 
 
-def _cad(given: str | Literal[False] | None, file: Path) -> Path | Literal["robot", "none"] | None:
+def _cad(at: Table, given: str | Literal[False] | None) -> Path | Literal["robot", "none"] | None:
     if given is False or given == "none":
         return "none"
     if given is None or given == "robot":
         return None if given is None else "robot"
-    return _path(given, file, "experiment.cad", folders=True)
+    return _path(at, "cad", given, folders=True)
 
 
-def _path(text: str, file: Path, key: str, *, folders: bool = False) -> Path:
+def _path(at: Table, key: str, text: str, *, folders: bool = False) -> Path:
     """Return the file (or folder) that `text` names; see `read_experiment` for what is allowed."""
-    folder, steps = file.resolve().parent, PurePosixPath(text.replace("\\", "/")).parts
+    folder, steps = at.file.resolve().parent, PurePosixPath(text.replace("\\", "/")).parts
     climbed = next((i for i, step in enumerate(steps) if step != ".."), len(steps))
     if climbed > LEVELS:
-        raise ConfigError(
-            f"the path '{text}' climbs {climbed} folders, at most {LEVELS} are allowed",
-            file=file,
-            key=key,
-            fix="Put the file nearer to the experiment, or under $IDENT_DATA",
-        )
+        problem = f"the path '{text}' climbs {climbed} folders, at most {LEVELS} are allowed"
+        raise at.error(key, problem, "Put the file nearer to the experiment, or under $IDENT_DATA")
     if text.startswith("~") or PurePosixPath(text).is_absolute() or PureWindowsPath(text).anchor:
-        raise ConfigError(
-            f"the path '{text}' is absolute",
-            file=file,
-            key=key,
-            fix="Give it relative to this file's folder, or begin it with $IDENT_DATA",
-        )
+        fix = "Give it relative to this file's folder, or begin it with $IDENT_DATA"
+        raise at.error(key, f"the path '{text}' is absolute", fix)
     if ".." in steps[climbed:] or climbed == len(steps):
-        raise ConfigError(
-            f"the path '{text}' names no file",
-            file=file,
-            key=key,
-            fix="Name a file, with '..' at the beginning of its path only",
-        )
+        fix = "Name a file, with '..' at the beginning of its path only"
+        raise at.error(key, f"the path '{text}' names no file", fix)
     for _ in range(climbed):
         folder = folder.parent
-    try:
+    with at.place(key):
         found = data_path("/".join(steps[climbed:]), folder)
-    except InputError as cause:
-        raise ConfigError(cause.problem, file=file, key=key, fix=cause.fix) from None
     if not (found.is_file() or (folders and found.is_dir())):
-        raise ConfigError(f"there is no file '{text}'", file=file, key=key, fix="Correct the path")
+        raise at.error(key, f"there is no file '{text}'", "Correct the path")
     return found
 
 

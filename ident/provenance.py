@@ -44,3 +44,8 @@ def sha256(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as cause:
         raise InputError(f"cannot be read: {cause.strerror}", file=path) from None
+
+
+def hashes(*files: Path | None) -> dict[str, str]:
+    """Return name -> SHA-256 (hex) of the files that there are. Raises InputError for one that cannot be read."""
+    return {file.name: sha256(file) for file in files if file is not None}

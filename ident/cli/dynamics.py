@@ -164,7 +164,9 @@ def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float)
     robot = known.model.robot
     drives = drive_torques(asked.torque, robot)
     with progress() as tell:
-        found = known.simulate(*state[:2], seconds, drives=drives, step=asked.step, limits=asked.limits, tell=tell)
+        found = known.simulate(
+            state[0], state[1], seconds, drives=drives, step=asked.step, limits=asked.limits, tell=tell
+        )
     samples = f"{len(found.t)} sample{'s' if len(found.t) > 1 else ''}"
     say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {samples}")
     say(f"friction: {found.friction_law}")

@@ -33,7 +33,7 @@ from ident.pipelines.loaded import load, urdf_source
 from ident.pipelines.result import NOTES, Warned
 from ident.pipelines.steps import motions
 from ident.pipelines.wishes import ExciteWishes
-from ident.provenance import provenance, sha256
+from ident.provenance import hashes, provenance
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
 
@@ -123,10 +123,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     _sensible(wishes)
     notes: list[str] = []
     robot = read_robot(file)
-    inputs = {file.name: sha256(file)}
-    urdf = urdf_source(file)
-    if urdf is not None:
-        inputs[urdf.name] = sha256(urdf)
+    inputs = hashes(file, urdf_source(file))
     known = _known(wishes, robot, notes, inputs)
     spans = [j.limits.upper - j.limits.lower for j in robot.joints if not j.slides]
     if spans and max(spans) < _NARROW:
@@ -134,11 +131,9 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
             f"no joint can turn by more than {math.degrees(max(spans)):.2g} degrees: are the limits in radians, but "
             'declared as angle = "deg"?'
         )
-    scene = None
-    if wishes.scene is not None:
-        scene = read_scene(wishes.scene, robot)
-        inputs[wishes.scene.name] = sha256(wishes.scene)
-    else:
+    scene = None if wishes.scene is None else read_scene(wishes.scene, robot)
+    inputs |= hashes(wishes.scene)
+    if scene is None:
         notes.append("no scene is given: nothing keeps the robot from touching itself or its surroundings")
     basis = _basis(wishes)
     warm, seed = _resumed(wishes, robot, basis)

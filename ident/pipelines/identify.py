@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, ConfigError, IdentError, InputError
+from ident.errors import CadError, IdentError, InputError
 from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
@@ -113,8 +113,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     loaded = load(experiment)
     validation = validated(loaded, found, None, warned, tell)
     if validation is None:
-        file = loaded.experiment.file
-        raise ConfigError("no recording is kept for validation", file=file, key="recordings.validate")
+        raise loaded.experiment.error("no recording is kept for validation", "recordings.validate")
     judged, kept = with_validation(found, validation), None
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)

@@ -16,7 +16,7 @@ from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, read_manifest
 from ident.model import Model
 from ident.model.terms import kinds
-from ident.provenance import sha256
+from ident.provenance import hashes
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
 from ident.robot.file import data_path
@@ -61,10 +61,7 @@ def load(experiment: Experiment | str | Path) -> Loaded:
     robot = read_robot(experiment.robot)
     manifest = read_manifest(experiment.data)
     _known_recordings(experiment, manifest)
-    inputs = {p.name: sha256(p) for p in (experiment.file, experiment.robot, experiment.data)}
-    urdf = urdf_source(experiment.robot)
-    if urdf is not None:
-        inputs[urdf.name] = sha256(urdf)
+    inputs = hashes(experiment.file, experiment.robot, experiment.data, urdf_source(experiment.robot))
     cad, joint_values, source = None, dict[str, float](), None
     notes = list(robot.notes)
     if isinstance(experiment.cad, Path):
@@ -75,21 +72,15 @@ def load(experiment: Experiment | str | Path) -> Loaded:
         inputs[experiment.cad.name] = table.sha256
     elif experiment.cad == "robot":
         if robot.inertials is None or np.isnan(robot.inertials).all():
-            raise ConfigError(
-                f"is 'robot', but '{experiment.robot.name}' gives no inertials",
-                file=experiment.file,
-                key="experiment.cad",
-                fix="Name a CAD table, or leave it out",
-            )
+            problem = f"is 'robot', but '{experiment.robot.name}' gives no inertials"
+            raise experiment.error(problem, "experiment.cad", "Name a CAD table, or leave it out")
         cad, source = robot.inertials, experiment.robot.name
     elif experiment.cad is None and robot.inertials is not None and not np.isnan(robot.inertials).all():
         cad, source, note = _own_inertials(robot, experiment.robot.name)
         notes.append(note)
     prior = neutral_prior(robot) if cad is None else cad_prior(robot, cad, source or "", joint_values)
-    truth = None
-    if experiment.truth is not None:
-        truth = read_truth(experiment.truth, robot)
-        inputs[experiment.truth.name] = sha256(experiment.truth)
+    truth = None if experiment.truth is None else read_truth(experiment.truth, robot)
+    inputs |= hashes(experiment.truth)
     model = build_model(experiment, robot, None if cad is None else np.where(np.isnan(cad), prior.inertials, cad))
     _known_links(experiment, model)
     base = base_parameters(model)
@@ -131,12 +122,11 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
         if joint.parent >= 0:
             parts.append((joint.placement.matrix, found.placement.matrix))
         if any(np.abs(a - b).max() > _SAME_FRAME for a, b in parts):
-            raise ConfigError(
+            raise experiment.error(
                 f"the link frames of '{path.name}' are not those of '{experiment.robot.name}': joint '{joint.name}' "
                 "stands elsewhere, so its numbers are about other points and axes",
-                file=experiment.file,
-                key="experiment.cad",
-                fix=f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames",
+                "experiment.cad",
+                f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames",
             )
     assert other.inertials is not None
     return np.asarray(other.inertials[order])
@@ -168,24 +158,20 @@ def _known_recordings(experiment: Experiment, manifest: Manifest) -> None:
     known = [r.name for r in manifest.recordings]
     has, fix = f"'{manifest.file.name}' has no recording", f"It has {', '.join(known)}"
     for key, names in (("fit", experiment.fit), ("validate", experiment.validate)):
-        require_known(names, known, ConfigError, has, file=experiment.file, key=f"recordings.{key}", fix=fix)
+        require_known(names, known, experiment.error, has, key=f"recordings.{key}", fix=fix)
 
 
 def _known_links(experiment: Experiment, model: Model) -> None:
     robot, bounds = model.robot, experiment.bounds
     alike = [link for group in bounds.equal for link in group]
     places = {"mass": bounds.mass, "com": bounds.com, "box": bounds.box, "ellipsoid": bounds.ellipsoid, "equal": alike}
-    has, fix, file = (
-        f"robot '{robot.name}' has no link",
-        f"Its moving links are {', '.join(robot.links)}",
-        experiment.file,
-    )
+    has, fix = f"robot '{robot.name}' has no link", f"Its moving links are {', '.join(robot.links)}"
     for key, links in places.items():
-        require_known(links, robot.links, ConfigError, has, file=file, key=f"fit.bounds.{key}", fix=fix)
+        require_known(links, robot.links, experiment.error, has, key=f"fit.bounds.{key}", fix=fix)
     known = {*model.names, *(f"{link}.c{axis}" for link in robot.links for axis in "xyz")}
     has, fix = "the model has no parameter", f"Pin {robot.links[0]}.m (kg), {robot.links[0]}.cx (m) and the like"
-    require_known(bounds.pinned, known, ConfigError, has, file=file, key="fit.bounds.pinned", fix=fix)
+    require_known(bounds.pinned, known, experiment.error, has, key="fit.bounds.pinned", fix=fix)
     try:
         bounds.check(robot)
     except InputError as cause:
-        raise ConfigError(cause.problem, file=file, key="fit.bounds", fix=cause.fix) from None
+        raise experiment.error(cause.problem, "fit.bounds", cause.fix) from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.errors import ConfigError, IdentError, UnusableError, require_known
+from ident.errors import IdentError, UnusableError, require_known
 from ident.estimate import Estimate
 from ident.pipelines.loaded import Loaded
 from ident.regression import Regression
@@ -110,6 +110,5 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
     Raises ConfigError for a name that the result has no figure for.
     """
     experiment, known = result.loaded.experiment, result.figures()
-    place = {"file": experiment.file, "key": "expected"}
-    require_known(experiment.expected, known, ConfigError, "the result has no figure", **place)
+    require_known(experiment.expected, known, experiment.error, "the result has no figure", key="expected")
     return tuple(Checked(name, value, tol, known[name]) for name, (value, tol) in experiment.expected.items())

@@ -23,7 +23,7 @@ from ident.model import LoadFriction, NonlinearViscous
 from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
-from ident.regression.compress import packed_columns, packed_rows
+from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
 from ident.jit import one_thread
 
@@ -113,25 +113,25 @@ def residual_hints(
     keep = motion.keep
     if motion.decimation:
         Y = decimate(packed_rows(columns, motion, terms, 0, count), motion.decimation)
-        ends = np.cumsum([c.columns.shape[1] for c in found])[:-1]
         together = decimate(np.concatenate([c.columns for c in found], axis=1), motion.decimation)
-        z = np.split(together, ends, axis=1)
+        z = np.split(together, _places(found)[1:-1], axis=1)
         keep = keep[: len(Y)]
     else:
         every = slice(0, count, -(-count // rows))
         thin = _every(motion, every.step)
         Y = packed_rows(columns, thin, terms[:, every], 0, len(thin.q))
         z, keep = [c.columns[every] for c in found], keep[every]
-    weights = 1.0 / np.where(sigma > 0, sigma, 1.0)
+    weights, b = 1.0 / np.where(sigma > 0, sigma, 1.0), len(base.names)
+    found = [replace(c, columns=weights[c.joint] * x) for c, x in zip(found, z, strict=True)]
+    for j, (start, stop) in enumerate(columns.span):
+        Y[:, start:stop] *= weights[j]
     fold = np.arange(len(Y)) * _PIECES // max(len(Y), 1) % 2
     with one_thread():
-        halves = [_half(columns.span, columns.parameters, len(base.names), Y, z, found, keep, weights, fold == k)
-                  for k in (0, 1)]  # fmt: skip
-        if any(h is None for h in halves):
+        first, second = (_factors(columns, b, Y, found, keep & (fold == k)[:, None]) for k in (0, 1))
+        if not (first and second):
             return None
-        (Y0, E0), (Y1, E1) = (h for h in halves if h is not None)
-        both_y, both_e = ([np.concatenate(x) for x in zip(a, b, strict=True)] for a, b in ((Y0, Y1), (E0, E1)))
-        halved, whole = [_left(Y0, E0, Y1, E1), _left(Y1, E1, Y0, E0)], _left(both_y, both_e, both_y, both_e)
+        both = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
+        halved, whole = [_left(first, second, b), _left(second, first, b)], _left(both, both, b)
     return tuple(_selected(model.robot.joint_names, found, halved, whole))
 
 
@@ -178,45 +178,39 @@ def _delayed(t: Array, load: Array, shift: int) -> Array:
     return np.asarray((np.interp(t - late, t, load) - load) / late)
 
 
-def _half(
-    span: tuple[tuple[int, int], ...],
-    parameters: tuple[tuple[int, ...], ...],
-    b: int,
-    Y: Array,
-    z: list[Array],
-    found: list[_Candidate],
-    keep: NDArray[np.bool_],
-    weights: Array,
-    half: NDArray[np.bool_],
-) -> tuple[list[Array], list[Array]] | None:
-    """Return per joint the factors of [Y_j | Z tau_j], spread to (rows, b) and (rows, m + 1); None when too short."""
-    places = np.concatenate([[0], np.cumsum([x.shape[1] for x in z])]).astype(int)
-    regressors, rest = [], []
-    for j, (start, stop) in enumerate(span):
+def _factors(columns: Columns, b: int, Y: Array, found: list[_Candidate], keep: NDArray[np.bool_]) -> list[Array]:
+    """Return per joint a factor of [Y | Z tau] (rows, b + m + 1), nothing when it is too short."""
+    places = _places(found)
+    factors = []
+    for j, (start, stop) in enumerate(columns.span):
         own = [c for c, candidate in enumerate(found) if candidate.joint == j]
-        mask = keep[:, j] & half
-        block = np.column_stack([Y[mask, start : stop - 1], *(z[c][mask] for c in own), Y[mask, stop - 1]])
+        rows, used = Y[keep[:, j]], (b + x for c in own for x in range(places[c], places[c + 1]))
+        extra = (found[c].columns[keep[:, j]] for c in own)
+        block = np.column_stack([rows[:, start : stop - 1], *extra, rows[:, stop - 1]])
         if len(block) < 3 * block.shape[1] and own:
-            return None
-        R = r_factor(block * weights[j])
-        k = stop - 1 - start
-        spread, others = np.zeros((len(R), b)), np.zeros((len(R), int(places[-1]) + 1))
-        spread[:, list(parameters[j])] = R[:, :k]
-        others[:, [*(x for c in own for x in range(places[c], places[c + 1])), -1]] = R[:, k:]
-        regressors.append(spread)
-        rest.append(others)
-    return regressors, rest
+            return []
+        R = r_factor(block)
+        spread = np.zeros((len(R), b + places[-1] + 1))
+        spread[:, [*columns.parameters[j], *used, -1]] = R
+        factors.append(spread)
+    return factors
 
 
-def _left(train_y: list[Array], train_e: list[Array], test_y: list[Array], test_e: list[Array]) -> Array:
+def _places(found: list[_Candidate]) -> list[int]:
+    """Return where the columns of each candidate begin, and where the last ones end."""
+    return [0, *np.cumsum([c.columns.shape[1] for c in found]).tolist()]
+
+
+def _left(train: list[Array], test: list[Array], b: int) -> Array:
     """Return Gram matrices (n + 1, m + 1, m + 1) of what Y phi leaves of [Z tau], phi from the training half.
 
     The first one is the training half's own, the others are each joint's in the test half.
     """
-    Y, E = np.concatenate(train_y), np.concatenate(train_e)
+    whole = np.concatenate(train)
+    Y, E = whole[:, :b], whole[:, b:]
     size = lengths(Y)
     P = np.linalg.lstsq(Y / size, E, rcond=1e-10)[0] / size[:, None]
-    left = [E - Y @ P, *(e - y @ P for y, e in zip(test_y, test_e, strict=True))]
+    left = [x[:, b:] - x[:, :b] @ P for x in (whole, *test)]
     spanned = np.square(left[0]).sum(axis=0) <= _SPANNED * np.square(E).sum(axis=0)
     for x in left:
         x[:, :-1][:, spanned[:-1]] = 0.0
@@ -228,7 +222,7 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
 
     A term has to be worth it in all three: a half may be so poor that a wrong term improves what it predicts.
     """
-    places = np.concatenate([[0], np.cumsum([c.columns.shape[1] for c in found])]).astype(int)
+    places = _places(found)
     chosen: list[int] = []
     named: set[tuple[int, str, int | None]] = set()
     now, fitted = [_squares(g, []) for g in grams], _squares(whole, [])

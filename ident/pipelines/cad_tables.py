@@ -24,7 +24,7 @@ from ident.cad.back_to_cad import (
 from ident.cad.convention import PLAIN
 from ident.cad.source import is_sheet, read_source
 from ident.cad.table import Cad
-from ident.compare.doctor import Diagnosis, doctor, other_convention, searching, settled
+from ident.compare.doctor import Diagnosis, doctor, other_convention, searching, settled_by
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
@@ -174,7 +174,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         inertials,
         joint_values=table.joint_values,
         about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
-        settled=settled(given) if given is not None and given.is_dir() else (),
+        settled=settled_by(given) if given is not None and given.is_dir() else (),
         motions=moved,
         geometries=other_convention(experiment.robot),
         tolerance=wishes.tolerance,

@@ -34,10 +34,11 @@ _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
 
 
-def read_robot(path: str | Path) -> Robot:
+def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None) -> Robot:
     """Return the robot of a .urdf or .xml file (a URDF), or of a .toml robot file (see README.md in this folder).
 
-    Raises RobotError with the file and the line or the key.
+    convention: what a Denavit-Hartenberg table is read in, whatever its own is. Raises RobotError with the file and the
+    line or the key.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -45,7 +46,8 @@ def read_robot(path: str | Path) -> Robot:
         return read_urdf(path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
-    table = Table(read_toml(path, RobotError), "", path, RobotError)
+    given = {} if convention is None else {"convention": convention}
+    table = Table(read_toml(path, RobotError) | given, "", path, RobotError)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
         robot = robot.with_gravity(_gravity(table))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.cad.check import GYRATION
+from ident.cad.sheets.read import find_sheets, read_sheet
+from ident.cad.sheets.readings import decide
 from ident.cad.table import COLUMNS
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
@@ -30,13 +33,14 @@ from ident.compare.doctor.hypotheses import (
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Search, alike
-from ident.errors import ModelError
+from ident.errors import ModelError, RobotError
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
-from ident.robot.robot import Robot
+from ident.robot import Robot, read_robot
 from ident.spatial.inertia import to_com
+from ident.tables import read_toml
 
 
 def searching(
@@ -400,3 +404,29 @@ def _numbers(space: Space, before: Hypothesis, after: Hypothesis, robot: Robot) 
             if abs(a - b) > 1e-9 * size:
                 found.append(CorrectedNumber(f"{link}.{part}", a, b))
     return tuple(found)
+
+
+def settled_by(sheets: str | Path) -> tuple[tuple[str, str], ...]:
+    """Return the (link, kind) pairs that the sheets of a folder decide by themselves: "sign", "point".
+
+    Raises CadError for a sheet that cannot be read.
+    """
+    found: list[tuple[str, str]] = []
+    for link, path in find_sheets(sheets).items():
+        decision = decide(read_sheet(path))
+        found += [(link, "sign")] * (decision.products is not None)
+        found += [(link, "point")] * (decision.as_named is not None)
+    return tuple(found)
+
+
+def other_convention(robot_file: str | Path) -> dict[str, Robot]:
+    """Return the robot that a Denavit-Hartenberg table gives in the other convention, by what it is then called.
+
+    Empty for a URDF. Raises RobotError for a file that cannot be read.
+    """
+    path = Path(robot_file)
+    given = read_toml(path, RobotError).get("convention") if path.suffix.lower() == ".toml" else None
+    if given not in ("dh", "mdh"):
+        return {}
+    name = f"that of the table read as {'modified' if given == 'dh' else 'standard'} Denavit-Hartenberg"
+    return {name: read_robot(path, "mdh" if given == "dh" else "dh")}

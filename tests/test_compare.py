@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from seeds import cases
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
+from ident.compare.cad import decided_by
 from ident.compare.difference import contradicted
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
@@ -157,14 +158,15 @@ def test_notes_say_what_weakens_the_comparison():
 
 def test_standard_parameters_say_who_decided():
     c = case()
-    found = {r.name: r for r in compare_with(c.constrained, c.inertials, {}, "").standard}
+    found = decided_by(c.constrained)
     assert set(found) == set(c.model.names)
-    assert all(found[n].decided_by == "data" for n in c.wls.base.identifiable)
-    assert all(found[n].decided_by == "prior" for n in c.wls.base.unidentifiable)
-    assert {r.decided_by for r in found.values()} == {"data", "data and prior", "prior"}
-    assert found["lift.viscous"].cad is None
-    assert found["arm.m"].cad == c.inertials[1, 0]
-    assert compare_with(c.wls, c.inertials, {}, "").standard[0].identified is None
+    assert all(found[n] == "data" for n in c.wls.base.identifiable)
+    assert all(found[n] == "prior" for n in c.wls.base.unidentifiable)
+    assert set(found.values()) == {"data", "data and prior", "prior"}
+    theta = dict(zip(c.model.names, compare_with(c.constrained, c.inertials, {}, "").theta, strict=True))
+    assert np.isnan(theta["lift.viscous"])
+    assert theta["arm.m"] == c.inertials[1, 0]
+    assert c.wls.value("arm.m") is None
 
 
 def test_what_does_not_fit_is_refused():

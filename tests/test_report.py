@@ -200,7 +200,7 @@ def test_every_number_of_the_tables_is_on_the_page(report):
     slides = frozenset({"reach"})
     for table in (
         text.comparison_rows(comparison, slides),
-        text.standard_rows(comparison, slides),
+        text.standard_rows(c.constrained, comparison, slides),
         text.validation_rows(validation),
         text.residual_rows(c.constrained, slides),
         text.truth_rows(truth, slides),

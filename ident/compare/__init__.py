@@ -1,6 +1,6 @@
 """Against CAD, against the truth, and on other recordings."""
 
-from ident.compare.cad import Comparison, StandardRow, cad_theta, compare_with
+from ident.compare.cad import Comparison, cad_theta, compare_with
 from ident.compare.difference import Difference, TruthComparison, compare_truth
 from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 
@@ -8,7 +8,6 @@ __all__ = [
     "Comparison",
     "Difference",
     "Predicted",
-    "StandardRow",
     "TruthComparison",
     "ValidatedRecording",
     "Validation",

@@ -25,32 +25,19 @@ DecidedBy = Literal["data", "data and prior", "prior"]
 _SHARE = 0.1
 
 
-@dataclass(frozen=True)
-class StandardRow:
-    """One standard parameter: CAD's value and the identified one (None where not known), and who decided on it.
-
-    decided_by: "data" alone; "data and prior": torque shows only a sum that it is part of; "prior": these logs say
-    nothing about it (no torque of this robot does, or no motion of these logs).
-    """
-
-    name: str
-    cad: float | None
-    identified: float | None
-    decided_by: DecidedBy
-
-
 @shows
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """CAD (`source`) against an estimate; `kind` and `dof` of the covariance that the error bars come from.
 
-    `boundary`: |difference| / standard error from which on rows count as contradicted, None when none was tested.
+    theta (p,): CAD's standard parameters, NaN where it says nothing. `boundary`: |difference| / standard error from
+    which on rows count as contradicted, None when none was tested.
     `notes` say what weakens the comparison.
     """
 
     source: str
     rows: tuple[Difference, ...]
-    standard: tuple[StandardRow, ...]
+    theta: Array
     kind: str
     dof: int
     level: float = LEVEL
@@ -106,14 +93,13 @@ def compare_with(
             "The error bars take residuals as independent from sample to sample; on filtered logs they are too small "
             "and contradictions too many. Five segments or more give error bars that hold."
         )
-    known = [None if np.isnan(x) else float(x) for x in theta]
-    decided = zip(decided_by(estimate).items(), known, strict=True)
-    standard = [StandardRow(name, x, estimate.value(name), by) for (name, by), x in decided]
-    return Comparison(source, judged, tuple(standard), covariance.kind, covariance.dof, LEVEL, boundary, tuple(notes))
+    return Comparison(source, judged, theta, covariance.kind, covariance.dof, LEVEL, boundary, tuple(notes))
 
 
 def decided_by(estimate: Estimate) -> dict[str, DecidedBy]:
-    """Return for each standard parameter whether the data fix it, show it only in a sum, or say nothing about it."""
+    """Return who decided on each standard parameter: "data" alone; "data and prior", where torque shows only a sum
+    that it is part of; "prior", where these logs say nothing about it (no torque of this robot, or no motion, does).
+    """
     by_data = set(estimate.fixed_by_data)
     shown = np.isfinite(estimate.covariance.standard_errors)
     in_sum = (estimate.base.K[shown] != 0).any(axis=0)

@@ -12,7 +12,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
-from ident.errors import ExcitationError, nearest
+from ident.errors import ExcitationError, require_known
 from ident.excitation.basis import count, positive
 from ident.model.model import Model, regressor
 from ident.robot.robot import Joint, Robot
@@ -209,9 +209,7 @@ def velocity_sweep(
     require_inside(robot, at[None], lower, upper)
     if not speeds:
         raise ExcitationError("no joint is to be swept", fix="Give a list of speeds for at least one joint")
-    for name in speeds:
-        if name not in robot.joint_names:
-            raise ExcitationError(f"robot {robot.name!r:.60} has no joint '{name}'{nearest(name, robot.joint_names)}")
+    require_known(speeds, robot.joint_names, ExcitationError, f"robot {robot.name!r:.60} has no joint")
 
     pieces: list[Piece] = []
     for j, joint in enumerate(robot.joints):

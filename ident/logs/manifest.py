@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from ident.errors import LogError, nearest, plural
+from ident.errors import LogError, nearest, plural, require_known
 from ident.logs.units import RAW, Quantity, kind_of, si_factor
 from ident.shown import shows
 from ident.tables import Reader, Table, boolean, count, number, one_or_more, positive, read_toml, shown, string, table
@@ -115,12 +115,8 @@ class Manifest:
     def recording(self, name: str) -> Recording:
         """Return the recording called `name`. Raises LogError, with the nearest name, when there is none."""
         names = [r.name for r in self.recordings]
-        if name not in names:
-            raise LogError(
-                f"there is no recording '{name}'{nearest(name, names)}",
-                file=self.file,
-                fix=f"It has: {', '.join(names)}",
-            )
+        fix = f"It has: {', '.join(names)}"
+        require_known([name], names, LogError, "there is no recording", file=self.file, fix=fix)
         return self.recordings[names.index(name)]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.dynamics.rigid_body import inverse_dynamics
-from ident.errors import ModelError, nearest
+from ident.errors import ModelError, nearest, require_known
 from ident.robot.robot import Robot
 
 #: Who gives a signal (N, n) that a column asks for, from the term, the robot and q, qd, qdd (N, n). load [N m; N]: the
@@ -194,7 +194,5 @@ def chosen(joints: tuple[str, ...] | None, robot: Robot) -> list[int]:
     """Return the indices of the named joints, or of all when None; ModelError names an unknown one."""
     if joints is None:
         return list(range(robot.n))
-    for name in joints:
-        if name not in robot.joint_names:
-            raise ModelError(f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}")
+    require_known(joints, robot.joint_names, ModelError, f"robot '{robot.name}' has no joint")
     return [robot.joint_names.index(name) for name in joints]

@@ -192,9 +192,7 @@ def inertias(
     if inertials is None:
         return
     n = len(estimate.links)
-    cad = None
-    if comparison is not None:
-        cad = np.array([np.nan if r.cad is None else r.cad for r in comparison.standard[: 10 * n]]).reshape(n, 10)
+    cad = None if comparison is None else comparison.theta[: 10 * n].reshape(n, 10)
     q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.dynamics import gravity_load
-from ident.errors import ModelError, nearest
+from ident.errors import ModelError, require_known
 from ident.report.figures import AMBER, BLUE, GREEN, MUTED, RED, empty, plain
 from ident.robot.robot import Joint, Robot
 from ident.simulation.run import Simulation
@@ -28,9 +28,7 @@ def gravity_surface(
     more than rounding beside the largest load of all joints is 0.
     Raises ModelError for an unknown joint, or a prismatic one without limits.
     """
-    for name in joints:
-        if name not in robot.joint_names:
-            raise ModelError(f"robot '{robot.name}' has no joint '{name}'{nearest(name, robot.joint_names)}")
+    require_known(joints, robot.joint_names, ModelError, f"robot '{robot.name}' has no joint")
     if joints[0] == joints[1]:
         raise ModelError(f"a surface needs two different joints, got '{joints[0]}' twice")
     index = [robot.joint_names.index(name) for name in joints]

@@ -211,7 +211,7 @@ def _identifiable(
     estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, regression: Regression | None
 ) -> Section:
     drawn = identifiable(estimate)
-    standard = text.standard_rows(comparison, slides) if comparison else text.parameter_rows(estimate, slides)
+    standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
     weak = Block("What the logs show worst", items=tuple(_weakest(estimate, regression)), table=standard, opened=False)
     shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)

@@ -256,24 +256,20 @@ def base_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Ta
     return by_column("Base parameters", cells)
 
 
-def standard_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:
-    """Return one row per standard parameter: CAD, identified, and who decided on it."""
-    rows = [
-        (r.name, unit(r.name, prismatic), number(r.cad), number(r.identified), r.decided_by)
-        for r in comparison.standard
-    ]
-    tones: list[Tone] = ["good" if r.decided_by == "data" else "" for r in comparison.standard]
-    return table("Standard parameters", ("parameter", "unit", "CAD", "identified", "decided by"), rows, tones)
-
-
-def parameter_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
-    """Return one row per standard parameter where there is no CAD to compare with."""
+def standard_rows(
+    estimate: Estimate, comparison: Comparison | None = None, prismatic: frozenset[str] = frozenset()
+) -> Table:
+    """Return one row per standard parameter: CAD where there is one to compare with, identified, who decided on it."""
     decided = decided_by(estimate)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, unit(name, prismatic), number(estimate.value(name)), decided[name]) for name in estimate.base.standard
     ]
-    tones: list[Tone] = ["good" if row[3] == "data" else "" for row in rows]
-    return table("Standard parameters", ("parameter", "unit", "identified", "decided by"), rows, tones)
+    columns: tuple[str, ...] = ("parameter", "unit", "identified", "decided by")
+    if comparison is not None:
+        columns = (*columns[:2], "CAD", *columns[2:])
+        rows = [(*r[:2], number(float(x)), *r[2:]) for r, x in zip(rows, comparison.theta, strict=True)]
+    tones: list[Tone] = ["good" if row[-1] == "data" else "" for row in rows]
+    return table("Standard parameters", columns, rows, tones)
 
 
 def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.robot.robot import Robot
-from ident.spatial.inertia import tensor
+from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose
 
 _UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
@@ -130,9 +130,8 @@ def _scaled(sizes: Array) -> Change:
 
 
 def _other_point(body: Array, link: int, setting: Setting, way: int) -> Array:
-    m, c = body[0], body[1:4]
-    shift = m * (c @ c * np.eye(3) - np.outer(c, c))
-    return np.concatenate([body[:4], body[4:] + (-way if setting.about_origin else way) * shift[_UPPER]])
+    given = setting.about_origin == (way > 0)
+    return np.asarray(natural(inertials_of(body[None], given), not given)[0])
 
 
 def _reordered(order: Sequence[str]) -> Change:
@@ -214,16 +213,7 @@ def _about(values: Array, sign: float, about_origin: bool) -> Array:
     return out
 
 
-def _turned(body: Array, rotation: Array) -> Array:
-    inertia = rotation @ tensor(body) @ rotation.T
-    return np.concatenate([body[:1], rotation @ body[1:4], inertia[_UPPER]])
-
-
 def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:
     """Return the body as printed in frame A; `pose` is its own frame seen from A."""
-    if not pose.position.any():
-        return _turned(body, pose.rotation)
-    central = natural(inertials_of(body[None], setting.about_origin), False)[0]
-    turned = _turned(central, pose.rotation)
-    turned[1:4] += pose.position
-    return np.asarray(natural(inertials_of(turned[None], False), setting.about_origin)[0])
+    inertials = transformed(inertials_of(body[None], setting.about_origin)[0], pose)
+    return np.asarray(natural(inertials[None], setting.about_origin)[0])

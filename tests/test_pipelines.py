@@ -13,7 +13,7 @@ from ident.cad import read_cad
 from ident.cli.main import app
 from ident.errors import ExcitationError, InputError, UnusableError
 from ident.experiment import read_experiment
-from ident.pipelines import CadWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
+from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
 from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot, CheckedTable
 
 
@@ -83,7 +83,7 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
     judged = pipelines.validate(tmp_path, experiment)
     assert judged.path == tmp_path / "estimate.json"
     assert judged.validation.recordings[0].of("identified").relative_total < 0.1
-    written = pipelines.export(["json", "urdf"], tmp_path, tmp_path / "out", robot=folder / "robot.toml")
+    written = pipelines.export(["json", "urdf"], tmp_path, tmp_path / "out", ExportWishes(folder / "robot.toml"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(w.path.name for w in written)
     assert len(written) == 2
     pipelines.report(tmp_path, experiment, f"{tmp_path}/report.html")

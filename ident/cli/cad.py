@@ -114,7 +114,6 @@ def doctor(
     ] = None,
 ) -> None:
     """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
-
     with progress() as tell:
         found = pipelines.cad_doctor(experiment, wishes, out, tell=tell)
     _show_diagnosis(found)
@@ -148,7 +147,6 @@ def report(
     how: RefineWishes,
 ) -> None:
     """Write findings, the refined table as it came, numbers side by side, what the logs allow for each, and figures."""
-
     with progress() as tell:
         done = pipelines.cad_report(experiment, out, wishes, how, tell=tell)
     _show_diagnosis(done.examined, freed=True)

@@ -100,7 +100,6 @@ def codegen(
     symbolic: Annotated[bool, "Leave the link parameters open even where numbers are known", "--symbolic"] = False,
 ) -> None:
     """Write inverse dynamics, regressor, D, C and g of a robot as code or equations."""
-
     written, notes = pipelines.codegen(robot, cad=cad, c=c, python=python, latex=latex, symbolic=symbolic)
     for note in notes:
         (tell_aside if note.startswith("warning") else say)(note)

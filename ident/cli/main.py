@@ -76,7 +76,6 @@ def run(
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
-
     with progress() as tell:
         result = pipelines.run(experiment, out, tell, command_line())
     warn(result.warnings)

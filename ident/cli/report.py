@@ -11,6 +11,7 @@ from ident import pipelines
 from ident.cli.console import command_line, guarded, progress, say, show, tell_aside, warn
 from ident.cli.options import EstimatePath, out_option
 from ident.errors import InputError
+from ident.pipelines.wishes import ExportWishes
 
 
 @guarded
@@ -73,35 +74,17 @@ def export(
         str, typer.Argument(metavar="FORMAT", help="What to write, one or several such as urdf,c; --list explains each")
     ],
     estimate: EstimatePath,
+    wishes: ExportWishes,
     out: Annotated[
         str | None, "File, or folder of ROBOT + ending; of several formats a folder", "--out -o PATH"
     ] = None,
-    robot: Annotated[Path | None, "Robot that was identified (.urdf, .toml); a URDF is edited for urdf"] = None,
-    edit: Annotated[Path | None, "URDF, MJCF or SDF whose numbers are exchanged, the rest kept"] = None,
-    unvalidated: Annotated[
-        bool, "Export although no validation passed, and say so in the file", "--unvalidated"
-    ] = False,
-    fixed_massless: Annotated[
-        bool, "urdf: links outweighed by what is fixed to them take all of its mass", "--fixed-massless"
-    ] = False,
-    date: Annotated[str | None, "Date in the file's head, instead of today's"] = None,
     listed: Annotated[
         bool, typer.Option("--list", callback=_list, is_eager=True, help="Explain every format and stop")
     ] = False,
 ) -> None:
     """Write the identified parameters for a controller, simulator or toolbox."""
-
     names = [name.strip().lower() for name in form.split(",")]
-    done = pipelines.export(
-        [name for name in names if name or len(names) == 1],
-        estimate,
-        out,
-        robot=robot,
-        edit=edit,
-        unvalidated=unvalidated,
-        fixed_massless=fixed_massless,
-        date=date,
-    )
+    done = pipelines.export([name for name in names if name or len(names) == 1], estimate, out, wishes)
     for file in done:
         for note in file.notes:
             tell_aside(f"note: {note}" if len(done) == 1 else f"note: {file.path.name}: {note}")

@@ -21,6 +21,7 @@ from .plants import dynamics as dynamics
 from .steps import motions as motions
 from .wishes import CadWishes as CadWishes
 from .wishes import ExciteWishes as ExciteWishes
+from .wishes import ExportWishes as ExportWishes
 from .wishes import MoveWishes as MoveWishes
 from .wishes import PayloadWishes as PayloadWishes
 from .wishes import PostureWishes as PostureWishes

@@ -18,6 +18,7 @@ from ident.files import names_folder, whole_folder, write_whole
 from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.result import Failed, Result, Warned
 from ident.pipelines.steps import compared, fitted, reported, require_same_model, truth_of, validated
+from ident.pipelines.wishes import ExportWishes
 from ident.regression import save_regression
 from ident.robot import read_robot
 from ident.tell import Tell, silent
@@ -25,9 +26,11 @@ from ident.tell import Tell, silent
 if TYPE_CHECKING:
     from ident.compare import Comparison
     from ident.compare.difference import Change
+    from ident.export.parameters import Exported
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
+_UNEDITED = ExportWishes()
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 
@@ -175,14 +178,6 @@ def results_folder(experiment: Experiment) -> Path:
     return experiment.folder / "results" / experiment.name
 
 
-@dataclass(frozen=True)
-class Written:
-    """A file, and what to know of it."""
-
-    path: Path
-    notes: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Compared:
     """Estimates with short names, the first of which the others are compared with, and their changes."""
@@ -193,38 +188,28 @@ class Compared:
 
 
 def export(
-    formats: Sequence[str],
-    estimate: str | Path,
-    out: str | Path | None = None,
-    *,
-    robot: Path | None = None,
-    edit: Path | None = None,
-    unvalidated: bool = False,
-    fixed_massless: bool = False,
-    date: str | None = None,
-) -> tuple[Written, ...]:
+    formats: Sequence[str], estimate: str | Path, out: str | Path | None = None, wishes: ExportWishes = _UNEDITED
+) -> tuple[Exported, ...]:
     """Write identified parameters for controllers, simulators and toolboxes, in all formats or none.
 
     formats: names of `ident.export.formats`. out: of one format a file, else a folder of ROBOT + ending; by default
-    the working folder. robot: that was identified; its URDF is what the format urdf edits. edit: a URDF, MJCF or SDF
-    whose numbers are exchanged, the rest kept. unvalidated: although no validation passed. fixed_massless: of urdf,
-    links outweighed by what is fixed to them take all of its mass. date: in the files' heads, by default today's.
-    Raises InputError for what cannot be meant, UnusableError where the gate of the exports forbids it.
+    the working folder. Raises InputError for what cannot be meant, UnusableError where the gate of the exports forbids
+    it.
     """
     from ident.export.formats import export_to, file_name, format_named
 
     known = [format_named(name) for name in dict.fromkeys(formats)]
     several = len(known) > 1
-    if fixed_massless and all(one.name != "urdf" for one in known):
+    if wishes.fixed_massless and all(one.name != "urdf" for one in known):
         raise InputError("is for urdf, which is not asked for", key="--fixed-massless", fix="Leave it out")
-    if several and edit is not None:
+    if several and wishes.edit is not None:
         raise InputError("is for one format", key="--edit", fix="Export that one by itself")
     if several and out is not None and Path(out).is_file():
         raise InputError("is a file, and several formats are written", key="--out", fix="Name a folder")
     found = load_estimate(estimate)
-    arm = None if robot is None else read_robot(robot)
+    arm = None if wishes.robot is None else read_robot(wishes.robot)
     folder = Path() if out is None else Path(out) if several or names_folder(out) else None
-    when = datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date
+    when = datetime.now(UTC).strftime("%Y-%m-%d") if wishes.date is None else wishes.date
     made = []
     with TemporaryDirectory() as work:
         for one in known:
@@ -234,14 +219,14 @@ def export(
                 found,
                 Path(work) / one.name,
                 robot=arm,
-                source=urdf_source(robot) if edit is None and robot is not None and urdf else edit,
+                source=urdf_source(wishes.robot) if urdf and wishes.robot and not wishes.edit else wishes.edit,
                 when=when,
-                unvalidated=unvalidated,
-                fixed_massless=fixed_massless and urdf,
+                unvalidated=wishes.unvalidated,
+                fixed_massless=wishes.fixed_massless and urdf,
             )
             place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
-            made.append((place, done.path.read_bytes(), tuple(done.notes)))
-    return tuple(Written(write_whole(place, content), notes) for place, content, notes in made)
+            made.append((replace(done, path=place), done.path.read_bytes()))
+    return tuple(replace(done, path=write_whole(done.path, content)) for done, content in made)
 
 
 def report_changes(

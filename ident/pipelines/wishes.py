@@ -60,6 +60,21 @@ class PayloadWishes:
 
 
 @dataclass(frozen=True)
+class ExportWishes:
+    """How identified parameters are exported."""
+
+    robot: Annotated[Path | None, "Robot that was identified (.urdf, .toml); a URDF is edited for urdf"] = None
+    edit: Annotated[Path | None, "URDF, MJCF or SDF whose numbers are exchanged, the rest kept"] = None
+    unvalidated: Annotated[bool, "Export although no validation passed, and say so in the file", "--unvalidated"] = (
+        False
+    )
+    fixed_massless: Annotated[
+        bool, "urdf: links outweighed by what is fixed to them take all of its mass", "--fixed-massless"
+    ] = False
+    date: Annotated[str | None, "Date in the file's head, instead of today's"] = None
+
+
+@dataclass(frozen=True)
 class MoveWishes:
     """What motions at rest or at constant speed keep to."""
 

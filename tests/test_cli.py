@@ -776,7 +776,7 @@ def test_a_damaged_estimate_is_refused(tmp_path, estimate):
 def test_check_says_what_a_file_is(made):
     for file, said in {
         "robot.toml": "robot 'two': 2 joints, gravity 0 -9.81 0 m/s^2 in the base frame",
-        "cad.csv": "CAD table of 2 links",
+        "cad.csv": "cad.csv: 2 links",
         "dataset.toml": "recording 'circle' (circle.csv): 1200 rows, 11.99 s",
         "circle.csv": "recording 'circle' (circle.csv): 1200 rows, 11.99 s",
         "experiment.toml": "Two joints",

@@ -14,7 +14,7 @@ from ident.cli.main import app
 from ident.errors import ExcitationError, InputError, UnusableError
 from ident.experiment import read_experiment
 from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
-from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot, CheckedTable
+from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_check_says_what_a_file_is(folder):
     assert (robot.problems, robot.robot.n, robot.doubtful) == (0, 2, False)
     assert 0 < robot.combinations < 20
     table = pipelines.check(folder / "cad.csv", robot=folder / "robot.toml")
-    assert isinstance(table, CheckedTable)
+    assert isinstance(table, CheckedCad)
     assert (table.problems, table.fix) == (0, "")
     for file, count in ((folder / "dataset.toml", 2), (folder / "circle.csv", 1)):
         logs = pipelines.check(file)

@@ -12,11 +12,13 @@ import typer
 from ident import pipelines
 from ident.cli.console import EXIT_CODES, PROBLEMS, guarded, progress, say, show, tell_aside, warn
 from ident.cli.options import ExperimentPath, out_option
+from ident.errors import plural
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
 
 if TYPE_CHECKING:
     from ident.cad import Cad, Finding, Sheet
     from ident.pipelines.cad_tables import Examined, RefinedTable
+    from ident.pipelines.checks import CheckedCad
 
 app = typer.Typer(
     name="cad",
@@ -70,37 +72,10 @@ def check(
 
     Links of a URDF are also held against their own collision shapes.
     """
-    from ident.cad import Sheet
-
     found = pipelines.cad_check(source, meshes)
-    for link, report in found.reports.items():
-        if not isinstance(report, Sheet):
-            say(f"{report.file}: PROBLEM: {report}", "bold red")
-            continue
-        name = f" '{report.name}'" if report.name else ""
-        say(f"{link}: {report.program} ({report.language}){name}, mass {report.mass.text} {report.mass.unit}", "bold")
-        _show_findings(found.findings[link])
-    if found.cad is not None:
-        say(f"{found.cad.source}: {len(found.cad.links)} links", "bold")
-    elif found.findings[""]:
-        say("all reports", "bold")
-    for verdict in found.verdicts:
-        say(f"  {verdict}", "bold red" if verdict.status == "impossible" else "")
-        for doubt in verdict.doubts:
-            say(f"  PROBLEM (unit): link '{verdict.link}': {doubt}", "bold red")
-    _show_findings(found.findings[""])
-    shapes = found.shapes
-    if shapes.untold:
-        tell_aside(f"note: {shapes.untold}")
-    for misfit in shapes.misfits:
-        word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
-        more = "" if misfit.gross else ", or the shape leaves parts out"
-        say(f"  {word}: link '{misfit.link}': {misfit.what}{more}", style)
-    if shapes.judged and not shapes.misfits:
-        say(f"  shape: the numbers of {shapes.judged} of {shapes.links} links fit their shapes", "green")
-    problems = found.problems
-    say("no problem found" if not problems else "1 problem" if problems == 1 else f"{problems} problems", "bold")
-    if problems:
+    show_checked(found)
+    say(plural(found.problems, "problem") if found.problems else "no problem found", "bold")
+    if found.problems:
         raise typer.Exit(PROBLEMS)
 
 
@@ -153,6 +128,41 @@ def report(
     names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
     say(f"wrote {', '.join(names)} to {out}")
     _end(done)
+
+
+def show_checked(found: CheckedCad) -> None:
+    """Print what numbers tell about themselves."""
+    from ident.cad import Sheet
+
+    for link, report in found.reports.items():
+        if not isinstance(report, Sheet):
+            say(f"{report.file}: PROBLEM: {report}", "bold red")
+            continue
+        name = f" '{report.name}'" if report.name else ""
+        say(f"{link}: {report.program} ({report.language}){name}, mass {report.mass.text} {report.mass.unit}", "bold")
+        _show_findings(found.findings[link])
+    if found.cad is not None:
+        say(f"{found.cad.source}: {plural(len(found.cad.links), 'link')}", "bold")
+    elif found.findings[""]:
+        say("all reports", "bold")
+    for verdict in found.verdicts:
+        say(f"  {verdict}", "bold red" if verdict.status == "impossible" else "")
+        for doubt in verdict.doubts:
+            say(f"  PROBLEM (unit): link '{verdict.link}': {doubt}", "bold red")
+    _show_findings(found.findings[""])
+    shapes = found.shapes
+    if shapes.untold:
+        tell_aside(f"note: {shapes.untold}")
+    for misfit in shapes.misfits:
+        word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
+        more = "" if misfit.gross else ", or the shape leaves parts out"
+        say(f"  {word}: link '{misfit.link}': {misfit.what}{more}", style)
+    if shapes.judged and not shapes.misfits:
+        say(f"  shape: the numbers of {shapes.judged} of {shapes.links} links fit their shapes", "green")
+    if found.fix:
+        say(found.fix, "bold red")
+    if found.robot is not None:
+        say(f"every moving link of {found.robot.name} has its row", "green")
 
 
 def _end(done: RefinedTable) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
+from ident.cli.cad import show_checked
 from ident.cli.console import PROBLEMS, ended, guarded, progress, say, show, show_notes, show_steps, tell_aside
 from ident.cli.options import out_option
 from ident.errors import InputError, plural
@@ -15,7 +16,7 @@ from ident.errors import InputError, plural
 if TYPE_CHECKING:
     from ident.logs import LogReport
     from ident.logs.readers.info import LogInfo
-    from ident.pipelines.checks import CheckedRobot, CheckedTable
+    from ident.pipelines.checks import CheckedRobot
     from ident.pipelines.loaded import Loaded
     from ident.robot import Robot
 
@@ -27,13 +28,13 @@ def check(
     recording: Annotated[str | None, "Only this recording of a data set"] = None,
 ) -> None:
     """Say what a file is and whether it can be used; exit code 4 when there are problems."""
-    from ident.pipelines.checks import CheckedLogs, CheckedRobot, CheckedTable
+    from ident.pipelines.checks import CheckedCad, CheckedLogs, CheckedRobot
 
     found = pipelines.check(file, robot=robot, recording=recording)
     if isinstance(found, CheckedRobot):
         _show_robot(found)
-    elif isinstance(found, CheckedTable):
-        _show_table(found)
+    elif isinstance(found, CheckedCad):
+        show_checked(found)
     elif isinstance(found, CheckedLogs):
         for report in found.reports:
             _show_log(report)
@@ -69,23 +70,6 @@ def _show_robot(found: CheckedRobot) -> None:
         rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, shown, verdict))
     columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
     show(table("", columns, rows, ["bad" if v.startswith("cannot") else "" for v in found.verdicts]))
-
-
-def _show_table(found: CheckedTable) -> None:
-    from ident.report.text import number, table
-
-    say(f"CAD table of {len(found.cad.links)} links")
-    rows = []
-    for v, body in zip(found.verdicts, found.cad.inertials, strict=True):
-        com = ", ".join(number(float(h / body[0]), 3) for h in body[1:4]) if body[0] > 0 else "n/a"
-        moments = "n/a" if v.moments is None else ", ".join(number(x, 3) for x in v.moments)
-        nearest = [f"the nearest that can exist: {v.nearest}"] if v.nearest else []
-        rows.append((v.link, number(v.mass), com, moments, "; ".join([v.status, *v.failures, *nearest])))
-    columns = ("link", "mass [kg]", "centre [m]", "principal moments [kg m^2]", "can it exist")
-    show(table("", columns, rows, ["bad" if v.status == "impossible" else "" for v in found.verdicts]))
-    say(found.fix or "every link can exist", "bold red" if found.fix else "green")
-    if found.robot is not None:
-        say(f"every moving link of {found.robot.name} has its row", "green")
 
 
 def _show_log(found: LogReport) -> None:

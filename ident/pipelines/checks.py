@@ -20,7 +20,6 @@ from ident.cad import (
     examine,
     examine_table,
     examine_together,
-    read_cad,
     read_frames,
     read_sheet,
     read_source,
@@ -77,21 +76,6 @@ class CheckedRobot:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedTable:
-    """A CAD table: whether each link can exist, what to do where one cannot ("" else), and the robot file it fits."""
-
-    cad: Cad
-    verdicts: tuple[LinkVerdict, ...]
-    fix: str
-    robot: Path | None
-
-    @property
-    def problems(self) -> int:
-        """How many links cannot exist."""
-        return sum(verdict.status == "impossible" for verdict in self.verdicts)
-
-
-@dataclass(frozen=True, eq=False)
 class CheckedLogs:
     """Recordings, and what is odd about each."""
 
@@ -113,7 +97,7 @@ class CheckedExperiment:
 
 def check(
     file: str | Path, *, robot: Path | None = None, recording: str | None = None
-) -> CheckedRobot | CheckedTable | CheckedLogs | CheckedExperiment:
+) -> CheckedRobot | CheckedCad | CheckedLogs | CheckedExperiment:
     """Return what a robot, CAD table, data set, log or experiment says, and how many `problems` it has.
 
     robot: whose links a table must have, or whose log it is; without, of a log, the robot.toml or robot.urdf beside
@@ -125,7 +109,7 @@ def check(
     if kind == "robot":
         return _robot(read_robot(file))
     if kind == "cad":
-        return _table(read_cad(file), robot)
+        return cad_check(file, robot=robot)
     if kind == "experiment":
         return _experiment(load(file))
     if kind == "dataset":
@@ -186,17 +170,6 @@ def _robot(robot: Robot) -> CheckedRobot:
     return CheckedRobot(robot, len(base_parameters(model).names), rank_margin(model), tuple(verdicts))
 
 
-def _table(cad: Cad, robot: Path | None) -> CheckedTable:
-    fix = ""
-    try:
-        require_consistent(cad)
-    except CadError as cause:
-        fix = f"{cause.fix}."
-    if robot is not None:
-        cad.for_robot(read_robot(robot))
-    return CheckedTable(cad, tuple(check_cad(cad)), fix, robot)
-
-
 def _logs(file: Path, robot: Path | None, names: Sequence[str] | None) -> CheckedLogs:
     manifest = read_manifest(file)
     beside = [file.parent / name for name in ("robot.toml", "robot.urdf")]
@@ -234,7 +207,8 @@ class Shapes:
 class CheckedCad:
     """What CAD numbers tell about themselves: reports by link (or why one cannot be read), or one table of links.
 
-    findings: by link, "" for those of the table or of all reports together; verdicts: whether each link can exist.
+    findings: by link, "" for those of the table or of all reports together; verdicts: whether each link can exist; fix:
+    what to do where one cannot ("" else). robot: the file of the robot whose links a table has.
     """
 
     reports: Mapping[str, Sheet | CadError]
@@ -242,6 +216,8 @@ class CheckedCad:
     verdicts: tuple[LinkVerdict, ...]
     findings: Mapping[str, tuple[Finding, ...]]
     shapes: Shapes = Shapes()
+    fix: str = ""
+    robot: Path | None = None
 
     @property
     def problems(self) -> int:
@@ -275,12 +251,13 @@ def cad_read(
     return cad
 
 
-def cad_check(source: str | Path, meshes: Path | None = None) -> CheckedCad:
+def cad_check(source: str | Path, meshes: Path | None = None, robot: Path | None = None) -> CheckedCad:
     """Return what numbers tell about their own signs, points and units; needs no log and no robot.
 
     source: as for `cad_read`; links of a URDF are also held against their own collision shapes, whose meshes lie in
-    the folder `meshes`, by default the URDF's own. A report of a folder that cannot be read is one of its problems.
-    Raises InputError for a folder of meshes that is none, CadError and RobotError for a file that cannot be read.
+    the folder `meshes`, by default the URDF's own. robot: whose links a table must have. A report of a folder that
+    cannot be read is one of its problems. Raises InputError for a folder of meshes that is none, CadError and
+    RobotError for a file that cannot be read.
     """
     source = Path(source)
     urdf = source.suffix.lower() in (".urdf", ".xml")
@@ -288,9 +265,13 @@ def cad_check(source: str | Path, meshes: Path | None = None) -> CheckedCad:
         problem = "is no folder" if urdf else "is for a URDF"
         raise InputError(problem, key="--meshes", fix="Leave it out" if not urdf else "Give the folder of the meshes")
     if not source.is_dir() and not is_sheet(source):
-        cad = read_source(source)
+        cad, fix = read_source(source, None if robot is None else read_robot(robot)), ""
+        try:
+            require_consistent(cad)
+        except CadError as cause:
+            fix = f"{cause.fix}."
         shapes = _shapes(source, (meshes or source.parent).resolve()) if urdf else Shapes()
-        return CheckedCad({}, cad, tuple(check_cad(cad)), {"": tuple(examine_table(cad))}, shapes)
+        return CheckedCad({}, cad, tuple(check_cad(cad)), {"": tuple(examine_table(cad))}, shapes, fix, robot)
     reports: dict[str, Sheet | CadError] = {}
     for link, path in (find_sheets(source) if source.is_dir() else {source.stem: source}).items():
         try:

@@ -3,34 +3,16 @@
 Every function takes a Robot, the links' inertials (n, 10) where it needs them, and states (N, n).
 """
 
-from ident.dynamics.rigid_body import (
-    bias,
-    christoffel,
-    coriolis_matrix,
-    forward_dynamics,
-    frame_pose,
-    gravity_load,
-    inverse_dynamics,
-    jacobian,
-    jacobian_derivative,
-    kinetic_energy,
-    mass_matrix,
-    potential_energy,
-    regressor,
-)
-
-__all__ = [
-    "bias",
-    "christoffel",
-    "coriolis_matrix",
-    "forward_dynamics",
-    "frame_pose",
-    "gravity_load",
-    "inverse_dynamics",
-    "jacobian",
-    "jacobian_derivative",
-    "kinetic_energy",
-    "mass_matrix",
-    "potential_energy",
-    "regressor",
-]
+from ident.dynamics.rigid_body import bias as bias
+from ident.dynamics.rigid_body import christoffel as christoffel
+from ident.dynamics.rigid_body import coriolis_matrix as coriolis_matrix
+from ident.dynamics.rigid_body import forward_dynamics as forward_dynamics
+from ident.dynamics.rigid_body import frame_pose as frame_pose
+from ident.dynamics.rigid_body import gravity_load as gravity_load
+from ident.dynamics.rigid_body import inverse_dynamics as inverse_dynamics
+from ident.dynamics.rigid_body import jacobian as jacobian
+from ident.dynamics.rigid_body import jacobian_derivative as jacobian_derivative
+from ident.dynamics.rigid_body import kinetic_energy as kinetic_energy
+from ident.dynamics.rigid_body import mass_matrix as mass_matrix
+from ident.dynamics.rigid_body import potential_energy as potential_energy
+from ident.dynamics.rigid_body import regressor as regressor

@@ -1,25 +1,17 @@
 """Excitation: motions that make the parameters identifiable, within the robot's limits at every instant."""
 
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
-from ident.excitation.basis import Basis, through
-from ident.excitation.moves import Moves, posture_tour, static_postures, velocity_sweep
-from ident.excitation.storage import StoredTrajectory, load_trajectory, save_trajectory, write_csv, write_ros2
-from ident.excitation.trajectory import Trajectory
-
-__all__ = [
-    "Basis",
-    "Fourier",
-    "FourierAndPolynomial",
-    "Moves",
-    "PeriodicSpline",
-    "StoredTrajectory",
-    "Trajectory",
-    "load_trajectory",
-    "posture_tour",
-    "save_trajectory",
-    "static_postures",
-    "through",
-    "velocity_sweep",
-    "write_csv",
-    "write_ros2",
-]
+from ident.excitation.bases import Fourier as Fourier
+from ident.excitation.bases import FourierAndPolynomial as FourierAndPolynomial
+from ident.excitation.bases import PeriodicSpline as PeriodicSpline
+from ident.excitation.basis import Basis as Basis
+from ident.excitation.basis import through as through
+from ident.excitation.moves import Moves as Moves
+from ident.excitation.moves import posture_tour as posture_tour
+from ident.excitation.moves import static_postures as static_postures
+from ident.excitation.moves import velocity_sweep as velocity_sweep
+from ident.excitation.storage import StoredTrajectory as StoredTrajectory
+from ident.excitation.storage import load_trajectory as load_trajectory
+from ident.excitation.storage import save_trajectory as save_trajectory
+from ident.excitation.storage import write_csv as write_csv
+from ident.excitation.storage import write_ros2 as write_ros2
+from ident.excitation.trajectory import Trajectory as Trajectory

@@ -1,33 +1,20 @@
 """Logs: manifests, recordings as measured, checks, and their processing into motions."""
 
-from ident.logs.check import Finding, LogReport, check_log
-from ident.logs.decimate import decimate
-from ident.logs.fetch import locate
-from ident.logs.log import Log, read_log
-from ident.logs.manifest import Manifest, read_manifest
-from ident.logs.motion import Motion
-from ident.logs.process import Processing, process
-from ident.logs.readers.convert import Converted, convert
-from ident.logs.readers.info import LogInfo, log_info
-from ident.logs.stream import iter_logs, iter_motions
-
-__all__ = [
-    "Converted",
-    "Finding",
-    "Log",
-    "LogInfo",
-    "LogReport",
-    "Manifest",
-    "Motion",
-    "Processing",
-    "check_log",
-    "convert",
-    "decimate",
-    "iter_logs",
-    "iter_motions",
-    "locate",
-    "log_info",
-    "process",
-    "read_log",
-    "read_manifest",
-]
+from ident.logs.check import Finding as Finding
+from ident.logs.check import LogReport as LogReport
+from ident.logs.check import check_log as check_log
+from ident.logs.decimate import decimate as decimate
+from ident.logs.fetch import locate as locate
+from ident.logs.log import Log as Log
+from ident.logs.log import read_log as read_log
+from ident.logs.manifest import Manifest as Manifest
+from ident.logs.manifest import read_manifest as read_manifest
+from ident.logs.motion import Motion as Motion
+from ident.logs.process import Processing as Processing
+from ident.logs.process import process as process
+from ident.logs.readers.convert import Converted as Converted
+from ident.logs.readers.convert import convert as convert
+from ident.logs.readers.info import LogInfo as LogInfo
+from ident.logs.readers.info import log_info as log_info
+from ident.logs.stream import iter_logs as iter_logs
+from ident.logs.stream import iter_motions as iter_motions

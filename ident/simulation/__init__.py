@@ -1,39 +1,22 @@
 """Simulation of a model with numbers: adaptive or with fixed steps, driven by torques over time or by a controller."""
 
-from ident.simulation.plant import Plant, acceleration, plant, without_friction
-from ident.simulation.rollouts import Rollouts, rollouts
-from ident.simulation.run import Simulation
-from ident.simulation.simulate import simulate, simulate_fixed
-from ident.simulation.storage import manifest_text, read_torques, to_frame, write_simulation
-from ident.simulation.torques import (
-    CartesianPD,
-    ComputedTorque,
-    PDGravity,
-    SampledTorque,
-    TorqueFunction,
-    hold,
-    hold_point,
-)
-
-__all__ = [
-    "CartesianPD",
-    "ComputedTorque",
-    "PDGravity",
-    "Plant",
-    "Rollouts",
-    "SampledTorque",
-    "Simulation",
-    "TorqueFunction",
-    "acceleration",
-    "hold",
-    "hold_point",
-    "manifest_text",
-    "plant",
-    "read_torques",
-    "rollouts",
-    "simulate",
-    "simulate_fixed",
-    "to_frame",
-    "without_friction",
-    "write_simulation",
-]
+from ident.simulation.plant import Plant as Plant
+from ident.simulation.plant import acceleration as acceleration
+from ident.simulation.plant import plant as plant
+from ident.simulation.plant import without_friction as without_friction
+from ident.simulation.rollouts import Rollouts as Rollouts
+from ident.simulation.rollouts import rollouts as rollouts
+from ident.simulation.run import Simulation as Simulation
+from ident.simulation.simulate import simulate as simulate
+from ident.simulation.simulate import simulate_fixed as simulate_fixed
+from ident.simulation.storage import manifest_text as manifest_text
+from ident.simulation.storage import read_torques as read_torques
+from ident.simulation.storage import to_frame as to_frame
+from ident.simulation.storage import write_simulation as write_simulation
+from ident.simulation.torques import CartesianPD as CartesianPD
+from ident.simulation.torques import ComputedTorque as ComputedTorque
+from ident.simulation.torques import PDGravity as PDGravity
+from ident.simulation.torques import SampledTorque as SampledTorque
+from ident.simulation.torques import TorqueFunction as TorqueFunction
+from ident.simulation.torques import hold as hold
+from ident.simulation.torques import hold_point as hold_point

@@ -4,8 +4,10 @@
 which `ident.export.code` writes down.
 """
 
-from ident.symbolic.closed_form import ClosedForm, closed_form, planar, planar_arm
-from ident.symbolic.functions import controller_functions, functions
-from ident.symbolic.program import Program
-
-__all__ = ["ClosedForm", "Program", "closed_form", "controller_functions", "functions", "planar", "planar_arm"]
+from ident.symbolic.closed_form import ClosedForm as ClosedForm
+from ident.symbolic.closed_form import closed_form as closed_form
+from ident.symbolic.closed_form import planar as planar
+from ident.symbolic.closed_form import planar_arm as planar_arm
+from ident.symbolic.functions import controller_functions as controller_functions
+from ident.symbolic.functions import functions as functions
+from ident.symbolic.program import Program as Program

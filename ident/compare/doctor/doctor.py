@@ -18,7 +18,6 @@ from ident.cad.table import COLUMNS
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
-    KNOWN,
     TOLERANCES,
     ExtraBody,
     Hypothesis,
@@ -305,22 +304,17 @@ def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
     shares = search.shares(best)
     found = []
     for i, link in enumerate(space.setting.robot.links):
-        hidden: dict[str, int] = {}
-        counted: dict[str, int] = {}
-        nothing: dict[str, int] = {}
-        for mistake in KNOWN:
-            if (i, mistake.kind) in space.settled:
-                continue
-            counted[mistake.kind] = counted.get(mistake.kind, 0) + 1
-            wrong = inertials_of(
-                mistake.made(best.numbers[i], i, space.setting_in(best.view))[None], space.setting.about_origin
-            )[0]
+        hidden, counted, nothing = Counter[str](), Counter[str](), Counter[str]()
+        for mistake in space.asked_of(i):
+            counted[mistake.kind] += 1
+            made = mistake.made(best.numbers[i], i, space.setting_in(best.view))
+            wrong = inertials_of(made, space.setting.about_origin)
             odds = search.expected(E, covariance, i, inertials[i], wrong, shares[i])
             if odds is None:
-                nothing[mistake.kind] = nothing.get(mistake.kind, 0) + 1
+                nothing[mistake.kind] += 1
             elif odds + space.log_prior(InLinks(mistake, (i,))) < MARGIN:
-                hidden[mistake.kind] = hidden.get(mistake.kind, 0) + 1
-        every = {k for k, n in hidden.items() if n + nothing.get(k, 0) == counted[k]}
+                hidden[mistake.kind] += 1
+        every = {k for k, n in hidden.items() if n + nothing[k] == counted[k]}
         words = tuple(
             _KIND_WORDS[k] + ("" if k in every else f" ({n} of {counted[k]} ways)") for k, n in hidden.items()
         )

@@ -220,14 +220,14 @@ class Space:
     def with_asked(self, body: Array, part: str, asked: tuple[float, ...]) -> Array:
         """Return a body (10,) as the table declares it with another mass, centre or density; all else is kept."""
         origin = self.setting.about_origin
-        central = natural(inertials_of(body[None], origin), False)[0]
+        central = natural(inertials_of(body, origin), False)
         if part == "centre":
             central[1:4] = asked
         else:
             factor = asked[0] / central[0] if part == "mass" else asked[0]
             central[0] *= factor
             central[4:] *= 1.0 if part == "mass" else factor
-        return np.asarray(natural(inertials_of(central[None], False), origin)[0])
+        return natural(inertials_of(central, False), origin)
 
     def of(self, inertials: Array, moves: tuple[Move, ...]) -> Hypothesis:
         """Return the hypothesis with these mistakes."""
@@ -273,7 +273,7 @@ def can_exist(body: Array, about_origin: bool) -> bool:
     """Return whether a body (10,) is physically consistent (can exist), but for the rounding of its digits."""
     if not body[0] > 0:
         return False
-    central = natural(inertials_of(body[None], about_origin), False)[0] if about_origin else body
+    central = natural(inertials_of(body, about_origin), False) if about_origin else body
     xx, xy, xz, yy, yz, zz = central[4:]
     half = (xx + yy + zz) / 2
     matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])

@@ -58,7 +58,7 @@ class Alone:
         Gauss-Newton, as the parameters are quadratic in the centre. shares (11,): tolerances; g: which of the others'.
         """
         origin, which = space.setting.about_origin, PARTS[part] > 0
-        start = now = inertials_of(body[None], origin)[0]
+        start = now = inertials_of(body, origin)
         asked: tuple[float, ...] = ()
         for _ in range(4 if part == "centre" else 1):
             B = self.R[g] @ (E.roots(i, spread(now)[None])[0] * shares)
@@ -73,7 +73,7 @@ class Alone:
                 off = off * reach(now) / reach(start)
             else:
                 asked = (float(f"{(1.0 + off[0]) * (start[0] if part == 'mass' else 1.0):.5g}"),)
-            now = inertials_of(space.with_asked(body, part, asked)[None], origin)[0]
+            now = inertials_of(space.with_asked(body, part, asked), origin)
         return asked, float(np.linalg.norm(off))
 
     def logs(self, E: Evidence, inertials: Array, roots: Array, shares: Array) -> Array:

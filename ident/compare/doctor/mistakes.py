@@ -131,7 +131,7 @@ def _scaled(sizes: Array) -> Change:
 
 def _other_point(body: Array, link: int, setting: Setting, way: int) -> Array:
     given = setting.about_origin == (way > 0)
-    return np.asarray(natural(inertials_of(body[None], given), not given)[0])
+    return natural(inertials_of(body, given), not given)
 
 
 def _reordered(order: Sequence[str]) -> Change:
@@ -188,32 +188,24 @@ def _seen_from_base(robot: Robot, link: int) -> Pose:
 
 
 def natural(inertials: Array, about_origin: bool) -> Array:
-    """Return m, c and the tensor about the declared point (n, 10) of inertials (n, 10)."""
-    return _about(inertials, -1.0, about_origin)
+    """Return m, c and the tensor about the declared point (..., 10) of inertials (..., 10)."""
+    m = inertials[..., :1]
+    c = np.divide(inertials[..., 1:4], m, out=np.zeros_like(inertials[..., 1:4]), where=m != 0)
+    return np.concatenate([m, c, inertials[..., 4:] - (0.0 if about_origin else m * _shift(c))], axis=-1)
 
 
 def inertials_of(numbers: Array, about_origin: bool) -> Array:
-    """Return the ten inertials (n, 10) of bodies as they are printed (n, 10)."""
-    return _about(numbers, 1.0, about_origin)
+    """Return the ten inertials (..., 10) of bodies as they are printed (..., 10)."""
+    m, c = numbers[..., :1], numbers[..., 1:4]
+    return np.concatenate([m, m * c, numbers[..., 4:] + (0.0 if about_origin else m * _shift(c))], axis=-1)
 
 
-def _about(values: Array, sign: float, about_origin: bool) -> Array:
-    """Return h for c, or c for h, and the tensor moved between centre and origin (sign 1: to the origin)."""
-    out = values.copy()
-    m = values[:, :1]
-    if sign < 0:
-        c = np.divide(values[:, 1:4], m, out=np.zeros((len(values), 3)), where=m != 0)
-        out[:, 1:4] = c
-    else:
-        c = values[:, 1:4]
-        out[:, 1:4] = m * c
-    if not about_origin:
-        shift = np.sum(c**2, axis=1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-        out[:, 4:] = values[:, 4:] + sign * m * shift[:, _UPPER[0], _UPPER[1]]
-    return out
+def _shift(c: Array) -> Array:
+    """Return what a tensor about the origin has more than about the centre (..., 3), per mass: xx xy xz yy yz zz."""
+    squares = np.sum(c**2, axis=-1)[..., None, None] * np.eye(3) - c[..., :, None] * c[..., None, :]
+    return np.asarray(squares[..., _UPPER[0], _UPPER[1]])
 
 
 def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:
     """Return the body as printed in frame A; `pose` is its own frame seen from A."""
-    inertials = transformed(inertials_of(body[None], setting.about_origin)[0], pose)
-    return np.asarray(natural(inertials[None], setting.about_origin)[0])
+    return natural(transformed(inertials_of(body, setting.about_origin), pose), setting.about_origin)

@@ -262,7 +262,7 @@ class Search:
             return [], logs[:, :0]
         costs = (-0.5 * np.sum(off**2) / levels**2).tolist()
         wider = [Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs, strict=True)]
-        return wider, logs_of(inertials_of(moved[None], space.setting.about_origin)[0])
+        return wider, logs_of(inertials_of(moved, space.setting.about_origin))
 
     def _several(
         self,
@@ -345,13 +345,13 @@ class Search:
         key = (i, body.tobytes(), view)
         if key not in self._links:
             setting, least = self.space.setting_in(view), self.space.tolerances[0]
-            before = inertials_of(body[None], setting.about_origin)[0]
+            before = inertials_of(body, setting.about_origin)
             size = _sizes(spread(before))
             mistakes, inertials, spreads = [], [], []
             for mistake in self.space.asked_of(i):
                 mended = mistake.undone(body, i, setting)
                 if can_exist(mended, setting.about_origin):
-                    after = inertials_of(mended[None], setting.about_origin)[0]
+                    after = inertials_of(mended, setting.about_origin)
                     root = spread(after)
                     if not _within(before, after, size, _sizes(root), least):
                         mistakes.append(mistake)

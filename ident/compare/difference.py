@@ -9,6 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InputError, ModelError
+from ident.estimate.covariance import half_widths
 from ident.estimate.estimate import Estimate
 from ident.model import Offset
 from ident.model.coulomb import COULOMB, SIGN
@@ -63,9 +64,7 @@ class Difference:
 
 def differences(base: BaseParameters, references: Array, phi: Array, errors: Array, dof: int) -> tuple[Difference, ...]:
     """Return phi (b,) against references (b,), NaN where not known; errors (b,): of the differences, NaN likewise."""
-    from scipy.stats import t
-
-    columns = np.transpose([references, phi, errors, t.ppf(0.975, dof) * errors]).tolist()
+    columns = np.transpose([references, phi, errors, half_widths(errors, dof)]).tolist()
     return tuple(Difference(name, base.expression(k), *columns[k]) for k, name in enumerate(base.names))
 
 

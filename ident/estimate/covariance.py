@@ -55,9 +55,14 @@ class Covariance:
 
     def half_widths(self, level: float = 0.95) -> Array:
         """Return half the width of each base parameter's interval (b,) at this level."""
-        from scipy.stats import t
+        return half_widths(self.standard_errors, self.dof, level)
 
-        return np.asarray(t.ppf(0.5 + level / 2, self.dof) * self.standard_errors)
+
+def half_widths(errors: ArrayLike, dof: int, level: float = 0.95) -> Array:
+    """Return half the width of intervals at this level, by Student's t, for standard errors of any shape."""
+    from scipy.stats import t
+
+    return np.asarray(t.ppf(0.5 + level / 2, dof) * np.asarray(errors))
 
 
 def classical(regression: Regression, sigma: ArrayLike) -> Covariance:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import EstimationError, InputError
-from ident.estimate.covariance import jackknife
+from ident.estimate.covariance import half_widths, jackknife
 from ident.estimate.least_squares import solve
 from ident.model.model import Model
 from ident.payload.payload import (
@@ -63,9 +63,7 @@ class DriveGains:
 
     def half_widths(self, level: float = 0.95) -> Array:
         """Return half the width of each factor's interval (n,) at this level."""
-        from scipy.stats import t
-
-        return np.asarray(t.ppf(0.5 + level / 2, self.dof) * self.errors)
+        return half_widths(self.errors, self.dof, level)
 
 
 def drive_gains(

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import EstimationError, InfeasibleError, ModelError, RegressionError, require_known
 from ident.estimate.cones import Block, ball, least_norm
-from ident.estimate.covariance import jackknife
+from ident.estimate.covariance import half_widths, jackknife
 from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
@@ -60,9 +60,7 @@ class PayloadFigures:
 
     def half_width(self, error: ArrayLike, level: float = 0.95) -> Array:
         """Return half the width of the interval at this level for standard errors of any shape."""
-        from scipy.stats import t
-
-        return np.asarray(t.ppf(0.5 + level / 2, self.dof) * np.asarray(error))
+        return half_widths(error, self.dof, level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +98,7 @@ class IdentifiedPayload:
     @property
     def seen(self) -> bool:
         """Whether the mass differs from zero by more than its 95 % interval, so that there is a centre to speak of."""
-        from scipy.stats import t
-
-        half = t.ppf(0.975, self.dof) * np.sqrt(max(self.covariance[0, 0], 0.0))
+        half = half_widths(np.sqrt(max(self.covariance[0, 0], 0.0)), self.dof)
         return self.known_mass or (self.shows_mass and bool(self.free[0] > half))
 
     def at(self, frame: Pose | None = None, *, gain_error: float = 0.0) -> PayloadFigures:

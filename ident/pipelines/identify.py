@@ -26,7 +26,7 @@ from ident.tell import Tell, silent
 if TYPE_CHECKING:
     from ident.compare import Comparison
     from ident.compare.difference import Change
-    from ident.export.parameters import Exported
+    from ident.export import Exported
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"

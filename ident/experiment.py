@@ -321,13 +321,10 @@ def _words_of_fit(fit: Table) -> dict[str, Any]:
     fit.known((*_FIT, "bounds"))
     words = {key: fit.read(key, reader) for key, reader in _FIT.items() if key in fit.data}
     try:
-        compatible(*(words.get(key, default) for key, default in _DEFAULTS.items()))
+        compatible(*(words.get(key, getattr(Experiment, key)) for key in ("loss", "feasible", "weight", "metric")))
     except InputError as cause:
         raise fit.error(cause.key or "", cause.problem, cause.fix) from None
     return words | {"bounds": _bounds(fit.inner("bounds"))}
-
-
-_DEFAULTS: dict[str, Any] = {"loss": "wls", "feasible": True, "weight": None, "metric": None}
 
 
 def _bounds(given: Table) -> Bounds:

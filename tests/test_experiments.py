@@ -17,8 +17,7 @@ from ident.experiment import read_experiment
 from ident.logs import process, read_log
 from ident.pipelines.identify import run
 from ident.pipelines.loaded import load
-from ident.pipelines.result import Result, check_expected
-from ident.pipelines.steps import motions
+from ident.pipelines.steps import Result, check_expected, motions
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ident.pipelines.loaded import Loaded
-    from ident.pipelines.result import Warned
+    from ident.pipelines.steps import Warned
     from ident.report.text import Table
     from ident.tell import Tell
 
@@ -160,7 +160,7 @@ def warn(warned: Sequence[Warned]) -> None:
     """Print warnings to stderr, those of one kind about one recording together."""
     from rich.console import Console
 
-    from ident.pipelines.result import NOTES
+    from ident.pipelines.steps import NOTES
 
     console = Console(stderr=True, highlight=False)
     groups: dict[tuple[str, str], list[Warned]] = {}

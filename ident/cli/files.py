@@ -73,7 +73,7 @@ def _show_robot(found: CheckedRobot) -> None:
 
 
 def _show_log(found: LogReport) -> None:
-    from ident.pipelines.result import NOTES
+    from ident.pipelines.steps import NOTES
     from ident.report.text import number
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")

@@ -38,7 +38,7 @@ from ident.cli.report import export, report
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
-    from ident.pipelines.result import Result
+    from ident.pipelines.steps import Result
 
 app = typer.Typer(
     name="ident",
@@ -155,7 +155,7 @@ def main() -> None:
 def _show_run(result: Result) -> None:
     """Print what an engineer wants to know first, and where the rest is."""
     from ident.compare.validate import ZERO
-    from ident.pipelines.result import check_expected
+    from ident.pipelines.steps import check_expected
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides

@@ -37,8 +37,7 @@ from ident.logs import Motion
 from ident.model import Model
 from ident.pipelines.checks import table_ending, words_of
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.result import Warned
-from ident.pipelines.steps import motions
+from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
 from ident.spatial.pose import Pose

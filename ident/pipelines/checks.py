@@ -38,7 +38,7 @@ from ident.logs.manifest import manifest_of, recordings_of
 from ident.logs.stream import check_recording
 from ident.model import Model
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.result import NOTES
+from ident.pipelines.steps import NOTES
 from ident.regression import base_parameters, rank_margin
 from ident.regression.base import DOUBTFUL, ROUNDING
 from ident.robot import Robot, read_robot

@@ -30,8 +30,7 @@ from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
 from ident.pipelines.loaded import load, urdf_source
-from ident.pipelines.result import NOTES, Warned
-from ident.pipelines.steps import motions
+from ident.pipelines.steps import NOTES, Warned, motions
 from ident.pipelines.wishes import ExciteWishes
 from ident.provenance import hashes, provenance
 from ident.regression import Regression, compress

@@ -16,8 +16,17 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, whole_folder, write_whole
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.result import Failed, Result, Warned
-from ident.pipelines.steps import compared, fitted, reported, require_same_model, truth_of, validated
+from ident.pipelines.steps import (
+    Failed,
+    Result,
+    Warned,
+    compared,
+    fitted,
+    reported,
+    require_same_model,
+    truth_of,
+    validated,
+)
 from ident.pipelines.wishes import ExportWishes
 from ident.regression import save_regression
 from ident.robot import read_robot

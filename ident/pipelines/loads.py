@@ -27,8 +27,7 @@ from ident.payload.payload import (
     own_columns,
 )
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.result import Warned
-from ident.pipelines.steps import motions, require_same_model
+from ident.pipelines.steps import Warned, motions, require_same_model
 from ident.pipelines.wishes import PayloadWishes
 from ident.provenance import FITTED
 from ident.regression import Regression, compress

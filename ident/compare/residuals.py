@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.jit import one_thread
 from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
 from ident.model import LoadFriction, NonlinearViscous
@@ -25,7 +26,6 @@ from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
-from ident.jit import one_thread
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 

@@ -123,10 +123,6 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
     return tuple(Checked(name, value, tol, known[name]) for name, (value, tol) in experiment.expected.items())
 
 
-#: Recordings with more numbers than this (rows times columns) are streamed in parts.
-STREAM = 2**23
-
-
 def motions(
     loaded: Loaded, recordings: Iterable[str], processing: Processing, warned: list[Warned], tell: Tell = silent
 ) -> Iterator[Motion]:

@@ -59,9 +59,9 @@ def number(value: float | None, digits: int = 4) -> str:
     return "infinite" if math.isinf(value) else f"{value + 0.0:.{digits}g}"
 
 
-def signed(value: float | None) -> str:
-    """Return a number of standard errors with its sign, "n/a" where there is none."""
-    return MISSING if value is None else f"{value:+.1f}"
+def signed(value: float) -> str:
+    """Return a number of standard errors with its sign, "n/a" for NaN."""
+    return MISSING if math.isnan(value) else f"{value:+.1f}"
 
 
 def percent(share: float | None) -> str:

@@ -198,7 +198,7 @@ def test_a_kind_is_registered_once(registered):
 #: "offset" also means one of angles, of axes, of positions, of a hint; "spring" is a hint, "drive_inertia" a setting.
 ELSEWHERE = {
     ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
-    ("offset", "compare/residual_hints.py"), ("spring", "compare/residual_hints.py"),
+    ("offset", "compare/residuals.py"), ("spring", "compare/residuals.py"),
     ("drive_inertia", "pipelines/excitation.py"),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from ident.logs.decimate import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.compress import packed_columns, packed_rows
+from ident.regression.compress import packed_columns, pieces
 
 _MAX_SAMPLES = 60_000
 
@@ -36,13 +36,10 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None, 
     """
     columns = packed_columns(model, base or base_parameters(model))
     last = min(len(motion.q), _MAX_SAMPLES)
-    terms = model.term_columns(motion.q[:last], motion.qd[:last], motion.qdd[:last])
-    rows = packed_rows(columns, motion, terms, 0, last)
+    rows = np.concatenate(list(pieces(columns, motion, last)))
     t, tau = motion.t[:last], motion.tau[:last]
     keep = motion.keep
     seconds, gain = np.full(model.robot.n, np.nan), np.ones(model.robot.n)
-    if motion.decimation:
-        rows = decimate(rows, motion.decimation)
     keep = keep[: len(rows)]
     grid = np.linspace(-reach, reach, 41)
     for j, (start, stop) in enumerate(columns.span):

@@ -9,8 +9,8 @@ segments, enough clusters for a covariance and few enough to keep: length >= dur
 
     length = max(1 s, 5 / f, duration / 15),
 
-and the rows are shared out evenly over floor(duration / length) segments, at least one. A recording that is read in
-parts has rows enough for about 30, wherever the parts begin.
+and the rows are shared out evenly over floor(duration / length) segments, at least one. A recording of
+millions of rows gets 30, wherever the parts in which it is read begin.
 
 A motion that repeats itself shows what the model leaves out once more in every period: periods of one motion are
 repeats, not new motions. So a segment is then a stretch of the period with all its repeats, and the rule takes the

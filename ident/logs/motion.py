@@ -73,7 +73,7 @@ class Motion:
 
     def fingerprint(self) -> str:
         """Return a hash (hex) of all the numbers, so that the same motion is not counted twice."""
-        digest = hashlib.sha256(repr((self.decimation, self.blocks, self.stretches)).encode())
+        digest = hashlib.blake2b(repr((self.decimation, self.blocks, self.stretches)).encode(), digest_size=32)
         for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()

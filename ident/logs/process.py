@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
-from ident.logs.blocks import MANY, USUAL, period, segment_length, split, stretches
+from ident.logs.blocks import USUAL, period, segment_length, split, stretches
 from ident.logs.clock import find_clock, leap, on_clock
 from ident.logs.decimate import BAND, checked, decimate
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
@@ -261,10 +261,12 @@ def motion(
     every: float | None = None,
     total: float | None = None,
     before: int = 0,
+    usual: int = USUAL,
 ) -> Motion:
     """Return some rows (first, stop) of `ready` as a motion that repeats itself after `every` samples (None: never).
 
     total: samples of the recording's motion, `before` those that came before this part's own; None for a whole one.
+    usual: how many segments it has where that is long enough for each.
     Of its rows after thinning only those count (`keep`, `blocks`) whose sample belongs to the motion; the
     others lead the thinning's filters in and out.
     """
@@ -272,10 +274,8 @@ def motion(
     span = slice(first, stop)
     t, qd = ready.t[span], ready.qd[span]
     thin = prod(p.decimation)
-    slow = decimate(qd, p.decimation)
-    keep = moving(
-        slow, _per_joint(p.min_speed, qd.shape[1], "min_speed"), _per_joint(p.standstill, qd.shape[1], "standstill")
-    )
+    limits = [_per_joint(getattr(p, key), qd.shape[1], key) for key in ("min_speed", "standstill")]
+    keep = moving(decimate(qd, p.decimation) if np.any(limits) else qd[::thin], *limits)
     counted = (ceil((ready.first - first) / thin), ceil((min(ready.stop, stop) - first) / thin))
     keep[: counted[0]] = False
     keep[counted[1] :] = False
@@ -283,7 +283,6 @@ def motion(
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
     cutoffs += [BAND / 2 * rate / thin] if p.decimation else []
     duration = (every or total or len(t)) / rate
-    usual = USUAL if total is None or every else MANY
     least = (p.segment_s or segment_length(duration, min(cutoffs, default=inf), usual)) * rate / thin
     if every is not None:
         blocks, segments = stretches(*counted, least, every / thin, before / thin)

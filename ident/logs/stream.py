@@ -10,6 +10,7 @@ from math import ceil, prod
 import numpy as np
 
 from ident.errors import LogError
+from ident.logs.blocks import MANY, USUAL
 from ident.logs.check import LogReport, check_log, together
 from ident.logs.clock import Clock, find_clock, on_clock
 from ident.logs.decimate import memory as thinning_memory
@@ -21,7 +22,9 @@ from ident.logs.readers.request import EVERYTHING
 from ident.robot import Robot
 
 #: Numbers (rows times columns) of a part.
-NUMBERS = 2**22
+NUMBERS = 3 * 2**19
+#: Numbers of a recording that has `blocks.MANY` segments, as its factors stay few.
+LONG = 2**23
 _ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row
 
 
@@ -107,6 +110,7 @@ def iter_motions(
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
     total = window(processing, duration, (samples - 1) / duration) if samples else None
+    usual = MANY if samples * (3 * robot.n + 1) > LONG else USUAL
     done, every = 0, None  # samples of the motion that have been yielded; after how many it repeats itself
     for log in _overlapping(chain(begun, parts), rows, overlap):
         if heard is not None:
@@ -122,7 +126,7 @@ def iter_motions(
         before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
         after = min(ready.end - ready.stop, lead)
         every = repeats(ready, processing) if done == 0 else every
-        yield motion(log.name, ready, processing, (ready.first - before, ready.stop + after), every, total, done)
+        yield motion(log.name, ready, processing, (ready.first - before, ready.stop + after), every, total, done, usual)
         done += own
     if done == 0:
         raise LogError("nothing is left after edges and window", file=begun[0].file, key=recording)

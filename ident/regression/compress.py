@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ def _factors(
     widths = [last - first for first, last in columns.span]
     starts = np.array([first for first, _ in columns.span] + [columns.span[-1][1]])
     lanes: dict[int, Array] = {}
-    for number, first, piece in _cut(_pieces(columns, motion), motion.blocks, numbers):
+    for number, first, piece in _cut(pieces(columns, motion), motion.blocks, numbers):
         start, stop = motion.blocks[number]
         if number not in lanes:
             # Their number depends on the rows alone, so that the result does not depend on the machine.
@@ -168,10 +169,10 @@ def _factors(
             yield number, tuple(r_factor(np.concatenate([f[j, :k, :k] for f in found])) for j, k in enumerate(widths))
 
 
-def _pieces(columns: Columns, motion: Motion) -> Iterator[Array]:
-    """Yield the packed rows of a motion, thinned, one after the other."""
-    terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd)  # of the whole motion: some remember
-    N, size = len(motion.q), BLOCK if motion.decimation else _CHUNK
+def pieces(columns: Columns, motion: Motion, most: int = maxsize) -> Iterator[Array]:
+    """Yield the packed rows of a motion's first `most` samples, thinned, one after the other."""
+    N, size = min(len(motion.q), most), BLOCK if motion.decimation else _CHUNK
+    terms = columns.model.term_columns(motion.q[:N], motion.qd[:N], motion.qdd[:N])  # at once: some remember
     return thinned(
         (packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ident.errors import nearest
-from ident.logs.readers.request import DAMAGED, Chunk, Request
+from ident.logs.readers.request import DAMAGED, Chunk, Request, numbers
 
 
 def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
@@ -19,7 +19,7 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
     try:  # without these two arguments it holds the whole file
         with pq.ParquetFile(request.path, pre_buffer=False, buffer_size=1 << 20) as source:
             wanted = _wanted(request, source.schema_arrow)
-            batches = source.iter_batches(batch_size=min(request.chunk, 65536), columns=list(dict.fromkeys(wanted)))
+            batches = source.iter_batches(batch_size=min(request.chunk, 16384), columns=list(dict.fromkeys(wanted)))
             yield from request.named(request.rebatched([_numpy(b, c) for c in wanted] for b in batches))
     except UnicodeDecodeError:
         raise request.error("has column names that are not UTF-8", "Save it with names in UTF-8") from None
@@ -52,4 +52,4 @@ def _numpy(batch: Any, column: str) -> np.ndarray:
     values = batch.column(column)
     if values.null_count:
         values = values.cast("float64")  # missing values become NaN and are reported
-    return np.asarray(values.to_numpy(zero_copy_only=False))
+    return numbers(values)

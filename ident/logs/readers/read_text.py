@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.errors import LogError, nearest, plural
 from ident.logs.manifest import Column
-from ident.logs.readers.request import EVERYTHING, Chunk, Request
+from ident.logs.readers.request import EVERYTHING, Chunk, Request, numbers
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
@@ -89,7 +89,7 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
             pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), decimal_point=text.decimal),
         )
         sound = found.num_rows == lines and not any(c.null_count for c in found.columns)
-        return {c: found[c].to_numpy() for c in kinds} if sound else {}
+        return {c: numbers(found[c].combine_chunks()) for c in kinds} if sound else {}
 
     try:
         found = read()

@@ -10,6 +10,7 @@ import pathlib, ident, ident.cli.main, ident.experiment, ident.pipelines.identif
 place = pathlib.Path(ident.__file__).resolve()
 assert place.is_relative_to(pathlib.Path.cwd().resolve() / "site"), place
 assert (place.parent / "estimate" / "estimate.schema.json").is_file()
+assert (place.parent / "excitation" / "trajectory.schema.json").is_file()
 assert (place.parent / "report" / "report.html.j2").is_file()
 assert (place.parent / "py.typed").is_file()
 print("wheel imports from an empty folder:", ident.__version__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -17,7 +15,7 @@ from ident.arrays import Array, checked
 from ident.errors import ExcitationError
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.trajectory import Trajectory
-from ident.files import csv_cell, write_whole
+from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.tables import JsonFormat
 
@@ -136,17 +134,15 @@ def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: Ar
     `joint1.qd [rad/s]`, `joint1.qdd [rad/s^2]`, all q first.
     Raises ExcitationError when the arrays do not fit the robot, InputError when the place cannot be written to.
     """
-    rows = checked_rows(robot, t, q, qd, qdd)
-    out = io.StringIO()
-    out.write(f"# Motion for {origin(robot)}\n")
-    out.write(f"# SI units, one row per time; starts and ends at rest: {'yes' if ends_at_rest(rows) else 'NO'}\n")
-    writer = csv.writer(out, lineterminator="\n")
-    named = list(zip(robot.joint_names, robot.units("position"), strict=True))
-    columns = [("q", ""), ("qd", "/s"), ("qdd", "/s^2")]
-    writer.writerow(["t [s]", *(csv_cell(f"{name}.{x} [{unit}{per}]") for x, per in columns for name, unit in named)])
-    for k, time in enumerate(rows.t.tolist()):
-        writer.writerow([time, *rows.q[k].tolist(), *rows.qd[k].tolist(), *rows.qdd[k].tolist()])
-    return write_whole(path, out.getvalue())
+    import pandas as pd
+
+    from ident.simulation.storage import TIME, columns
+
+    rows, at_rest = _checked(robot, t, q, qd, qdd)
+    about = f"# Motion for {origin(robot)}\n# SI units, one row per time; starts and ends at rest: {at_rest}\n"
+    names = [TIME, *(name for quantity in ("q", "qd", "qdd") for name in columns(robot, quantity))]
+    table = pd.DataFrame(np.column_stack(rows), columns=names)
+    return write_whole(path, about + table.to_csv(index=False, lineterminator="\n"))
 
 
 def write_ros2(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Path:
@@ -156,29 +152,29 @@ def write_ros2(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: A
     stamp means "start now". `ros2 topic pub --once TOPIC trajectory_msgs/msg/JointTrajectory "$(cat FILE)"` sends it.
     Raises ExcitationError when the arrays do not fit the robot, InputError when the place cannot be written to.
     """
-    rows = checked_rows(robot, t, q, qd, qdd)
+    rows, at_rest = _checked(robot, t, q, qd, qdd)
     lines = [
         "# trajectory_msgs/msg/JointTrajectory",
         f"# Motion for {origin(robot)}",
         "# rad, rad/s, rad/s^2 for revolute and m, m/s, m/s^2 for prismatic joints",
-        f"# starts and ends at rest: {'yes' if ends_at_rest(rows) else 'NO'}",
+        f"# starts and ends at rest: {at_rest}",
         "header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}",
         f"joint_names: [{', '.join(json.dumps(name) for name in robot.joint_names)}]",
         "points:",
     ]
-    for k, time in enumerate(rows.t.tolist()):
+    for time, *state in zip(*(x.tolist() for x in rows), strict=True):
         sec, nanosec = divmod(round(time * 1e9), 10**9)
         lines += [
-            f"- positions: {_list(rows.q[k])}",
-            f"  velocities: {_list(rows.qd[k])}",
-            f"  accelerations: {_list(rows.qdd[k])}",
+            f"- positions: {_list(state[0])}",
+            f"  velocities: {_list(state[1])}",
+            f"  accelerations: {_list(state[2])}",
             f"  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}",
         ]
     return write_whole(path, "\n".join(lines) + "\n")
 
 
-def _list(values: Array) -> str:
-    return f"[{', '.join(_number(x) for x in values.tolist())}]"
+def _list(values: list[float]) -> str:
+    return f"[{', '.join(_number(x) for x in values)}]"
 
 
 def _number(x: float) -> str:
@@ -187,30 +183,19 @@ def _number(x: float) -> str:
     return text if "." in text else text.replace("e", ".0e")
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """t (N,) [s] ascending; q, qd, qdd (N, n) [rad, rad/s, rad/s^2; m, m/s, m/s^2]."""
+def _checked(robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[tuple[Array, ...], str]:
+    """Return t, q, qd, qdd, and "yes" or "NO": no velocity and acceleration at both ends, to 1e-9 of their greatest.
 
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
-
-
-def checked_rows(robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Rows:
-    """Return the motion's rows; ExcitationError when they do not fit the robot, or times do not ascend."""
+    Raises ExcitationError when they do not fit the robot, or times do not ascend.
+    """
     t = checked(t, (None,), "t", ExcitationError)
     if not len(t):
         raise ExcitationError("the motion has no samples")
     if (np.diff(t) <= 0).any() or t[0] < 0:
         raise ExcitationError("the times of a motion must ascend from zero or later")
-    shape = (len(t), robot.n)
-    return Rows(t, *(checked(x, shape, name, ExcitationError) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))))
-
-
-def ends_at_rest(rows: Rows) -> bool:
-    """Return whether the first and the last row have no velocity and acceleration, to 1e-9 of their greatest."""
-    return all((np.abs(x[[0, -1]]) <= 1e-9 * np.abs(x).max(axis=0)).all() for x in (rows.qd, rows.qdd))
+    states = [checked(x, (len(t), robot.n), name, ExcitationError) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+    at_rest = all((np.abs(x[[0, -1]]) <= 1e-9 * np.abs(x).max(axis=0)).all() for x in states[1:])
+    return (t, *states), "yes" if at_rest else "NO"
 
 
 def origin(robot: Robot) -> str:

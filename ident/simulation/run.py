@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,52 @@ from ident.errors import ModelError
 from ident.jit import one_thread
 from ident.simulation.plant import Plant, accelerations, mass_matrices, require_inertia
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, no_torque
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """The motion of a plant at the times t (N,) [s].
+
+    q, qd, qdd, tau (N, n) [rad, rad/s, rad/s^2, N m; m, m/s, m/s^2, N]: tau is the torque of the drives at the joints,
+    as a log has it, friction included. kinetic, potential (N,) [J]: of bodies and drives; of gravity, springs and
+    offsets. stopped: why the simulation ended before its last time, None when it did not; t then ends there.
+    friction_law: what became of friction, in words. method: the solver and its tolerances or step. evaluations: how
+    many times the acceleration was computed. state: see `at`.
+    """
+
+    plant: Plant
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    kinetic: Array
+    potential: Array
+    stopped: str | None
+    friction_law: str
+    method: str
+    evaluations: int
+    state: Callable[[Array], Array]
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy (N,) [J]."""
+        return np.asarray(self.kinetic + self.potential)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array]:
+        """Return q, qd (M, n) at any times (M,) [s] between the first and the last.
+
+        By the solver's own interpolation; after fixed steps, by the cubic through both ends of a step and their slopes.
+        Raises ModelError for times outside.
+        """
+        at = checked(t, (None,), "t", ModelError)
+        if at.size and not (self.t[0] <= at.min() and at.max() <= self.t[-1]):
+            wrong = at.min() if at.min() < self.t[0] else at.max()
+            raise ModelError(f"t = {wrong:g} s is outside the simulation, {self.t[0]:g} s to {self.t[-1]:g} s")
+        y = self.state(at) if len(self.t) > 1 else np.tile(np.concatenate([self.q[0], self.qd[0]]), (len(at), 1))
+        n = self.plant.robot.n
+        return y[:, :n], y[:, n:]
+
 
 #: No joint of a robot moves faster [rad/s; m/s]: a simulation that does is running away.
 RUNAWAY = 1e4
@@ -166,30 +213,20 @@ def finished(
 ) -> Simulation:
     """Return the Simulation of states y (N, 2 n) at t (N,); state None: cubics between them."""
     n = plant.robot.n
-    q, qd = y[:, :n].copy(), y[:, n:].copy()
-    tau = drives.along(t)
+    q, qd, tau = y[:, :n].copy(), y[:, n:].copy(), drives.along(t)
     qdd = accelerations(plant, q, qd, tau)
-    if state is None:
-        state = _cubic(t, y, np.concatenate([qd, qdd], axis=1))
-
-    def kept(a: Array) -> Array:
-        a.setflags(write=False)
-        return a
-
+    arrays: dict[str, Any] = {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    arrays |= {"kinetic": plant.kinetic(q, qd), "potential": plant.potential(q)}
+    for array in arrays.values():
+        array.setflags(write=False)
     return Simulation(
         plant=plant,
-        t=kept(t),
-        q=kept(q),
-        qd=kept(qd),
-        qdd=kept(qdd),
-        tau=kept(tau),
-        kinetic=kept(plant.kinetic(q, qd)),
-        potential=kept(plant.potential(q)),
+        **arrays,
         stopped=stopped,
         friction_law=plant.friction_law,
         method=method,
         evaluations=slope.evaluations,
-        state=state,
+        state=state or _cubic(t, y, np.concatenate([qd, qdd], axis=1)),
     )
 
 
@@ -200,48 +237,3 @@ def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
         return np.asarray(CubicHermiteSpline(t, y, slope)(at))
 
     return state
-
-
-@dataclass(frozen=True, eq=False)
-class Simulation:
-    """The motion of a plant at the times t (N,) [s].
-
-    q, qd, qdd, tau (N, n) [rad, rad/s, rad/s^2, N m; m, m/s, m/s^2, N]: tau is the torque of the drives at the joints,
-    as a log has it, friction included. kinetic, potential (N,) [J]: of bodies and drives; of gravity, springs and
-    offsets. stopped: why the simulation ended before its last time, None when it did not; t then ends there.
-    friction_law: what became of friction, in words. method: the solver and its tolerances or step. evaluations: how
-    many times the acceleration was computed. state: see `at`.
-    """
-
-    plant: Plant
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
-    tau: Array
-    kinetic: Array
-    potential: Array
-    stopped: str | None
-    friction_law: str
-    method: str
-    evaluations: int
-    state: Callable[[Array], Array]
-
-    @property
-    def energy(self) -> Array:
-        """Kinetic and potential energy (N,) [J]."""
-        return np.asarray(self.kinetic + self.potential)
-
-    def at(self, t: ArrayLike) -> tuple[Array, Array]:
-        """Return q, qd (M, n) at any times (M,) [s] between the first and the last.
-
-        By the solver's own interpolation; after fixed steps, by the cubic through both ends of a step and their slopes.
-        Raises ModelError for times outside.
-        """
-        at = checked(t, (None,), "t", ModelError)
-        if at.size and not (self.t[0] <= at.min() and at.max() <= self.t[-1]):
-            wrong = at.min() if at.min() < self.t[0] else at.max()
-            raise ModelError(f"t = {wrong:g} s is outside the simulation, {self.t[0]:g} s to {self.t[-1]:g} s")
-        y = self.state(at) if len(self.t) > 1 else np.tile(np.concatenate([self.q[0], self.qd[0]]), (len(at), 1))
-        n = self.plant.robot.n
-        return y[:, :n], y[:, n:]

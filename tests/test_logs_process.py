@@ -10,12 +10,16 @@ from logs_data import TWO, made_up, smooth
 from seeds import cases
 
 from ident.errors import LogError
+from ident.estimate import estimated
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
 from ident.logs.blocks import period, segment_length, split, stretches
+from ident.logs.decimate import thinned
 from ident.logs.differentiate import central, fourier_fit, savitzky_golay
 from ident.logs.filter import low_pass, memory
 from ident.logs.resample import resample
 from ident.logs.rest import moving
+from ident.model import Model, Offset, Viscous
+from ident.regression import compress
 
 
 @settings(max_examples=cases(40))
@@ -409,6 +413,47 @@ def test_streamed_motions_are_the_whole_motion(long, p):
         outside = np.ones(m.rows, dtype=bool)
         outside[m.blocks[0][0] : m.blocks[-1][1]] = False
         assert not m.keep[outside].any()  # no row is counted twice
+
+
+@pytest.mark.parametrize("recording", ["csv", "parquet"])
+def test_streamed_factors_are_those_of_the_whole(long, recording):
+    """The same estimate to 1e-10, and as many segments, wherever the parts begin."""
+    model = Model(TWO, (Viscous(), Offset()))
+    p = Processing(position_hz=30, decimation=(5,), edge_s=0.2)
+    whole = compress(model, process(read_log(long, recording, TWO), p))
+    for rows in (1500, 4000):
+        streamed = compress(model, iter_motions(long, recording, TWO, p, rows=rows))
+        assert (streamed.rows == whole.rows).all()
+        assert len(streamed.segments) == len(whole.segments)
+        a, b = (estimated(model, found, loss="ols", feasible=False).phi for found in (whole, streamed))
+        np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-10 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("factors", [(2,), (5,), (13,), (10, 10), (3, 4)])
+def test_thinning_is_that_of_scipy_in_blocks_of_any_size(factors):
+    from scipy.signal import decimate as thin
+
+    rng = np.random.default_rng(0)
+    x = np.cumsum(rng.normal(size=(9000, 8)), axis=0)
+    wanted = x
+    for factor in factors:
+        wanted = thin(wanted, factor, axis=0, zero_phase=True)
+    cuts = np.sort(rng.integers(0, len(x), 12))
+    for blocks in ([x], np.split(x, cuts), np.split(x, [5, 11, 40, 8990])):
+        found = np.concatenate(list(thinned([b.copy() for b in blocks if len(b)], factors)))
+        assert np.abs(found - wanted).max() < 1e-12 * np.abs(x).max()
+    np.testing.assert_allclose(decimate(x[:28], [2]), thin(x[:28], 2, axis=0, zero_phase=True), rtol=1e-11)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 7, 12, 20])
+def test_low_pass_is_scipys(order):
+    from scipy.signal import butter, sosfiltfilt
+
+    x = np.cumsum(np.random.default_rng(order).normal(size=(3000, 3)), axis=0)
+    for cutoff in (5.0, 60.0, 450.0):
+        pad = max(3 * (order + 1), int(np.ceil(2000 / cutoff)))
+        wanted = sosfiltfilt(butter(order, cutoff, fs=1000, output="sos"), x, axis=0, padlen=pad)
+        assert np.abs(low_pass(x, cutoff, 1000.0, order) - wanted).max() < 1e-9 * np.abs(x).max()
 
 
 def test_fourier_fit_has_the_whole_recording_in_one_part(long):

@@ -120,6 +120,33 @@ torque = {{ {columns.format("m")}, unit = "N m" }}
     np.testing.assert_allclose(log.t, t[2:38] - t[2], atol=1e-16)
 
 
+@pytest.mark.parametrize("block", [1, 100, 1000, 2**20])
+def test_text_is_the_same_in_blocks_of_any_size(tmp_path, monkeypatch, block):
+    """Lines that are more than numbers are looked at one by one, in their block alone; faults keep their line."""
+    monkeypatch.setattr("ident.logs.readers.read_text.BLOCK", block)
+    numbers = np.column_stack([np.arange(60) / 10, np.random.default_rng(0).normal(size=(60, 4))])
+    lines = [",".join(map(repr, row)) for row in numbers.tolist()]
+    lines[7] = '"' + lines[7].replace(",", '","') + '"'
+    lines[33] = lines[33].replace("3.3,", "+3.30,", 1)
+    (tmp_path / "x.csv").write_text("\r\n".join(lines) + "\r\n\n \n")
+    signals = """[signals]
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [4, 5], unit = "N m" }
+"""
+    log = read_log(write(tmp_path, signals, "x.csv"), "run", TWO)
+    found = np.column_stack([log.t, log.q, log.tau])
+    np.testing.assert_allclose(found, numbers, rtol=LAST_BIT, atol=0)
+    log = read_log(write(tmp_path, "rows = [5, 50]\n" + signals, "x.csv"), "run", TWO)
+    np.testing.assert_allclose(log.q, numbers[4:50, 1:3], rtol=LAST_BIT, atol=0)
+    assert log.where([0]) == "row 5 (line 5)"
+    lines[55] = lines[55] + ",1"
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    assert len(read_log(write(tmp_path, "rows = [5, 50]\n" + signals, "x.csv"), "run", TWO).t) == 46
+    with pytest.raises(LogError, match=r"x.csv, line 56: has 6 columns, the lines before have 5"):
+        read_log(write(tmp_path, signals, "x.csv"), "run", TWO)
+
+
 def test_decimal_comma(tmp_path):
     (tmp_path / "x.csv").write_text("0;1,5;2\n0,1;1,25;-2,5e1\n")
     body = """

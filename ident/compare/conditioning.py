@@ -47,15 +47,9 @@ def sentence(direction: Direction) -> str:
     """Return a direction in plain words."""
     up = [name for name, sign in direction.parts if sign > 0]
     down = [name for name, sign in direction.parts if sign < 0]
-    change = " and ".join(part for part in (_moved(up, "larger"), _moved(down, "smaller")) if part)
+    moved = ((up, "larger"), (down, "smaller"))
+    change = " and ".join(f"{', '.join(names)} {how}" for names, how in moved if names)
+    times = f"{direction.times:.3g} times" if np.isfinite(direction.times) else "infinitely"
     if len(direction.parts) == 1:
-        return f"{direction.parts[0][0]}: seen {_times(direction.times)} less sharply than if all others were known."
-    return f"{change}: together they move the torque {_times(direction.times)} less than each alone."
-
-
-def _moved(names: list[str], how: str) -> str:
-    return f"{', '.join(names)} {how}" if names else ""
-
-
-def _times(times: float) -> str:
-    return f"{times:.3g} times" if np.isfinite(times) else "infinitely"
+        return f"{direction.parts[0][0]}: seen {times} less sharply than if all others were known."
+    return f"{change}: together they move the torque {times} less than each alone."

@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.cad.back_to_cad import (
-    Change,
-    changes,
-    refined_cad,
-    write_bill_of_materials,
-    write_changes,
-    write_intervals,
-    write_refined,
-    write_reports,
-)
+from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
 from ident.cad.source import is_sheet, read_source
 from ident.cad.table import Cad
@@ -80,7 +71,7 @@ class RefinedTable:
     table: Cad
     refined: Refined
     allowed: Intervals | None
-    changes: tuple[Change, ...]
+    changes: tuple[back_to_cad.Change, ...]
     far: str
     odd: tuple[str, ...]
 
@@ -96,7 +87,9 @@ def cad_doctor(
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
     if out is not None:
-        write_refined(found.cad, refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected), out)
+        back_to_cad.write_refined(
+            found.cad, back_to_cad.refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected), out
+        )
     return found
 
 
@@ -115,7 +108,7 @@ def cad_refine(
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
     done = _refined(found, how, tell, whole=False)
-    write_refined(found.cad, done.table, out)
+    back_to_cad.write_refined(found.cad, done.table, out)
     return done
 
 
@@ -223,7 +216,7 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
     asked = whole or how.way == "data-first" or bool(doubtful.any())
     allowed = intervals(model, found.regression, prior, bounds=bounds) if asked else None
     odd = odd_radii(model.robot.links, refined.estimate.inertials, doubtful, allowed) if allowed else ()
-    table = refined_cad(found.cad, model.robot, refined.estimate.inertials)
+    table = back_to_cad.refined_cad(found.cad, model.robot, refined.estimate.inertials)
     judged = verdicts(allowed, diagnosis.corrected) if whole and allowed else None
     far = "" if allowed is None or how.way != "data-first" else _far(found, refined, allowed)
     tell("refining", 1, 1)
@@ -297,7 +290,7 @@ def _far(found: Examined, refined: Refined, allowed: Intervals) -> str:
 
 def _changes(
     found: Examined, table: Cad, refined: Refined, judged: Mapping[str, NumberVerdict] | None
-) -> tuple[Change, ...]:
+) -> tuple[back_to_cad.Change, ...]:
     """Return all numbers side by side, with what is known of why each changed."""
     convention = found.cad.table.convention if found.cad.table else PLAIN
     moved = " (about the link's origin)" if convention.tensor_at == "center_of_mass" else ""
@@ -313,7 +306,7 @@ def _changes(
         if judged and number.name in judged:
             said.append(judged[number.name])
         said.append(f"{100 * number.data_share:.0f} % from the logs{moved if entry.startswith('I') else ''}")
-    return changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
+    return back_to_cad.changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 
 def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> None:
@@ -328,18 +321,20 @@ def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> Non
         identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
         given = found.cad.for_robot(robot)
         as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
-        write_refined(found.cad, done.table, work / "refined.csv")
-        write_changes(done.changes, work / "side_by_side.csv")
+        back_to_cad.write_refined(found.cad, done.table, work / "refined.csv")
+        back_to_cad.write_changes(done.changes, work / "side_by_side.csv")
         ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
         judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}
-        write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
-        write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
+        back_to_cad.write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
+        back_to_cad.write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
         findings = diagnosis_sentences(found.diagnosis, found.cad) + freed_sentences(found.diagnosis)
         write_whole(work / "findings.txt", "\n".join([*findings, *interval_sentences(allowed)]) + "\n")
         if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
             (work / "reports").mkdir()
             frames, products = words_of(wishes.frames, wishes.products)
-            write_reports(found.source, done.table, work / "reports", _output_frames(found, frames or {}), products)
+            back_to_cad.write_reports(
+                found.source, done.table, work / "reports", _output_frames(found, frames or {}), products
+            )
         clouds = _outlines(found)
         words = [file_word(link, "link") for link in robot.links]
         for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):

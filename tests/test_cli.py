@@ -388,6 +388,22 @@ def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
         assert call("validate", two / "out", two).exit_code == 4
 
 
+def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
+    text = (two / "robot.toml").read_text().replace("link = ", "limits = { lower = -2.0, upper = 2.0 }\nlink = ")
+    (two / "robot.toml").write_text(text)
+    for name, seed in (("circle", 1), ("steps", 2)):
+        record(two, name, seed, late=6)
+        values = np.loadtxt(two / f"{name}.csv", delimiter=",")
+        values[:, 1:3] = np.degrees(values[:, 1:3])
+        np.savetxt(two / f"{name}.csv", values, fmt="%.9g", delimiter=",")
+    done = call("run", two, "-o", two / "out")
+    assert done.exit_code == 4, done.output
+    assert "is it in degrees" in done.stderr
+    page = (two / "out/report.html").read_text()
+    assert "far beyond what the joint can do. Is it in degrees" in page
+    assert "delay_s" not in done.output + page
+
+
 def test_what_is_cut_off_is_no_start_transient(two):
     spoil, _ = UNUSABLE["start"]
     values = np.loadtxt(two / "circle.csv", delimiter=",")

@@ -322,10 +322,10 @@ def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
 
 
 def _units(log: Log, robot: Robot) -> Iterator[Finding]:
+    far = out_of_reach(log.q, robot)
     for j, joint in enumerate(robot.joints):
         limits, largest = joint.limits, float(np.abs(log.q[:, j]).max())
-        reach = max(abs(limits.lower), abs(limits.upper))
-        if not joint.slides and largest > 2 * (reach if isfinite(reach) else 4 * np.pi):
+        if joint.name in far:
             yield Finding(
                 "unit",
                 (),
@@ -349,6 +349,13 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
             )
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
+
+
+def out_of_reach(q: Array, robot: Robot) -> list[str]:
+    """Return the joints that turn, in positions q (N, n), more than twice as far as they can: in degrees, perhaps."""
+    reach = np.array([max(abs(j.limits.lower), abs(j.limits.upper)) for j in robot.joints])
+    far = np.abs(q).max(axis=0) > 2 * np.where(np.isfinite(reach), reach, 4 * np.pi)
+    return [joint.name for joint, turned in zip(robot.joints, far, strict=True) if turned and not joint.slides]
 
 
 def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:

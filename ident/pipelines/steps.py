@@ -13,7 +13,7 @@ import numpy as np
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Bounds, Estimate, estimated
 from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_motions, locate
-from ident.logs.check import together
+from ident.logs.check import out_of_reach, together
 from ident.logs.fetch import file_sha256
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded
@@ -330,6 +330,8 @@ def delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
     """Warn where torque lags position, or leads it, by more than half a sample, and the residual shows it."""
     from ident.compare.delay import delays
 
+    if out_of_reach(motion.q, loaded.robot):
+        return  # in another unit: nothing that the residual shows is a delay
     step = float(np.median(np.diff(motion.t)))
     found = delays(loaded.model, motion, base=loaded.base)
     for joint, delay, gain in zip(loaded.robot.joint_names, found.seconds, found.gain, strict=True):

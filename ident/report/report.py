@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ident.compare.residuals import Hint, Residuals, hints_of_all, residuals, se
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
+from ident.logs.check import out_of_reach
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
@@ -118,10 +119,11 @@ def gather(
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
-    hints = hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
+    far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # nothing else is worth a hint
+    hints = () if far else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     pairs = list(zip(drawn, predicted, most, strict=True))
-    hinted = (*_hinted(hints, [m.name for m in judged], slides), *_worse(left, estimate.joints, units))
+    hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
@@ -257,9 +259,17 @@ def _lacking(
     return text.Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
 
 
-def _hinted(hints: tuple[Hint, ...] | None, names: list[str], slides: frozenset[str]) -> list[str]:
+def _hinted(
+    hints: tuple[Hint, ...] | None, names: list[str], slides: frozenset[str], far: Mapping[str, str]
+) -> list[str]:
     if not names:
         return []
+    if far:
+        joint, name = next(iter(far.items()))
+        return [
+            f"{joint}: the position in “{name}” is far beyond what the joint can do. Is it in degrees or on the motor"
+            " side? Nothing else can be told before that is mended."
+        ]
     if hints is None:
         shown = ", ".join(f"“{name}”" for name in names)
         verb = "is" if len(names) == 1 else "are"

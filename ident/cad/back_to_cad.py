@@ -134,14 +134,10 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment,
     InputError when the file cannot be written.
     """
-    text = io.StringIO()
-    for key, value in asdict(convention).items():
-        text.write(f'# {key} = "{value}"\n')
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("link", *COLUMNS))
-    for link, exact in zip(cad.links, cad.exact(), strict=True):
-        writer.writerow((csv_cell(link), *(repr(float(x)) for x in _as_declared(link, exact, convention))))
-    write_whole(path, text.getvalue())
+    declared = "".join(f'# {key} = "{value}"\n' for key, value in asdict(convention).items())
+    both = zip(cad.links, cad.exact(), strict=True)
+    rows = [(link, *(repr(float(x)) for x in _as_declared(link, exact, convention))) for link, exact in both]
+    _write_csv(("link", *COLUMNS), rows, path, declared)
 
 
 def write_cad_toml(cad: Cad, convention: Convention, path: str | Path) -> None:
@@ -163,15 +159,13 @@ def _quoted(text: str) -> str:
 
 def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
     """Return m, c and the six entries of the tensor in the convention."""
-    mass, length, inertia = convention.factors
     m, h = exact[0], exact[1:4]
     if m == 0 and any(h):
         raise CadError(f"link '{link}' has a first moment but no mass, so it has no centre of mass")
     c = tuple(x / m for x in h) if m else (Fraction(0),) * 3
     shift = steiner(m, *c) if convention.tensor_at == "center_of_mass" else (Fraction(0),) * 6
-    signs = (1, 1, 1, 1, 1, 1) if convention.products == "tensor" else (1, -1, -1, 1, -1, 1)
-    tensor = (s * (i - d) / inertia for s, i, d in zip(signs, exact[4:], shift, strict=True))
-    return (m / mass, *(x / length for x in c), *tensor)
+    tensor = (i - d for i, d in zip(exact[4:], shift, strict=True))
+    return tuple(x / scale for x, scale in zip((m, *c, *tensor), convention.scales, strict=True))
 
 
 def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
@@ -200,7 +194,6 @@ def write_intervals(
     "link2.Ixy"; said: the verdicts on the number as given and as corrected.
     """
     convention = replace(cad.convention, tensor_at="link_origin")
-    flip = convention.products == "positive"
     rows = []
     tables = cad.for_robot(robot), frozen(corrected, (robot.n, 10), "corrected parameters", CadError)
     for link, given, right in zip(robot.links, *tables, strict=True):
@@ -208,8 +201,7 @@ def write_intervals(
         both = zip(stated, printed(right, convention), strict=True)
         for k, (part, unit, (a, b)) in enumerate(zip(COLUMNS, convention.units, both, strict=True)):
             name = f"{link}.{part}"
-            factor = float(convention.factors[0 if k == 0 else 1 if k < 4 else 2])
-            ends = sorted(x / factor * (-1 if flip and k in (5, 6, 8) else 1) for x in allowed[name])
+            ends = sorted(x / float(convention.scales[k]) for x in allowed[name])
             shown = [f"{x:z.6g}" if np.isfinite(x) else "" for x in (a, b, *ends)]
             number = part if k < 4 else f"{part} about the link's origin"
             rows.append((link, number, unit, *shown, *said.get(name, ("", ""))))
@@ -350,9 +342,9 @@ def _percent(c: Change) -> str:
     return f"{100 * (c.refined - c.given) / abs(c.given):+.2f} %" if c.given else ""
 
 
-def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str | Path) -> None:
+def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str | Path, above: str = "") -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
     writer.writerows((csv_cell(name), *rest) for name, *rest in rows)
-    write_whole(path, text.getvalue())
+    write_whole(path, above + text.getvalue())

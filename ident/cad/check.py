@@ -14,7 +14,7 @@ from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact
 from ident.cad.table import COLUMNS, Cad, Table, printed, steiner
 from ident.errors import CadError
-from ident.spatial.inertia import is_positive_semidefinite, nearest_possible
+from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, pseudo_inertia_exact
 
 #: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
 GYRATION = (1e-4, 2.0)
@@ -89,11 +89,10 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
         return LinkVerdict(link, "impossible", (phrase,), float(mass), None, None, file, line)
     shift = steiner(mass, *(h / mass for h in exact[1:4]))
     xx, xy, xz, yy, yz, zz = (a - b for a, b in zip(exact[4:], shift, strict=True))
-    half = (xx + yy + zz) / 2
-    sigma = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]  # integral of r r^T dm
-    a, b, c = (float(x) for x in np.linalg.eigvalsh(_floats([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])))
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=np.float64)
+    a, b, c = (float(x) for x in np.linalg.eigvalsh(tensor))
     gap = float(a + b - c)
-    if is_positive_semidefinite(sigma):
+    if is_positive_semidefinite(pseudo_inertia_exact(exact)):
         return LinkVerdict(link, "possible", (), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
     failures = []
     if a < 0:
@@ -106,7 +105,7 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
         explained = cad.table.within_rounding(i) is not None
     else:  # numbers without digits are rounded to double precision
         precision = 16 * np.finfo(float).eps * float(np.abs(cad.inertials[i, 4:]).max())
-        explained = bool(-np.linalg.eigvalsh(_floats(sigma))[0] <= precision)
+        explained = bool(-gap / 2 <= precision)  # the least moment of r r^T
     status: Literal["rounded", "impossible"] = "rounded" if explained else "impossible"
     doubts, nearest = _doubts(float(mass), c), "" if explained else nearest_tensor(cad.inertials[i], unit)
     return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, doubts, nearest)
@@ -150,10 +149,6 @@ def _advice(cad: Cad, bad: int) -> str:
         can = "every link can exist" if still == 0 else f"{still} would still be impossible"
         return f'{general}. Read with tensor_at = "{other}", {can}'
     return general
-
-
-def _floats(matrix: list[list[Fraction]]) -> Array:
-    return np.array([[float(x) for x in row] for row in matrix])
 
 
 def _plain(value: float, convention: Convention) -> str:

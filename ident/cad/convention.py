@@ -106,6 +106,13 @@ class Convention:
             factor(self.inertia, INERTIA, "inertia"),
         )
 
+    @property
+    def scales(self) -> tuple[Fraction, ...]:
+        """What one of each of the ten numbers is in SI with tensor signs, exact: negative for positive products."""
+        mass, length, inertia = self.factors
+        product = inertia if self.products == "tensor" else -inertia
+        return (mass, *[length] * 3, inertia, product, product, inertia, product, inertia)
+
 
 def refuse_unknown(
     keys: Iterable[str], known: Iterable[str], of: str, file: str | None, line: int | None = None, prefix: str = ""

@@ -93,10 +93,7 @@ class Table:
 
     def _si(self, numbers: Sequence[Fraction]) -> Exact:
         """Return m, c and the tensor (10,) of numbers in the table's units and sign, at its point, in SI."""
-        mass, length, inertia = self.convention.factors
-        sign = 1 if self.convention.products == "tensor" else -1
-        factors = (mass, *[length] * 3, *(inertia * s for s in (1, sign, sign, 1, sign, 1)))
-        return tuple(f * x for f, x in zip(factors, numbers, strict=True))
+        return tuple(f * x for f, x in zip(self.convention.scales, numbers, strict=True))
 
     def finest(self, column: int) -> int:
         """Return the power of ten of the last digit of the quantity in a column, where it is printed finest."""
@@ -141,13 +138,11 @@ def printed(inertials: Array, convention: Convention) -> Array:
 
     What the conversion leaves of a zero, beyond the digits of the largest, is a zero.
     """
-    mass, length, inertia = (float(f) for f in convention.factors)
     m, c, central = to_com(inertials)
     full = central if convention.tensor_at == "center_of_mass" else tensor(inertials)
-    sign = 1.0 if convention.products == "tensor" else -1.0
-    six = full[np.triu_indices(3)] * [1, sign, sign, 1, sign, 1]
+    six = full[np.triu_indices(3)]
     c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
-    return np.concatenate([[m / mass], c / length, six / inertia])
+    return np.concatenate([[m], c, six]) / np.array(convention.scales, dtype=np.float64) + 0.0  # no -0.0
 
 
 def steiner(m: Fraction, x: Fraction, y: Fraction, z: Fraction) -> Exact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ident.cad.convention import PLAIN
+from ident.cad.table import COLUMNS
 
 if TYPE_CHECKING:
     from ident.cad.table import Cad
@@ -103,9 +103,6 @@ def _changed(fault: Fault) -> list[tuple[str, float, float]]:
 
 def _in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
     """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
-    convention, part = cad.table.convention if cad.table else PLAIN, name.rpartition(".")[2]
-    k = ("m", "c", "I").index(part[0])
-    unit, factor = (convention.mass, convention.length, convention.inertia)[k], float(convention.factors[k])
-    if k == 2 and part[1] != part[2] and convention.products == "positive":
-        factor = -factor
+    k = COLUMNS.index(name.rpartition(".")[2])
+    unit, factor = cad.convention.units[k], float(cad.convention.scales[k])
     return f"{name}: {given / factor:z.6g} -> {corrected / factor:z.6g} {unit}"

@@ -9,7 +9,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.dynamics import gravity_load
 from ident.errors import ModelError, require_known
-from ident.report.figures import AMBER, BLUE, GREEN, MUTED, RED, empty, plain
+from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, empty, plain
 from ident.robot.robot import Joint, Robot
 from ident.simulation.run import Simulation
 
@@ -67,11 +67,11 @@ def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: A
         if not most:
             axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
             axes.set_title(f"Gravity load of {plain(joint.name)}: none", fontsize=10)
-            axes.text(0.5, 0.5, "gravity acts on it nowhere", transform=axes.transAxes, ha="center", color="#5b5c5e")
+            axes.text(0.5, 0.5, "gravity acts on it nowhere", transform=axes.transAxes, ha="center", color=MUTED)
             continue
         levels = MaxNLocator(12, symmetric=True).tick_values(-most, most)
         drawn = axes.contourf(x, y, torque.T, levels=levels, cmap="RdBu_r")
-        lines = axes.contour(x, y, torque.T, levels=levels, colors="#1b1b1c", linewidths=0.4)
+        lines = axes.contour(x, y, torque.T, levels=levels, colors=INK, linewidths=0.4)
         axes.clabel(lines, fontsize=6)
         unit = joint.unit("torque")
         axes.set_title(f"Gravity load of {plain(joint.name)}: at most {most:.3g} {unit}", fontsize=10)
@@ -98,10 +98,10 @@ def simulation_figure(simulation: Simulation) -> Figure:
         lines = []
         for j, (name, slide) in enumerate(zip(robot.joint_names, slides, strict=True)):
             shown = values[:, j] if slide or turning == "N m" else np.degrees(values[:, j])
-            style = "--" if (slide and other is not place) or j >= len(_COLOURS) else "-"
+            dash = "--" if (slide and other is not place) or j >= len(_COLOURS) else "-"
             where = other if slide else place
             colour = _COLOURS[j % len(_COLOURS)]
-            lines += where.plot(simulation.t, shown, style, color=colour, label=plain(name), linewidth=1.2)
+            lines += where.plot(simulation.t, shown, dash, color=colour, label=plain(name), linewidth=1.2)
         unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
         place.set_title(f"{title}{unit}", fontsize=10)
         if title == "Position":  # below the axes: each joint's line is free there, whatever it does
@@ -114,7 +114,7 @@ def simulation_figure(simulation: Simulation) -> Figure:
     axes[3].set_title("Energy [J]", fontsize=10)
     axes[3].legend(fontsize=7)
     for place in axes:
-        place.grid(color="#d8d8da", linewidth=0.5)
+        place.grid(color=LINE, linewidth=0.5)
     for place in axes[2:]:
         place.set_xlabel("time [s]")
     law = simulation.friction_law

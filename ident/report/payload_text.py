@@ -50,14 +50,7 @@ def gains_rows(gains: DriveGains, signal: Signal, robot: Robot) -> Table:
         factor, size = float(gains.scale[j]), float(given[j])
         told = with_error(factor * size, float(half) * abs(size)) if raw and np.isfinite(half) else "n/a"
         factors = with_error(factor, float(half)) if np.isfinite(half) else "n/a"
-        rows.append(
-            (
-                joint,
-                factors,
-                told,
-                number(size) if raw else "n/a",
-                f"{robot.units('torque')[j]}/{unit[j]}" if raw else "",
-            )
-        )
+        own = f"{robot.units('torque')[j]}/{unit[j]}" if raw else ""
+        rows.append((joint, factors, told, number(size) if raw else "n/a", own))
     columns = ("joint", "torque times ± 95 %", "drive gain ± 95 %", "given", "unit")
     return table(f"drive gains from a load of {gains.mass:g} kg", columns, rows)

@@ -200,32 +200,27 @@ def summary_rows(
     estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
 ) -> Table:
     """Return the result in a few lines: label and value."""
-    rows = [
-        ("robot", f"{estimate.robot}, {_joints(estimate)}"),
-        ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator)),
-        ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}"),
-        ("error on the fitted logs", percent(estimate.relative_total)),
+    rows: list[tuple[str, str, Tone]] = [
+        ("robot", f"{estimate.robot}, {_joints(estimate)}", ""),
+        ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator), ""),
+        ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}", ""),
+        ("error on the fitted logs", percent(estimate.relative_total), ""),
     ]
-    tones: list[Tone] = ["", "", "", ""]
-    if validation is not None:
-        for name in validation.names:
-            total = validation.total(name)
-            if name != ZERO:
-                rows.append((f"error on other recordings, {name}", percent(total.relative_total if total else None)))
-                tones.append("")
-    rows.append(("every link can exist", {True: "yes", False: "NO", None: "not asked"}[estimate.feasible]))
-    tones.append({True: "good", False: "bad", None: "unknown"}[estimate.feasible])  # type: ignore[arg-type]
+    for name in validation.names if validation is not None else ():
+        total = validation.total(name) if validation is not None else None
+        if name != ZERO:
+            rows.append((f"error on other recordings, {name}", percent(total.relative_total if total else None), ""))
+    feasible: dict[bool | None, tuple[str, Tone]] = {
+        True: ("yes", "good"), False: ("NO", "bad"), None: ("not asked", "unknown")
+    }  # fmt: skip
+    rows.append(("every link can exist", *feasible[estimate.feasible]))
     if estimate.theta is not None:
-        rows.append(("everything is plausible", "NO" if estimate.implausible else "yes"))
-        tones.append("bad" if estimate.implausible else "good")
-    rows.append(("condition number (SI; scaled)", _conditions(estimate)))
-    rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments"))
-    tones += ["", ""]
+        rows.append(("every link is plausible", *feasible[not estimate.implausible]))
+    rows.append(("condition number (SI; scaled)", _conditions(estimate), ""))
+    rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments", ""))
     if comparison is not None:
-        for verdict, tone in TONES.items():
-            rows.append((f"base parameters: {verdict}", str(comparison.count(verdict))))
-            tones.append(tone)
-    return table("Result", ("", ""), rows, tones)
+        rows += [(f"base parameters: {word}", str(comparison.count(word)), tone) for word, tone in TONES.items()]
+    return table("Result", ("", ""), [row[:2] for row in rows], [tone for _, _, tone in rows])
 
 
 def comparison_rows(comparison: Comparison, prismatic: frozenset[str] = frozenset()) -> Table:

@@ -115,17 +115,14 @@ def _part(name: str) -> str:
     return re.sub(r"\.sld(?:prt|asm)$", "", name.strip().lower())
 
 
+def _tensors(sheet: Sheet) -> Mapping[str, object]:
+    """Return what tells of the tensor by its name, None where it is not printed."""
+    at = {"tensor at the centre": sheet.at_center, "tensor at the output frame": sheet.at_origin}
+    return at | {"principal moments": sheet.moments, "principal axes": sheet.axes}
+
+
 def _blocks(sheet: Sheet, decision: Decision) -> list[Finding]:
-    given = [
-        name
-        for name, block in (
-            ("tensor at the centre", sheet.at_center),
-            ("tensor at the output frame", sheet.at_origin),
-            ("principal moments", sheet.moments),
-            ("principal axes", sheet.axes),
-        )
-        if block is not None
-    ]
+    given = [name for name, block in _tensors(sheet).items() if block is not None]
     if decision.contradictory:
         return [Finding("blocks", "problem", "contradict one another", decision.least_bad() + ratio_of_shifts(sheet))]
     if len(given) == 1:
@@ -211,8 +208,8 @@ def _density(sheet: Sheet) -> list[Finding]:
         low, high = mass.lo / volume.hi, mass.hi / volume.lo
         middle = float(sheet.mass.value / sheet.volume.value)
         text = f"mass over volume is {middle:.5g} kg/m^3"
+        hint = " (the mass is overridden)" if sheet.mass.overridden else ""
         if sheet.density is not None and not Range(low, high).meets(sheet.density.range):
-            hint = " (the mass is overridden)" if sheet.mass.overridden else ""
             printed = float(sheet.density.value)
             text += f", the density is printed as {printed:.5g} kg/m^3{hint}"
             what = "mass, volume and density contradict one another"
@@ -227,7 +224,6 @@ def _density(sheet: Sheet) -> list[Finding]:
             found.append(Finding("density", "agrees", f"{middle:.5g} kg/m^3", text + " and could be a material's"))
         named = [x for word, x in MATERIALS.items() if re.search(word, sheet.material, re.IGNORECASE)]
         if len(named) == 1 and (high < named[0][0] or low > named[0][1]):
-            hint = " (the mass is overridden)" if sheet.mass.overridden else ""
             has = f"{middle:.5g} kg/m^3{hint}, and {sheet.material} has {named[0][0]:g} to {named[0][1]:g}"
             found.append(Finding("material", "problem", f"the density is not that of {sheet.material}", has))
     return found
@@ -276,15 +272,8 @@ def _remarks(sheet: Sheet) -> list[Finding]:
     if sheet.frame is not None:
         text = "centre and tensors are along and about this frame; give its pose in the link's frame if it is another"
         found.append(Finding("output frame", "note", f"'{sheet.frame}'", text))
-    missing = [
-        name
-        for name, block in (
-            ("principal moments", sheet.moments),
-            ("tensor at the centre", sheet.at_center),
-            ("tensor at the output frame", sheet.at_origin),
-        )
-        if block is None and sheet.program == "SolidWorks"
-    ]
+    printed = ("principal moments", "tensor at the centre", "tensor at the output frame")
+    missing = [name for name in printed if _tensors(sheet)[name] is None and sheet.program == "SolidWorks"]
     if missing:
         text = "SolidWorks prints them; the report may be cut off"
         found.append(Finding("missing", "undecided", f"no {' and no '.join(missing)}", text))

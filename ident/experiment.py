@@ -37,6 +37,7 @@ class Experiment:
 
     name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
     of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
+    processing: None where the fitted logs choose it (`ident.logs.automatic`), for all recordings.
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
     links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
     """
@@ -50,8 +51,8 @@ class Experiment:
     cad: Path | Literal["robot", "none"] | None = None
     truth: Path | None = None
     validate: tuple[str, ...] = ()
-    processing: Processing = field(default_factory=Processing)
-    validation_processing: Processing = field(default_factory=Processing)
+    processing: Processing | None = None
+    validation_processing: Processing | None = None
     terms: tuple[Term, ...] = ()
     coupled_drives: bool = False
     loss: Loss = "wls"
@@ -223,8 +224,8 @@ def read_experiment(path: str | Path) -> Experiment:
     return Experiment(
         file=file.resolve(),
         name=file.resolve().parent.name if file.stem == "experiment" else file.stem,
-        processing=_processing(common, settings),
-        validation_processing=_processing(common, settings.inner("validate")),
+        processing=_processing(common, settings) if "processing" in top.data else None,
+        validation_processing=_processing(common, settings.inner("validate")) if "processing" in top.data else None,
         terms=terms_of(model),
         coupled_drives=model.flag("coupled_drives", False),
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),

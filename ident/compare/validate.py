@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
+from ident.logs.decimate import BAND
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
@@ -70,7 +72,8 @@ class ValidatedRecording:
 class Validation:
     """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque.
 
-    unusable: sentences on torques that are no measurement; no prediction of them means anything.
+    unusable: sentences on torques that are no measurement; no prediction of them means anything. band_hz [Hz]: torque
+    and prediction are compared below it, where thinning has taken away the rest; None: as they are.
     """
 
     joints: tuple[str, ...]
@@ -79,6 +82,7 @@ class Validation:
     recordings: tuple[ValidatedRecording, ...]
     warnings: tuple[str, ...] = ()
     unusable: tuple[str, ...] = ()
+    band_hz: float | None = None
 
     def shown(self) -> Shown:
         """Return each recording's error relative to the torque, of every prediction."""
@@ -130,7 +134,15 @@ def validate(
     """
     if ZERO in predictions:
         raise ModelError("a prediction is called 'zero'", fix="Give it another name")
-    regression = compress(model, motions, base=base)
+    bands = list[float]()
+
+    def thinned() -> Iterator[Motion]:
+        for motion in (motions,) if isinstance(motions, Motion) else motions:
+            if motion.decimation:
+                bands.append(BAND / 2 * (len(motion.t) - 1) / (motion.t[-1] - motion.t[0]) / prod(motion.decimation))
+            yield motion
+
+    regression = compress(model, thinned(), base=base)
     phis = {name: _phi(regression.base, model, values, name) for name, values in predictions.items()}
     phis[ZERO] = np.zeros(len(regression.base.names))
     recordings, warnings = [], []
@@ -145,7 +157,8 @@ def validate(
         )
         recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
     units = model.robot.units("torque")
-    return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings))
+    band = min(bands, default=None)
+    return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings), band_hz=band)
 
 
 def _held_out(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ import numpy as np
 
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Bounds, Estimate, estimated
-from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_motions, locate
+from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions, locate
+from ident.logs.automatic import as_toml, chosen
 from ident.logs.check import out_of_reach, together
 from ident.logs.fetch import file_sha256
 from ident.logs.process import rounding_share
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
 #: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = ("coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
+NOTES = ("chosen", "coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "start transient")
 
@@ -123,13 +125,29 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
     return tuple(Checked(name, value, tol, known[name]) for name, (value, tol) in experiment.expected.items())
 
 
+@lru_cache(maxsize=4)
+def processing_of(loaded: Loaded) -> Processing:
+    """Return how an experiment's recordings are processed: as it says, or as the fitted ones ask."""
+    if loaded.experiment.processing is not None:
+        return loaded.experiment.processing
+    first = (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit)
+    return chosen(Processing(), list(first))
+
+
+def validation_of(loaded: Loaded) -> Processing:
+    """Return how recordings kept for validation are processed: alike, slow rows included where nothing is said."""
+    return loaded.experiment.validation_processing or replace(processing_of(loaded), min_speed=0.0)
+
+
 def motions(
-    loaded: Loaded, recordings: Iterable[str], processing: Processing, warned: list[Warned], tell: Tell = silent
+    loaded: Loaded, recordings: Iterable[str], processing: Processing | None, warned: list[Warned], tell: Tell = silent
 ) -> Iterator[Motion]:
     """Yield the motions of some recordings, one after the other, large ones in parts, so that memory stays flat.
 
-    What `check_log` finds is added to `warned`, except for what the processing takes care of. Raises LogError.
+    processing: None for that of the fitted recordings. What `check_log` finds is added to `warned`, except for what
+    the processing takes care of. Raises LogError.
     """
+    processing = processing or processing_of(loaded)
     names = list(recordings)
     for number, name in enumerate(names):
         tell("reading logs", number, len(names))
@@ -165,8 +183,11 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
         for file in loaded.manifest.recording(name).files:
             inputs[file] = file_sha256(locate(loaded.manifest, file))
     told = len(warned)
-    cut = experiment.processing.torque_hz
-    if cut is not None and not experiment.processing.decimation:
+    processing = processing_of(loaded)
+    if experiment.processing is None:
+        warned.append(Warned("processing", "chosen", f"chosen from the positions: {as_toml(processing)}"))
+    cut = processing.torque_hz
+    if cut is not None and not processing.decimation:
         message = (
             f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners"
             " of friction on one side only; decimation filters both alike"
@@ -246,7 +267,7 @@ def validated(
     seen, told = estimate.provenance.get(FITTED), len(warned)
     validation = predicted(
         loaded.model,
-        motions(loaded, experiment.validate, experiment.validation_processing, warned, tell),
+        motions(loaded, experiment.validate, validation_of(loaded), warned, tell),
         predictions,
         fitted=fitted or (None if seen is None else seen.split(", ")),
         base=loaded.base,
@@ -273,7 +294,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         result.estimate,
         model=loaded.model,
         fit_motions=_first_parts(loaded, e.fit, e.processing),
-        validation_motions=motions(loaded, held_out, e.validation_processing, []),
+        validation_motions=motions(loaded, held_out, validation_of(loaded), []),
         comparison=result.comparison,
         validation=result.validation,
         truth=result.truth,
@@ -283,7 +304,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
     )
 
 
-def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing) -> Iterator[Motion]:
+def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing | None) -> Iterator[Motion]:
     """Yield the motion of each recording, of a large one its first part."""
     for name in recordings:
         yield from islice(motions(loaded, [name], processing, []), 1)

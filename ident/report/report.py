@@ -228,7 +228,7 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
         rest = [(n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
         note = ", ".join(f"{n} alone: {text.percent(t.relative_total)}" for n, t in rest if t)
         value = text.percent(own.relative_total if own else None)
-        found.append(Card("torque error, motions never seen", value, note))
+        found.append(Card(f"torque error, motions never seen{text.band(validation)}", value, note))
     found.append(
         Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
     )

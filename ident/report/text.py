@@ -152,7 +152,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     if validation is None or total is None:
         reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
         return Judgement("unknown", "Not validated", reason)
-    error = f"motions never seen are predicted within {percent(total.relative_total)} of the torque"
+    error = f"motions never seen are predicted within {percent(total.relative_total)} of the torque{band(validation)}"
     judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
     if not judged.startswith("passed"):
         return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")
@@ -166,6 +166,11 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
         return Judgement("unknown", "Rough", f"Better than nothing, but {error}{where}.")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
     return Judgement("good", "Ready to use", f"{error[0].upper()}{error[1:]}, and {links}.")
+
+
+def band(validation: Validation) -> str:
+    """Return in which band torque and prediction are compared, nothing where they are as logged."""
+    return "" if validation.band_hz is None else f" below {validation.band_hz:.2g} Hz"
 
 
 def warnings(

@@ -1,0 +1,137 @@
+"""Filters chosen from the positions of a log: how far its motion reaches in frequency, and where noise begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from math import isfinite, prod
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.logs.check import position_quantum
+from ident.logs.clock import find_clock, on_clock
+from ident.logs.decimate import BAND
+from ident.logs.log import Log
+from ident.logs.process import Processing
+
+#: Both sides are low-passed at this many times the band of the motion's velocity.
+BOTH_SIDES = 8.0
+#: No position is low-passed below this many times that band.
+LOWEST = 4.0
+#: Highest cut-off, relative to the rate, that is worth a filter.
+HIGHEST = 0.4
+#: A joint is too slow for the sign of its speed below so many standard deviations of its noise,
+SLOW_NOISE = 3.0
+#: and below this share of its largest speed.
+SLOW_SHARE = 0.01
+#: but never above this share of it, lest nothing be left.
+SLOW_MOST = 0.1
+#: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
+REACH = 250.0
+LOOKED_AT = 200_000  # rows
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """What positions, read at `rate_hz`, show of each joint.
+
+    `noise` (n,) [rad; m] of a reading; `cut_hz` (n,), above which noise outweighs the motion; `motion_hz` (n,), below
+    which 99 % of the velocity's power lies; `fastest` (n,), its 99th percentile [rad/s; m/s].
+    """
+
+    rate_hz: float
+    noise: Array
+    cut_hz: Array
+    motion_hz: Array
+    fastest: Array
+
+
+def band_of(log: Log) -> Band:
+    """Return what the positions of a log show.
+
+    From the periodogram P(f) of their second differences (Hann window): white noise of variance s^2 has
+    N(f) = s^2 (2 - 2 cos(2 pi f / rate))^2, with s^2 from the median of P / N over the upper half of the frequencies,
+    and no less than the rounding of the readings. An ideal low-pass at f leaves in the acceleration the noise below it
+    and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the minimum of that is `cut_hz`.
+    """
+    rate, q = log.rate_hz, log.q[:LOOKED_AT]
+    second = np.diff(q, 2, axis=0)
+    window = np.hanning(len(second))[:, None]
+    power = np.abs(np.fft.rfft((second - second.mean(axis=0)) * window, axis=0)) ** 2 / np.sum(window**2)
+    f = np.fft.rfftfreq(len(second), 1.0 / rate)
+    white = ((2.0 - 2.0 * np.cos(2.0 * np.pi * f / rate)) ** 2)[:, None]
+    upper = f > rate / 4
+    variance = np.median(power[upper] / white[upper], axis=0) / np.log(2.0)
+    steps = np.array([position_quantum(x) or 0.0 for x in q.T])
+    variance = np.maximum(variance, steps**2 / 12.0)
+    noise = variance * white
+    position = np.cumsum(np.maximum(power - noise, 0.0)[1:] / white[1:], axis=0)
+    reach = REACH * f[1:][np.argmax(position >= 0.99 * position[-1], axis=0)]
+    risk = np.cumsum(2.0 * noise - power, axis=0)
+    cut = np.argmin(np.where(f[:, None] <= reach, risk, np.inf), axis=0)
+    velocity = np.maximum(power - noise, 0.0)[1:] / np.sqrt(white[1:])
+    velocity[np.arange(1, len(f))[:, None] > cut] = 0.0
+    share = np.cumsum(velocity, axis=0)
+    motion = f[1:][np.argmax(share >= 0.99 * share[-1], axis=0)]
+    lag = max(1, int(rate / max(4.0 * motion.max(), 1e-9) / 2)) if motion.max() > 0 else 1
+    lag = min(lag, len(q) - 1)
+    speed = np.percentile(np.abs(q[lag:] - q[:-lag]), 99, axis=0) * rate / lag
+    return Band(rate, np.sqrt(variance), f[cut], np.where(share[-1] > 0, motion, 0.0), speed)
+
+
+def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
+    """Return `processing` with the filters that the positions of the logs ask for.
+
+    `decimation`: regressor and torque below BOTH_SIDES times the band of the fastest motion. `position_hz`: the highest
+    `cut_hz` of the joints, at least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`:
+    what noise and the filter leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout
+    say nothing. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    """
+    bands = [band_of(on_clock(log, find_clock(log))) for log in logs if len(log.t) > 60]
+    motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
+    if motion <= 0.0:
+        return processing
+    rate = min(b.rate_hz for b in bands)
+    factors = factors_below(BAND / 2 * rate / (BOTH_SIDES * motion))
+    cut = max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
+    position = cut if cut < HIGHEST * rate else None
+    left = cut if position else rate / 2
+    noise = np.max([b.noise / np.sqrt(b.rate_hz) for b in bands], axis=0)  # its density
+    slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
+    fastest = np.max([b.fastest for b in bands], axis=0)
+    slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
+    lowest = min(left, BAND / 2 * rate / prod(factors))
+    return replace(
+        processing,
+        position_hz=None if position is None else _digits(position),
+        decimation=factors,
+        edge_s=_digits(1.0 / lowest),
+        min_speed=tuple(_digits(x) for x in slow),
+    )
+
+
+def factors_below(ratio: float) -> tuple[int, ...]:
+    """Return factors of 2 to 10 whose product is the largest that is not above `ratio`; () below 2."""
+    for whole in range(int(ratio) if isfinite(ratio) else 0, 1, -1):
+        found, left = list[int](), whole
+        for factor in range(10, 1, -1):
+            while left % factor == 0:
+                found.append(factor)
+                left //= factor
+        if left == 1:
+            return tuple(found)
+    return ()
+
+
+def _digits(value: float) -> float:
+    """Return two digits: the same choice on every machine, and readable."""
+    return float(f"{value:.2g}")
+
+
+def as_toml(processing: Processing) -> str:
+    """Return what is not the default, as it stands in [processing]."""
+    default = Processing()
+    changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
+    changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
+    return ", ".join(f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items())

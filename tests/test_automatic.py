@@ -1,0 +1,69 @@
+"""Filters chosen from positions: noise, band and cut-off found, the motion kept, and what an experiment says of it."""
+
+import numpy as np
+import pytest
+from logs_data import made_up, smooth
+from seeds import cases
+
+from ident.logs import Processing, process
+from ident.logs.automatic import as_toml, band_of, chosen, factors_below
+
+T = np.arange(12_000) / 400
+
+
+@pytest.mark.parametrize("seed", range(cases(12)))
+def test_noise_and_bands_are_found(seed):
+    rng = np.random.default_rng(seed)
+    noise = 10 ** rng.uniform(-5, -3)
+    log = made_up(T, q=smooth(T)[0] + noise * rng.normal(size=(len(T), 2)), qd=None)
+    found = band_of(log)
+    np.testing.assert_allclose(found.noise, noise, rtol=0.05)
+    fastest = 3 * np.array([1.3, 2.1]) / (2 * np.pi)  # the third harmonic has 45 % of the velocity's power
+    assert (found.motion_hz >= 0.9 * fastest).all()
+    assert (found.motion_hz < 1.5 * fastest).all()
+    assert (found.cut_hz >= found.motion_hz).all()
+    np.testing.assert_allclose(found.fastest, np.percentile(np.abs(smooth(T)[1]), 99, axis=0), rtol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(cases(12)))
+def test_the_chosen_filters_keep_the_motion_and_lose_the_noise(seed):
+    rng = np.random.default_rng(100 + seed)
+    _, qd, qdd = smooth(T)
+    log = made_up(T, q=smooth(T)[0] + 3e-4 * rng.normal(size=qd.shape), qd=None)
+    raw, kept = (process(log, p) for p in (Processing(), chosen(Processing(), [log])))
+    part = slice(400, -400)
+    offset = round(kept.t[0] * 400)
+    errors = [
+        np.linalg.norm(m.qdd[400 - k : len(T) - 400 - k] - qdd[part]) / np.linalg.norm(qdd[part])
+        for m, k in ((raw, 0), (kept, offset))
+    ]
+    assert errors[0] > 1.0
+    assert errors[1] < 0.03
+
+
+def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
+    step = 2 * np.pi / 4096
+    q = np.round(smooth(T)[0] / step) * step
+    q[:6000] = q[0]
+    assert (band_of(made_up(T, q=q, qd=None)).noise >= step / 12**0.5).all()
+
+
+def test_a_robot_that_rests_is_left_alone():
+    log = made_up(T, q=np.full((len(T), 2), 0.3), qd=None)
+    assert chosen(Processing(), [log]) == Processing()
+
+
+def test_several_logs_get_one_processing_for_the_fastest():
+    slow = made_up(T, q=smooth(T / 5)[0], qd=None)
+    fast = made_up(T, qd=None)
+    both, alone = chosen(Processing(), [slow, fast]), chosen(Processing(), [fast])
+    assert both.decimation == alone.decimation
+
+
+@pytest.mark.parametrize(("ratio", "factors"), [(1.9, ()), (2, (2,)), (13.9, (6, 2)), (100, (10, 10)), (7.5, (7,))])
+def test_factors(ratio, factors):
+    assert factors_below(ratio) == factors
+
+
+def test_what_was_chosen_can_be_pasted():
+    assert as_toml(Processing(position_hz=20.0, decimation=(5, 2))) == "position_hz = 20.0, decimation = [5, 2]"

@@ -404,6 +404,15 @@ def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
     assert "delay_s" not in done.output + page
 
 
+def test_a_rough_prediction_is_told_last(two):
+    values = np.loadtxt(two / "steps.csv", delimiter=",")
+    values[:, 3:] += np.random.default_rng(4).normal(size=(len(values), 2)) * [2.0, 0.4]
+    np.savetxt(two / "steps.csv", values, fmt="%.9g", delimiter=",")
+    done = call("run", two, "-o", two / "out")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1].startswith("Rough: Better than nothing, but motions never seen are predicted")
+
+
 def test_what_is_cut_off_is_no_start_transient(two):
     spoil, _ = UNUSABLE["start"]
     values = np.loadtxt(two / "circle.csv", delimiter=",")

@@ -118,7 +118,10 @@ def _console() -> Console:
 
 
 def say(text: str, style: str = "") -> None:
-    """Print a sentence to stdout."""
+    """Print a sentence to stdout, with at most QUOTED characters of a name; the path of what was written is whole."""
+    from ident.errors import shortened
+
+    text = text if "wrote " in text else shortened(text)
     _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
 
 

@@ -21,6 +21,8 @@ def repeats_joined(regression: Regression) -> Regression:
     What a model leaves out shows once more in every repeat. So to leave one out, and to take it for independent of the
     others, would measure how well a motion is fitted that was seen.
     """
+    if len(regression.recordings) == 1:
+        return regression
     motions: list[tuple[Array, list[str]]] = []
     for recording in regression.recordings:
         own = _moments(regression.only([recording]))

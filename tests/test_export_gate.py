@@ -94,6 +94,8 @@ def validation_of(identified: tuple[float, float], cad: tuple[float, float] | No
     [
         ((0.2, 0.9999), None, True),
         ((0.2, 1.0), None, False),  # no better than zero torque
+        ((0.8, 0.8), None, False),  # another robot's, or other columns
+        ((0.7, 0.7), None, True),
         ((0.1049, 0.1049), (0.1, 0.1), True),  # chance: not worse than 1.05 times CAD
         ((0.1051, 0.1051), (0.1, 0.1), False),
         ((0.05, 0.2), (0.2, 0.05), True),  # the whole counts against CAD

@@ -63,7 +63,7 @@ def test_the_chosen_weight_predicts_another_motion_better_than_least_squares():
 def held_still(seed, blocks=15):
     """A log of which only the last joint tells much, with noise that hardly changes within a segment."""
     c = case()
-    found = moved("still", c.model, c.theta, seed, samples=300, blocks=split(0, 300, 300 / blocks))
+    found = moved("still", c.model, c.theta, seed, samples=300, blocks=split(0, 300, 300 / blocks)[0])
     q, qd, qdd = (np.array(x) * [0.02, 0.02, 1.0] for x in (found.q, found.qd, found.qdd))
     rng = np.random.default_rng(seed)
     slow = np.repeat(rng.normal(size=(30, 3)), 10, axis=0) + 0.1 * rng.normal(size=(300, 3))

@@ -194,7 +194,7 @@ def beyond(pairs: int, *, repeats: bool) -> float:
         left_out = 3.0 * SIGMA * np.sin(3 * q) * np.cos(2 * qd)
         tau = torque(MODEL, theta, q, qd, qdd) + left_out + SIGMA * autocorrelated(rng, 900, 2, 0.9)
         assert period(q) == pytest.approx(300, abs=1)
-        cut, which = stretches(0, 900, 30, period(q)) if repeats else (split(0, 900, 60), ())
+        cut, which = stretches(0, 900, 30, period(q)) if repeats else (split(0, 900, 60)[0], ())
         keep = np.ones(q.shape, bool)
         found.append(
             estimated(

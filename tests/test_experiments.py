@@ -79,7 +79,7 @@ class TestArm5:
     """The simulated arm, whose truth is known."""
 
     def test_every_base_parameter_is_within_four_standard_errors(self, result):
-        off = {row.name: row.z for row in result("arm5/experiment.toml").truth.rows}
+        off = {row.name: row.standard_errors for row in result("arm5/experiment.toml").truth.rows}
         assert len(off) == 47
         assert max(abs(z) for z in off.values()) < 4.0, off
 

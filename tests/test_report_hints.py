@@ -294,8 +294,8 @@ def test_the_weakest_direction_is_the_pair_that_hardly_differs():
 
 def test_a_report_lists_the_six_best_hints_and_counts_the_rest():
     hints = tuple(Hint(f"j{k}", "offset", "offset", 1.0, 0.5 - 0.05 * k) for k in range(8))
-    said = _hinted(hints, ["a"], frozenset())
+    said = _hinted(hints, ["a"], frozenset(), {})
     assert [text.partition(":")[0] for text in said[:6]] == [f"j{k}" for k in range(6)]
     assert said[6:] == ["2 weaker hints are left out."]
-    assert len(_hinted(hints[:6], ["a"], frozenset())) == 6
-    assert _hinted(hints[:7], ["a"], frozenset())[-1] == "1 weaker hint is left out."
+    assert len(_hinted(hints[:6], ["a"], frozenset(), {})) == 6
+    assert _hinted(hints[:7], ["a"], frozenset(), {})[-1] == "1 weaker hint is left out."

@@ -220,7 +220,7 @@ def summary_rows(
     }  # fmt: skip
     rows.append(("every link can exist", *feasible[estimate.feasible]))
     if estimate.theta is not None:
-        rows.append(("every link is plausible", *feasible[not estimate.implausible]))
+        rows.append(("everything is plausible", *feasible[not estimate.implausible]))
     rows.append(("condition number (SI; scaled)", _conditions(estimate), ""))
     rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments", ""))
     if comparison is not None:

@@ -50,6 +50,6 @@ def _wanted(request: Request, schema: Any) -> list[str]:
 
 def _numpy(batch: Any, column: str) -> np.ndarray:
     values = batch.column(column)
-    if values.null_count:
-        values = values.cast("float64")  # missing values become NaN and are reported
+    if values.null_count:  # missing values become NaN and are reported
+        return np.array(values.cast("float64").to_pylist(), dtype=np.float64)
     return numbers(values)

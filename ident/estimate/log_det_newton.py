@@ -60,6 +60,11 @@ class _Target:
     z: Array
     constant: float
 
+    @property
+    def rounding(self) -> float:
+        """What rounding of A x, which nearly is z, changes of it: 100 times the square of its last digit."""
+        return 100.0 * (np.finfo(float).eps * float(np.linalg.norm(self.z))) ** 2
+
 
 class LogDetNewton:
     """The program of a model, prior and bounds.
@@ -158,7 +163,7 @@ class LogDetNewton:
             gradient = 2.0 * (r @ A) + _onto(weight * self._linear[None], turn)[0] + (aim / s) @ G
             gradient[:links] -= weight * (_diagonal(1.0 / v).reshape(-1, 16) @ SYMMETRIC).ravel()
             d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G]), links, gradient, E)
-            enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size)
+            enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size, target.rounding)
             found = mu <= last and -float(gradient @ d) < enough
             S = _matrices(d[:links])
             T = _diagonal(weight / v - v) - S  # B' dZ B

@@ -121,6 +121,7 @@ def test_compressed_bags(tmp_path, how):
     assert np.array_equal(read(path).q, q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_a_bag_are_the_whole(tmp_path, kind):
     messages, (q, _, tau) = motion(3 * BATCH + 17)
@@ -293,6 +294,7 @@ def test_a_folder_that_links_outside_is_refused(tmp_path):
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=cases(150))
 @given(data=st.data(), ros=st.sampled_from([1, 2]), little=st.booleans())
 def test_any_message_decodes_as_rosbags_decodes_it(data, ros, little):

@@ -118,6 +118,7 @@ def random_arm(seed: int) -> Robot:
     return random_table(rng, kind.split()[0], near=kind.endswith("near"))
 
 
+@pytest.mark.slow
 def test_coefficients_stay_of_the_size_of_the_geometry() -> None:
     """Pivots by name alone needed coefficients up to 1e6 here."""
     for seed in range(cases(210)):
@@ -273,6 +274,7 @@ def test_counts_of_the_ur10e(terms: tuple, count: int) -> None:
     assert len(base_parameters(Model(read_robot(DATASETS / "ur10e" / "robot.toml"), terms)).kept) == count
 
 
+@pytest.mark.slow
 def test_order_of_terms_changes_the_order_only() -> None:
     model = tx40()
     expected = groupings(base_parameters(model))
@@ -297,6 +299,7 @@ print(json.dumps([base.names, base.K.tolist()]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tx40", "ur10e"])
 def test_another_process_with_one_thread_finds_the_same(name: str) -> None:
     path = DATASETS / name / "robot.toml"

@@ -126,6 +126,7 @@ def test_recordings_are_read_stay_inside_the_limits_and_are_small(name):
     assert (ARM5 / f"{name}.parquet").stat().st_size < 700_000
 
 
+@pytest.mark.slow
 def test_the_chosen_motion_is_better_than_others():
     times = script.RAMP + np.arange(0, script.PERIOD, script.PERIOD / 15)
     chosen = script.information(script.fourier(script.BEST), times)

@@ -87,6 +87,7 @@ def between(o: Number, c: Number, low: float, high: float) -> bool:
     return difference + 1.001 * half >= low and difference - 1.001 * half <= high
 
 
+@pytest.mark.slow
 def test_thousands_of_random_reports_are_decided_where_digits_allow_and_never_wrongly():
     rng = np.random.default_rng(11)
     decided = allowed = points = 0
@@ -278,6 +279,7 @@ def test_the_density_of_no_material_is_told_as_such():
         assert (found.verdict, "where no material is assigned" in str(found)) == (verdict, verdict == "undecided")
 
 
+@pytest.mark.slow
 def test_thin_plates_exist_within_rounding_and_impossible_bodies_do_not():
     """A plate's largest moment is the sum of the others; any rounding may push it over."""
     rng = np.random.default_rng(8)

@@ -351,6 +351,7 @@ def mutated(rng: np.random.Generator, data: bytes) -> bytes:
     return "\n".join(lines).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_mutated_tables_are_read_or_refused_in_a_sentence(tmp_path, capsys):
     data, path = (ARM5 / "cad_solidworks.csv").read_bytes(), tmp_path / "cad.csv"

@@ -323,6 +323,7 @@ def test_a_fit_is_kept_when_its_urdf_cannot_be_written(two):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_fit_is_kept_when_its_validation_cannot_be_made(two):
     line_of(two / "steps.csv", 40, lambda s: [s.rpartition(",")[0] + ",nan"])
     done = call("run", two)
@@ -331,6 +332,7 @@ def test_a_fit_is_kept_when_its_validation_cannot_be_made(two):
     assert "error: validation: steps.csv, torque of elbow: no finite number at row 40 (line 40)" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_run_writes_is_what_export_writes(two):
     assert call("run", two).exit_code == 0
     results = two / "results" / two.name
@@ -366,6 +368,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recording", ["circle", "steps"])
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
@@ -388,6 +391,7 @@ def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
         assert call("validate", two / "out", two).exit_code == 4
 
 
+@pytest.mark.slow
 def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
     text = (two / "robot.toml").read_text().replace("link = ", "limits = { lower = -2.0, upper = 2.0 }\nlink = ")
     (two / "robot.toml").write_text(text)
@@ -404,6 +408,7 @@ def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
     assert "delay_s" not in done.output + page
 
 
+@pytest.mark.slow
 def test_a_rough_prediction_is_told_last(two):
     values = np.loadtxt(two / "steps.csv", delimiter=",")
     values[:, 3:] += np.random.default_rng(4).normal(size=(len(values), 2)) * [2.0, 0.4]
@@ -413,6 +418,7 @@ def test_a_rough_prediction_is_told_last(two):
     assert done.stdout.splitlines()[-1].startswith("Rough: Better than nothing, but motions never seen are predicted")
 
 
+@pytest.mark.slow
 def test_what_is_cut_off_is_no_start_transient(two):
     spoil, _ = UNUSABLE["start"]
     values = np.loadtxt(two / "circle.csv", delimiter=",")
@@ -426,6 +432,7 @@ def test_what_is_cut_off_is_no_start_transient(two):
         change(two / "experiment.toml", key, "edge_s = 0.1")
 
 
+@pytest.mark.slow
 def test_tables_and_sentences_show_120_characters_of_a_name(two):
     long = "z" * 400
     for file in ("robot.toml", "experiment.toml", "cad.csv", "truth.toml"):
@@ -450,6 +457,7 @@ def test_a_cell_of_a_table_shows_120_characters_of_a_name(capsys):
     assert capsys.readouterr().out.count("z") <= 4 * 120
 
 
+@pytest.mark.slow
 def test_a_failed_validation_is_told_last_and_by_the_exit_code(two):
     values = np.loadtxt(two / "steps.csv", delimiter=",")
     values[:, 3] *= -1
@@ -502,6 +510,7 @@ def test_expected_figures_are_checked(two):
     assert "experiment.toml, expected: the result has no figure 'stepz'; did you mean 'steps'?" in done.stderr
 
 
+@pytest.mark.slow
 def test_least_squares_writes_no_links(two):
     change(two / "experiment.toml", 'weight = "vanishing"', "feasible = false")
     done = call("run", two, "-o", two / "out")
@@ -510,6 +519,7 @@ def test_least_squares_writes_no_links(two):
     assert "no parameters.json and no robot.urdf" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_stands_for_a_combination_is_not_told_as_a_parameter(two):
     """Without CAD too: the first parameter's name alone would make its combination that parameter's value."""
     change(two / "experiment.toml", 'cad = "cad.csv"', "cad = false")
@@ -761,6 +771,7 @@ def test_several_formats_from_a_folder_of_results(made, estimate, tmp_path, monk
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_report(made, estimate, tmp_path):
     said = call("report", estimate, made, "-o", tmp_path / "r.html")
     assert said.exit_code == 0, said.output

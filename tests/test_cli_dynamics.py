@@ -49,6 +49,7 @@ def test_torques_at_a_state() -> None:
     assert "Mass matrix" in text
 
 
+@pytest.mark.slow
 def test_gravity_surface_is_drawn_over_the_ranges(tmp_path: Path) -> None:
     code, text = ident("dynamics", ROBOT, "--cad", CAD, "--surface", "joint2 joint3", "--plot", str(tmp_path / "s.png"))
     assert code == 0
@@ -61,6 +62,7 @@ def test_gravity_surface_is_drawn_over_the_ranges(tmp_path: Path) -> None:
     assert load[3, 1] == pytest.approx(inverse_dynamics(robot, theta, at, 0 * at, 0 * at)[0, 1:3])
 
 
+@pytest.mark.slow
 def test_a_simulation_stops_at_a_limit_and_keeps_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "fall.csv"
     code, text = ident(
@@ -335,6 +337,7 @@ def test_code_that_compiles_and_agrees(tmp_path: Path) -> None:
     assert r"\begin{document}" in (tmp_path / "arm5.tex").read_text()
 
 
+@pytest.mark.slow
 def test_dollars_in_names_are_no_mathematics(tmp_path):
     text = (
         'name = "two"\nconvention = "dh"\nlength = "m"\nangle = "rad"\n'
@@ -401,6 +404,7 @@ def test_degrees_and_metres_of_one_robot(tmp_path, text, right):
         np.testing.assert_allclose(joint_numbers(text, robot, "--q"), right, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_recordings_file_drives_a_simulation_in_its_own_units(tmp_path, monkeypatch):
     """The log of an experiment is read by its dataset.toml: columns, units, gains."""
     monkeypatch.chdir(tmp_path)
@@ -436,6 +440,7 @@ def test_a_recordings_file_drives_a_simulation_in_its_own_units(tmp_path, monkey
     assert "currents.csv: dataset.toml makes several recordings of it: first, second. Copy the rows" in text
 
 
+@pytest.mark.slow
 def test_a_joint_that_carries_no_gravity_has_no_load_of_rounding(tmp_path):
     """Joint 1 of the demo's arm turns about gravity."""
     out = str(tmp_path / "s.png")

@@ -77,6 +77,7 @@ def sampled(path: Path) -> tuple[list[str], np.ndarray]:
     return rows[0], np.array(rows[1:], dtype=float)
 
 
+@pytest.mark.slow
 def test_a_motion_its_proof_and_its_worth(place: Path) -> None:
     code, out, err = ident(*GIVEN, "--scene", "scene.toml", "--rate", "50", "--position-margin", "0.1", "-o", "out")
     assert code == 0
@@ -106,6 +107,7 @@ def test_a_motion_its_proof_and_its_worth(place: Path) -> None:
     assert (place / "out" / "limits.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_predicted_errors_are_a_table_with_gaps_where_cad_has_them(designed: Path) -> None:
     with (designed / "predicted.csv").open() as lines:
         rows = {row["base_parameter"]: row for row in csv.DictReader(lines)}
@@ -126,6 +128,7 @@ def test_drive_inertia_is_one_more_parameter_that_cad_does_not_know(place: Path)
     assert 0 < found.errors[k] < math.inf
 
 
+@pytest.mark.slow
 def test_a_seed_means_the_same_motion(place: Path) -> None:
     wishes = ExciteWishes(cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2, starts=1)
     one, same = (excite(place / "two.toml", wishes).design.trajectory.coefficients for _ in range(2))
@@ -134,6 +137,7 @@ def test_a_seed_means_the_same_motion(place: Path) -> None:
     assert np.abs(one - other).max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_and_never_ends_worse(designed: Path, place: Path) -> None:
     before = str(designed / "trajectory.json")
     first = json.loads(Path(before).read_text())["design"]
@@ -175,6 +179,7 @@ def test_a_seed_that_is_no_number_counts_as_none(designed: Path, place: Path) ->
     assert excite(place / "two.toml", replace(wishes, resume=place / "odd.json")).seed == 0
 
 
+@pytest.mark.slow
 def test_from_one_posture_to_another(place: Path) -> None:
     code, _, _ = ident(*GIVEN, "--start", "0 -20 deg", "--end", "40 40 deg", "-o", "out")
     assert code == 0
@@ -185,6 +190,7 @@ def test_from_one_posture_to_another(place: Path) -> None:
     assert qdd == pytest.approx(np.zeros((2, 2)), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_spline_in_place_of_the_series(place: Path) -> None:
     given = ("two.toml", "--cad", "cad.csv", "--duration", "4", "--splines", "8", "--starts", "1", "--noise", "0.3 0.1")
     start = ("--scene", "scene.toml", "--start", "30 20 deg", "--periods", "2")
@@ -214,6 +220,7 @@ def test_a_spline_in_place_of_the_series(place: Path) -> None:
     assert again.design["value"] <= stored.design["value"] + 1e-9
 
 
+@pytest.mark.slow
 def test_a_second_motion_adds_to_an_experiment(tmp_path: Path) -> None:
     after = str(ROOT / "experiments" / "excite_arm5")
     out = str(tmp_path / "out")
@@ -386,6 +393,7 @@ def test_nothing_is_left_when_writing_fails(place: Path, monkeypatch: pytest.Mon
     assert sorted(p.name for p in place.iterdir()) == there
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_the_best_so_far_or_leaves_nothing(place: Path) -> None:
     """Once a start is done an interrupt ends the search; before that there is nothing to write."""
     more = [*GIVEN, "--starts", "1000", "-o", "out"]

@@ -36,6 +36,7 @@ def run(*args):
     return CliRunner().invoke(logs, [str(a) for a in args])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_converted_tables_read_as_the_bag_does(tmp_path, kind, ending):

@@ -158,6 +158,7 @@ def test_unchecked_torques_are_said_to_be(tmp_path, command):
     assert "torque limit" not in said.stdout
 
 
+@pytest.mark.slow
 def test_without_limits_of_acceleration_top_speed_takes_half_a_second(tmp_path):
     """The demo's robot states none, nor any speed for a sweep: both commands work and say what they took."""
     robot = read_robot(ROOT / "datasets" / "arm5" / "robot.toml")

@@ -135,6 +135,7 @@ def test_holm_by_its_definition(off, dof):
     )
 
 
+@pytest.mark.slow
 def test_false_alarms_are_one_in_a_hundred_reports():
     c = case()
     phi = c.wls.base.K @ c.theta

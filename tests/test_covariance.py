@@ -62,6 +62,7 @@ def coverage(kind: str, runs: int, rho: float, segments: int) -> float:
     return float(np.mean(inside))
 
 
+@pytest.mark.slow
 def test_defect_5_classical_intervals_cover_what_they_promise_on_white_noise() -> None:
     assert 0.93 <= coverage("classical", 300, rho=0.0, segments=1) <= 0.97
 
@@ -70,6 +71,7 @@ def test_defect_5_classical_intervals_are_far_too_small_on_autocorrelated_noise(
     assert coverage("classical", 100, rho=0.95, segments=1) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.95])
 def test_defect_5_cluster_intervals_hold_on_any_noise(rho: float) -> None:
     assert 0.88 <= coverage("cluster", 300, rho=rho, segments=15) <= 0.995
@@ -210,6 +212,7 @@ def beyond(pairs: int, *, repeats: bool) -> float:
     return float(np.mean(np.array(apart) > 1.96))
 
 
+@pytest.mark.slow
 def test_three_period_logs_of_one_robot_agree_within_their_intervals() -> None:
     """With ten clusters Student's t has 5 % beyond 2.2 and 7 to 8 % beyond 1.96."""
     assert beyond(30, repeats=True) < 0.15

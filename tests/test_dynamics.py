@@ -33,6 +33,7 @@ def largest_relative(a: np.ndarray, b: np.ndarray) -> float:
     return float((np.abs(a - b).max(axis=-1) / np.abs(b).max(axis=-1)).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, TREES, 50))
 def test_regressor_and_inverse_dynamics_agree_with_pinocchio_on_random_trees(first: int) -> None:
     kinds = set()

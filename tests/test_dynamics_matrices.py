@@ -72,6 +72,7 @@ def check(robot: Robot, model: Any, order: np.ndarray, theta: np.ndarray, q: np.
     assert relative(potential_energy(robot, theta, q)[:, None], theirs["P"], size) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, TREES, 100))
 def test_every_term_agrees_with_pinocchio_on_random_trees(first: int) -> None:
     kinds = set()
@@ -174,6 +175,7 @@ def test_gravity_is_that_of_the_robot() -> None:
     assert relative(bias(none, robot.inertials, q, qd), np.einsum("skj,sj->sk", C, qd)) < 1e-12
 
 
+@pytest.mark.slow
 def test_samples_do_not_mix_and_threads_do_not_change_a_bit() -> None:
     rng = np.random.default_rng(1)
     robot = random_tree(rng, 7, points=True)

@@ -197,6 +197,7 @@ def test_a_large_weight_gives_the_prior(model: Model) -> None:
     assert estimate.prior == "cad"
 
 
+@pytest.mark.slow
 @every_model
 def test_residual_rises_and_divergence_falls_with_the_weight(model: Model) -> None:
     _, _, found = problem(model, samples=300)
@@ -353,6 +354,7 @@ def test_no_feasible_neighbour_is_better(seed: int) -> None:
 # priors, bounds, friction
 
 
+@pytest.mark.slow
 def test_friction_and_drive_inertia_are_never_negative() -> None:
     model = arm(4, 1, (DriveInertia(), Viscous(), Coulomb(), Offset()))
     rng = np.random.default_rng(0)
@@ -383,6 +385,7 @@ def test_joint_terms_are_drawn_to_their_prior() -> None:
     assert estimate.value("joint1.viscous") == pytest.approx(3.0, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_bounds_are_kept() -> None:
     model = arm(4, 2)
     _, _, found = problem(model, samples=300, noise=1.0)

@@ -62,6 +62,7 @@ def test_reading_gives_back_what_was_written(tmp_path, name):
     assert same(estimate.covariance.standard_errors, again.covariance.standard_errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wls", "constrained", "missing", "chosen"])
 def test_the_schema_describes_the_file(tmp_path, name):
     schema = json.loads(SCHEMA.read_text())

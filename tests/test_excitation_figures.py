@@ -67,6 +67,7 @@ FREE = arm(["revolute", "revolute"], [Limits(velocity=3.0), Limits(acceleration=
 MIXED = arm(["revolute", "prismatic", "revolute"], names=[LONG, "b" * 60, "c"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [SEVEN, SLIDE, MIXED])
 def test_limits_between_lines_with_the_share_used(robot):
     trajectory, limits = motion(robot, 0.1), kinematic_limits(robot)
@@ -94,6 +95,7 @@ def test_limits_between_lines_with_the_share_used(robot):
     assert float(re.findall(r"([\d.]+) % used", title(figure))[0]) == pytest.approx(100 * max(shares), abs=0.51)
 
 
+@pytest.mark.slow
 def test_beyond_a_limit_is_said_and_red():
     trajectory = motion(SEVEN, 0.1)
     fast = float(np.abs(trajectory.extremes(1)).max(axis=0)[4])
@@ -251,6 +253,7 @@ def scene():
     )
 
 
+@pytest.mark.slow
 def test_poses_show_the_links_where_they_are():
     robot = Robot(
         "tool", SEVEN.joints, SEVEN.links, fixed=(FixedBody("tip", 6, Pose(np.eye(3), np.array([0, 0, 0.2]))),)
@@ -275,6 +278,7 @@ def test_poses_show_the_links_where_they_are():
     assert figure.axes[0].get_aspect() == 1.0  # a circle is a circle
 
 
+@pytest.mark.slow
 def test_a_single_pose_and_motions_that_do_not_repeat():
     trajectory = motion(SLIDE, basis=FourierAndPolynomial(1.0, 3))
     assert len(posed.poses_figure(SLIDE, trajectory, poses=1).axes) == 1
@@ -388,6 +392,7 @@ def test_figures_fit_their_frames_in_the_colours_of_the_page(robot):
         assert ("$at$" in svg) == (robot is MIXED and name not in ("hidden", "poses"))
 
 
+@pytest.mark.slow
 def test_no_window_system_and_quick_import():
     code = (
         "import sys; from ident.report import excitation_figures; heavy = 'matplotlib' in sys.modules;"

@@ -219,6 +219,7 @@ def test_torque_and_power(seed: int, n: int, basis: Basis) -> None:
     assert guarantees[-1].unit == "W"
 
 
+@pytest.mark.slow
 def test_torque_reverse_against_the_complex_step() -> None:
     rng = np.random.default_rng(8)
     model = torque_model(rng, 4, coupled=False)
@@ -242,6 +243,7 @@ def test_torque_reverse_against_the_complex_step() -> None:
     assert np.abs(found[:3] - wanted).max() < 1e-10 * np.abs(wanted).max()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 7))
 @settings(max_examples=cases(40))
 def test_no_torque_bends_more_than_its_bound(seed: int, n: int) -> None:

@@ -202,6 +202,7 @@ NESTED = "".join(
 SHOWN = '<instance_geometry url="#g"/></node>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

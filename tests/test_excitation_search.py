@@ -57,6 +57,7 @@ def test_minimum_before_a_wall(weight: float) -> None:
     assert np.linalg.eigvalsh(inverse)[0] > 0
 
 
+@pytest.mark.slow
 def test_a_linear_programme() -> None:
     """min c.x over a polytope, by a decreasing barrier: ends within m * weight of the best corner."""
     rng = np.random.default_rng(0)
@@ -91,6 +92,7 @@ def test_rosenbrock_and_an_inverse_hessian() -> None:
     assert inverse == pytest.approx(np.linalg.inv(hessian), rel=0.2)
 
 
+@pytest.mark.slow
 def test_minimise_ends_where_told() -> None:
     merit = box_barrier(np.full(4, 0.5), 0.1)
     z, _ = minimise(merit, np.zeros(4), None, 0, -np.inf, never)
@@ -215,6 +217,7 @@ def test_a_search_returns_a_proven_motion(design: Design) -> None:
     assert covered == names
 
 
+@pytest.mark.slow
 def test_it_is_better_than_random_motions_scaled_to_the_limits(design: Design) -> None:
     p = small()
     rng = np.random.default_rng(0)
@@ -237,11 +240,13 @@ def test_same_seed_same_motion(design: Design) -> None:
     assert not np.array_equal(other.trajectory.coefficients, design.trajectory.coefficients)
 
 
+@pytest.mark.slow
 def test_starts_do_not_depend_on_how_many_there_are(design: Design) -> None:
     first = search(small(), starts=1, seed=5, seconds=60.0)
     assert first.value == design.starts[0].value
 
 
+@pytest.mark.slow
 def test_a_warm_start_is_never_made_worse(design: Design) -> None:
     for seed in range(2):
         warm = search(small(), starts=0, seed=seed, seconds=60.0, warm=[design.trajectory])
@@ -252,6 +257,7 @@ def test_a_warm_start_is_never_made_worse(design: Design) -> None:
     assert hurried.value <= design.value + 1e-9
 
 
+@pytest.mark.slow
 def test_progress_and_time_budget() -> None:
     p = small()
     seen: list[tuple[Start, float | None]] = []
@@ -285,6 +291,7 @@ def test_a_warm_start_close_to_its_limits_is_kept(design: Design) -> None:
     assert found.value <= before + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", [FourierAndPolynomial(1.0, 3), PeriodicSpline(6.0, 9)])
 def test_other_bases(basis: object) -> None:
     found = search(small(basis=basis), starts=1, seconds=60.0)
@@ -307,6 +314,7 @@ def test_from_a_posture_to_another() -> None:
     assert violations(back.trajectory) == []
 
 
+@pytest.mark.slow
 def test_margins_are_kept_from_every_limit() -> None:
     p = small(position_margin=0.1, rate_margin=0.2, torque_margin=0.3, power=40.0)
     found = search(p, starts=1, seconds=60.0)
@@ -342,6 +350,7 @@ def refused(
     assert message in str(raised.value)
 
 
+@pytest.mark.slow
 def test_no_motion_names_what_is_in_the_way() -> None:
     weak = with_limits(1, lower=0.3, upper=0.8, effort=4.0)  # gravity alone asks for more, in every posture
     still = np.stack(np.meshgrid(np.linspace(0.3, 0.8, 9), np.linspace(-2.5, 0.5, 9)), -1).reshape(-1, 2)
@@ -417,6 +426,7 @@ def test_other_bad_requests() -> None:
     refused("the torque noise of joint 'joint2' is 0", noise=[1.0, 0.0, 1.0], error=ModelError)
 
 
+@pytest.mark.slow
 def test_a_family_without_a_motion_at_rest_in_it() -> None:
     """A given start in the family's particular motion: the search begins there, not at a posture of its own."""
     p = small(basis=FourierAndPolynomial(1.0, 3), start=np.array([0.5, 1.0, -0.5]))

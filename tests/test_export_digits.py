@@ -81,6 +81,7 @@ def test_numbers_known_to_two_percent_are_short(seed):
     assert np.median(more) in (2, 3, 4)  # standard errors a thousand times smaller
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [(k + 9) % 40 for k in range(cases(40))])  # the quick ones first
 def test_real_fits_stay_feasible(seed):
     """Fits of bad logs lie on the edge of what can exist, where every rounding has to be turned inwards."""

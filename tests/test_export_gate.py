@@ -44,6 +44,7 @@ def test_a_validation_that_passed_is_kept_with_the_numbers(tmp_path):
     assert fingerprint(e) in text
 
 
+@pytest.mark.slow
 def test_without_validation_nothing_is_written_unless_asked_for(tmp_path):
     c = case()
     out = tmp_path / "o"
@@ -149,6 +150,7 @@ def test_infeasible_or_undetermined_results_are_refused_in_every_format(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_names_stay_data(tmp_path):
     """Names of links and joints come from files: they must not become code or end a comment."""
     evil = "x'; system('rm'); \"; --> end"

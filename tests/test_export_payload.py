@@ -125,6 +125,7 @@ def test_digits_follow_the_standard_errors():
     assert "Standard errors: mass 0.03 kg; centre 0.0002, 0.0002, 0.0002 m; Ixx" in text
 
 
+@pytest.mark.slow
 def test_each_number_has_its_own_digits():
     """An entry that the recordings hardly show does not get the digits of the best one."""
     errors = np.full((3, 3), 4e-4)
@@ -140,6 +141,7 @@ def test_each_number_has_its_own_digits():
     assert "Z 80.0," in written["kuka"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", [False, True])
 def test_products_of_inertia_count_as_zero_by_one_rule_for_all_vendors(seen):
     """Where all three are within their own standard errors; each file that has a place for them says which it is."""

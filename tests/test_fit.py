@@ -31,6 +31,7 @@ WEIGHTS = (None, "cross-validated", "vanishing", 0.01, 0.0)
 METRICS = (None, "pull-back", "euclidean")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "feasible", "weight", "metric", "covariance"),
     [
@@ -165,6 +166,7 @@ def test_arrays_that_do_not_fit_are_one_sentence():
             ident.regression_from(*arrays)
 
 
+@pytest.mark.slow
 def test_weights_of_samples_are_those_of_numpys_least_squares():
     c, a = case(), motion()
     weights = np.random.default_rng(0).uniform(0.0, 2.0, size=a.tau.shape)
@@ -184,6 +186,7 @@ def test_weights_of_samples_are_those_of_numpys_least_squares():
         compress(c.model, [a, motion("b", 4), motion("c", 5)], weights=[np.ones(900), np.ones(900)])
 
 
+@pytest.mark.slow
 def test_from_motions_to_files(tmp_path):
     c = case()
     fit = ident.fit(c.model, iter(fitted()), ident.Prior(c.inertials, "cad"))
@@ -212,6 +215,7 @@ def test_from_motions_to_files(tmp_path):
         ident.fit(ident.Model(c.model.robot), c.regression)
 
 
+@pytest.mark.slow
 def test_what_is_not_determined_is_no_result():
     c = case()
     still = moved("still", c.model, c.theta, 3, samples=900, blocks=BLOCKS)

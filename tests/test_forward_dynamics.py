@@ -62,6 +62,7 @@ def test_drive_inertia_adds_to_the_diagonal_of_the_mass_matrix() -> None:
     assert difference(forward_dynamics(robot, theta, q, qd, tau, armature=armature), solved) < 1e-9
 
 
+@pytest.mark.slow
 def test_wrenches_act_through_the_jacobian() -> None:
     """tau = D qdd + C qd + g - sum J^T w, the wrenches being given in link axes."""
     rng = np.random.default_rng(4)

@@ -34,6 +34,7 @@ UNITS = {"a million times too small": lambda tau: 1e-6 * tau, "a million times t
 CASES = [(t, way) for t in TORQUES for way in WAYS] + [(t, way) for t in UNITS for way in ("weight 0", "tolerances")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("torque", "way"), CASES)
 def test_a_fit_ends_without_a_warning(torque, way):
     c = case()
@@ -47,6 +48,7 @@ def test_a_fit_ends_without_a_warning(torque, way):
     assert time.process_time() - start < 30.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_logs_without_any_noise_end_in_bodies_that_can_exist(sign, way):

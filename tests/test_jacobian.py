@@ -36,6 +36,7 @@ def some_frames(rng: np.random.Generator, robot: Robot) -> list[str]:
     return [str(name) for name in names[:4]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, TREES, 100))
 def test_frames_agree_with_pinocchio_on_random_trees(first: int) -> None:
     on_base = on_link = 0

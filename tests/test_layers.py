@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ident
 
 PACKAGE = Path(ident.__file__).parent
@@ -80,6 +82,7 @@ def test_every_module_has_a_place_in_the_order():
     assert {layer(p) for p in sources()} <= set(ORDER)
 
 
+@pytest.mark.slow
 def test_imports_run_downward():
     upward = []
     for path in sources():
@@ -90,6 +93,7 @@ def test_imports_run_downward():
     assert upward == []
 
 
+@pytest.mark.slow
 def test_files_of_one_layer_do_not_import_the_whole_package():
     """`from ident import X` is for names that are modules: the public names are made of the layers."""
     public = {n for n in ident.__all__ if not (PACKAGE / n).is_dir()}
@@ -104,6 +108,7 @@ def test_files_of_one_layer_do_not_import_the_whole_package():
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_heavy_packages_are_imported_where_they_are_used():
     """At the top of a module, numba only in compiled code (which is itself imported where used)."""
     top = []
@@ -167,6 +172,7 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(c) for c in set(on.values()) if c)
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle():
     known = modules()
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]

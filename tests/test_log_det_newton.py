@@ -48,6 +48,7 @@ def pseudo(links: np.ndarray) -> np.ndarray:
     return pseudo_inertia(links.reshape(-1, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [arm5(0), small_arm(0), small_arm(5)], ids=["arm5", "arm", "slender"])
 def test_at_every_weight_it_is_as_low_as_the_conic_solver(case):
     """small_arm(5) needs weights in between: its bodies grow to hundreds of times the prior's."""
@@ -58,6 +59,7 @@ def test_at_every_weight_it_is_as_low_as_the_conic_solver(case):
     assert (joint > 0).all()
 
 
+@pytest.mark.slow
 def test_a_stated_joint_term_is_drawn_to_its_value():
     case = small_arm(1)
     names = case.model.names[case.model.n_rigid :]

@@ -94,6 +94,7 @@ def test_missing_array_names_the_nearest(tmp_path):
         in_folder(tmp_path, "x.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["npz", "mat", "parquet"])
 @settings(max_examples=cases(40))
 @given(data=st.data())
@@ -167,6 +168,7 @@ def test_log_refuses(change, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.slow
 def test_mutated_logs_end_in_one_sentence():
     """Byte flips, cuts, odd types, shapes and numbers in all formats, through check and fit."""
     import re
@@ -243,6 +245,7 @@ def test_parquet_names_that_are_not_utf8(tmp_path):
         in_folder(tmp_path, "x.parquet", COLUMNS)
 
 
+@pytest.mark.slow
 def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, monkeypatch):
     import scipy.io
 
@@ -257,6 +260,7 @@ def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, mo
             in_folder(tmp_path, file)
 
 
+@pytest.mark.slow
 def test_a_small_file_with_many_rows_is_read_in_parts(tmp_path):
     """Parquet of constants: 1.3 million rows in a few kB."""
     import pyarrow as pa

@@ -84,6 +84,7 @@ def test_an_npz_with_samples_along_the_columns(tmp_path):
     assert log.notes == ("array 'rec.pos.q' has its 50 samples along the columns and was transposed",)
 
 
+@pytest.mark.slow
 def test_kr300(monkeypatch):
     """The published structure: motor torque times gear ratio, degrees, offsets of the DH table."""
     manifest, robot = real_manifest("kr300", monkeypatch), read_robot(ROOT / "datasets" / "kr300" / "robot.toml")
@@ -98,6 +99,7 @@ def test_kr300(monkeypatch):
         assert {f.kind for f in check_log(log, robot).findings} == {"reading"}
 
 
+@pytest.mark.slow
 def test_kr300_frames_and_signs(monkeypatch):
     """CAD and friction explain the torque, as the README of the data has it: 12 % in all, joint 4 with 34 %."""
     manifest, robot = real_manifest("kr300", monkeypatch), read_robot(ROOT / "datasets" / "kr300" / "robot.toml")

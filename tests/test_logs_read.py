@@ -81,6 +81,7 @@ skip_lines = 1
     assert log.sha256 == hashlib.sha256((tmp_path / "x.csv").read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "txt", "npz", "mat", "parquet"])
 def test_formats_agree(tmp_path, suffix):
     t = np.arange(40) / 100

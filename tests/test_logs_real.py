@@ -28,6 +28,7 @@ def dataset(monkeypatch):
     return load
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "recordings"), [("ur10e", 13), ("tx40", 3), ("emps", 2), ("pendubot", 16)])
 def test_every_recording_is_read_and_checked(dataset, name, recordings):
     """Each file has the SHA-256 that its [[remote]] gives, or locate would refuse it."""
@@ -105,6 +106,7 @@ def test_tx40_robot_is_its_urdf():
             np.testing.assert_allclose(a.position, b.position, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_emps_sampling(dataset):
     manifest, robot = dataset("emps")
     report = check_log(read_log(manifest, "identification", robot), robot)
@@ -121,6 +123,7 @@ def idim(motion):
     return Y, decimate(motion.tau[:, 0], motion.decimation)
 
 
+@pytest.mark.slow
 def test_emps_published_parameters(dataset):
     """EMPS_Description.pdf, section 3: M 95.1089, Fv 203.5034, Fc 20.3935, offset -3.1648; 4.08 % and 5.98 %."""
     manifest, robot = dataset("emps")
@@ -133,6 +136,7 @@ def test_emps_published_parameters(dataset):
     assert 100 * np.linalg.norm(tau - Y @ theta) / np.linalg.norm(tau) == pytest.approx(5.98, abs=0.1)
 
 
+@pytest.mark.slow
 def test_pendubot_torque_sensor_against_current(dataset):
     """README of the data: torque / current is 0.111 to 0.113 N m/A (nominal 0.123); joint 2 has no motor."""
     manifest, robot = dataset("pendubot")

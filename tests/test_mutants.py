@@ -1,5 +1,6 @@
 """The mistakes that tests/mutants.py makes, and the tests that it takes for a file."""
 
+import pytest
 from mutants import ROOT, Mutant, belonging, drawn, mutants
 
 from ident.dynamics import kinetic_energy
@@ -37,6 +38,7 @@ def test_every_change_that_a_test_should_notice_and_no_other():
     ]
 
 
+@pytest.mark.slow
 def test_the_draw_knows_no_folder_and_changes_with_the_seed():
     first = drawn(1, 20)
     assert len({(m.file, m.start, m.new) for m in first}) == 20
@@ -52,6 +54,7 @@ def mutant_of(function) -> Mutant:
     return next(m for m in mutants(source, file) if m.where.splitlines()[1] == function.__name__)
 
 
+@pytest.mark.slow
 def test_a_mutant_belongs_to_the_tests_that_call_its_function():
     assert belonging(mutant_of(kinetic_energy), 1) == ["tests/test_dynamics_matrices.py"]
     assert "tests/test_spatial.py" in belonging(mutant_of(bregman), 2)

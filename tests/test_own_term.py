@@ -98,6 +98,7 @@ def fitted(folder):
     return estimate, fitted_model(estimate, load(read_experiment(folder)).robot)
 
 
+@pytest.mark.slow
 def test_the_experiment_names_its_numbers_and_its_mistakes(folder, tmp_path):
     assert Stribeck(0.4) in read_experiment(folder).terms
     for given, message in (
@@ -128,6 +129,7 @@ def test_the_report_says_it(folder):
     assert "Stribeck 0." in html  # in the title of the friction curve
 
 
+@pytest.mark.slow
 def test_simulations_have_it(fitted):
     estimate, model = fitted
     p = plant(model, estimate.theta)
@@ -203,6 +205,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_name_of_a_kind_stands_in_its_own_file_only():
     package = Path(ident.__file__).parent
     words = {word for term in TERMS for word in (term.kind.name, term.kind.key)} - {"stribeck"}

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import ident
 
 USER = """
@@ -12,6 +14,7 @@ reveal_type(ident.read_robot("robot.toml").n)
 """
 
 
+@pytest.mark.slow
 def test_a_users_mypy_sees_types(tmp_path):
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "user.py"]

@@ -127,6 +127,7 @@ def test_free_fit_is_the_dense_least_squares():
         np.testing.assert_allclose(found.by_joint[j], np.linalg.lstsq(A, alone, rcond=1e-10)[0][-10:], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """Noise that hangs together over ten samples; white-noise intervals hold the truth half as often as promised."""
     case, hits, gains = Case(5, 3), [], []
@@ -435,6 +436,7 @@ def bench(tmp_path_factory):
     return folder, truth
 
 
+@pytest.mark.slow
 def test_the_command_finds_gains_and_writes_the_call(bench, tmp_path):
     folder, truth = bench
     out = tmp_path / "load.script"
@@ -581,6 +583,7 @@ def ur10e():
 class TestUR10e:
     """2.805 kg at the flange: experiments/ur10e_payload."""
 
+    @pytest.mark.slow
     def test_mass_with_both_gain_sets(self, ur10e):
         """2.49 and 3.12 kg by ordinary least squares with the authors' friction, robot first and load after it."""
         item, u, w, _, (simple, plain_u, plain_w) = ur10e

@@ -51,6 +51,7 @@ def test_every_command_has_its_function():
         _ = pipelines.nothing
 
 
+@pytest.mark.slow
 def test_check_says_what_a_file_is(folder):
     robot = pipelines.check(folder / "robot.toml")
     assert isinstance(robot, CheckedRobot)
@@ -71,6 +72,7 @@ def test_check_says_what_a_file_is(folder):
         pipelines.check(folder / "a.pdf")
 
 
+@pytest.mark.slow
 def test_fit_compare_validate_report_and_export(folder, tmp_path):
     experiment = read_experiment(folder)
     found = pipelines.fit(experiment, f"{tmp_path}/estimate.json")
@@ -93,6 +95,7 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
     assert (tmp_path / "change.html").exists()
 
 
+@pytest.mark.slow
 def test_cad_tables(folder, tmp_path):
     cad = pipelines.cad_read(folder / "cad.csv", f"{tmp_path}/same.toml")
     np.testing.assert_allclose(read_cad(tmp_path / "same.toml").inertials, cad.inertials, rtol=1e-9, atol=1e-12)

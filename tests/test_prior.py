@@ -30,6 +30,7 @@ def positive_definite(bodies: np.ndarray) -> bool:
     return bool((np.linalg.eigvalsh(pseudo_inertia(bodies))[:, 0] > 0).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["massless", "flat", "rod", "point", "small point"])
 def test_cad_bodies_without_volume_become_a_prior_next_to_them(what):
     robot, bodies = case().robot, case().inertials.copy()

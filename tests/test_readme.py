@@ -57,6 +57,7 @@ def commands():
             yield words + (["--starts", "1", "--seconds", "1000"] if words[0] == "excite" else [])
 
 
+@pytest.mark.slow
 def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
     done = []
     for command in commands():

@@ -65,6 +65,7 @@ def test_the_metrics_agree_where_they_should():
         np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, D[:, k], rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_three_metrics_reach_one_residual_and_only_the_entropic_one_keeps_off_the_edge():
     edges = {"entropic": 0, "Euclidean": 0}
     for seed in range(3):

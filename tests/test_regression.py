@@ -178,6 +178,7 @@ for model in (Model(panda(), FRICTION), random_model(4, 5), random_model(5, 7)):
 """
 
 
+@pytest.mark.slow
 def test_defect_8_base_parameters_do_not_depend_on_threads_or_on_what_was_asked_before() -> None:
     script = BITS.format(folder=str(Path(__file__).parent))
 
@@ -531,6 +532,7 @@ save_regression(compress(model, recording(rng, model, random_theta(rng, model), 
 """
 
 
+@pytest.mark.slow
 def test_a_process_with_one_thread_computes_the_same_factors(tmp_path: Path) -> None:
     path = tmp_path / "one.npz"
     script = FACTOR.format(folder=str(Path(__file__).parent), path=str(path))
@@ -567,6 +569,7 @@ print(len(found.segments), used() - first[0])
 """
 
 
+@pytest.mark.slow
 def test_defect_10_memory_does_not_grow_with_the_number_of_recordings() -> None:
     """Forty recordings of 20,000 samples: 160 MB of motion, 2.3 GB as a dense regressor, 180 TB as weights N x N."""
     script = STREAM.format(folder=str(Path(__file__).parent))

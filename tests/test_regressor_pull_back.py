@@ -77,6 +77,7 @@ def packed_weights(span: object, parameters: object, weights: np.ndarray, width:
     return packed
 
 
+@pytest.mark.slow
 def test_regressor_of_a_long_chain_in_many_chunks() -> None:
     rng = np.random.default_rng(0)
     robot = random_tree(rng, 12, points=True, branches=False)

@@ -37,6 +37,7 @@ def repeated(seed: int, segments: int, motions: int, repeats: int):
     return model, compress(model, named)
 
 
+@pytest.mark.slow
 def test_no_motion_is_in_two_parts_of_a_cross_validation() -> None:
     for seed in range(3):
         model, found = repeated(seed, segments=5, motions=3, repeats=2)
@@ -57,12 +58,14 @@ def test_what_repeats_only_is_never_cross_validated_recording_by_recording() -> 
         estimated(model, found, weight="cross-validated")
 
 
+@pytest.mark.slow
 def test_other_motions_of_a_robot_are_other_motions() -> None:
     for seed in range(20):
         _, found = repeated(seed, segments=5, motions=4, repeats=1)
         assert repeats_joined(found) is found
 
 
+@pytest.mark.slow
 def test_logs_that_repeat_one_motion_are_told(tmp_path) -> None:
     rng = np.random.default_rng(5)
     model = arm(2, 2)

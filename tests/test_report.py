@@ -115,6 +115,7 @@ def report(tmp_path_factory):
     return page(tmp_path_factory.mktemp("report"))
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_needs_nothing_else(report):
     found = Page(report)
     assert all(a.startswith("#") for a in found.addresses)
@@ -210,6 +211,7 @@ def test_every_number_of_the_tables_is_on_the_page(report):
         assert {len(r) for r in table.rows} == {len(table.columns)}
 
 
+@pytest.mark.slow
 def test_pdf_and_pictures(tmp_path):
     c = case()
     comparison, validation, _ = full()
@@ -293,6 +295,7 @@ def test_svgs_are_well_formed_and_take_the_colours_of_the_page(report):
 NASTY = "<script>alert('1')</script> $x_1$ & \"q\" {{ 7*7 }}"
 
 
+@pytest.mark.slow
 def test_names_are_shown_and_never_run(tmp_path):
     c = case()
     renamed = replace(c.robot, name=NASTY)
@@ -319,6 +322,7 @@ def test_names_in_figures_are_literal():
     assert "x" * 27 + "…" in shown
 
 
+@pytest.mark.slow
 def test_least_squares_without_anything_else(tmp_path):
     c = case()
     path = write_report(tmp_path / "r.html", c.wls, model=c.model, fit_motions=[c.fit], validation_motions=[])
@@ -343,6 +347,7 @@ def test_a_fitted_recording_is_not_called_held_out(tmp_path):
     assert "Motions never seen:" not in said
 
 
+@pytest.mark.slow
 def test_all_fitted_recordings_are_judged(tmp_path):
     """Residuals, friction and tables hold both recordings; of a streamed one the first part."""
     c = case()
@@ -432,6 +437,7 @@ def drawings():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["torque", "friction", "comparison", "errors", "map", "weight"])
 def test_figures_fit_their_frames_and_name_their_units(name):
     figure = drawings()[name]
@@ -450,6 +456,7 @@ def test_figures_fit_their_frames_and_name_their_units(name):
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [2, 4, 60])
 def test_titles_are_no_wider_than_their_figure(words):
     figure, _ = figures.blank(2.0, " ".join(["shoulder_pan_joint:", *["viscous 21.7"] * words]))
@@ -471,6 +478,7 @@ def test_envelope_keeps_peaks_and_order(samples, points, seed):
         assert found.min() == y.min()
 
 
+@pytest.mark.slow
 def test_no_window_system_and_no_global_figures():
     code = (
         "import sys; from ident.report import figures; f = figures.selection_figure([1, 2], [1, 2], 1, title='t');"

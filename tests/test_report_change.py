@@ -94,6 +94,7 @@ def test_a_friction_curve_and_its_error():
     assert friction_curve(a, "nobody", v) is None
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_row(tmp_path):
     named = [("before <b>", case().wls), ("after", after(lift__viscous=1.3)), ("later", after(6))]
     path = write_comparison(tmp_path / "c.html", named, command="ident report a b", prismatic=frozenset({"reach"}))
@@ -112,6 +113,7 @@ def test_the_page_shows_every_row(tmp_path):
     assert not any("N m" in cell for r in unknown.rows if len(r) > 6 and r[0].endswith("viscous") for cell in r)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     import typer
     from typer.testing import CliRunner

@@ -173,6 +173,7 @@ def part(name, states, rows, tau):
     return Motion(name, t, q, qd, qdd, tau[rows], np.ones((len(t), 5), bool), (), blocks(len(t), 6))
 
 
+@pytest.mark.slow
 def test_a_fault_of_one_recording_is_found_there():
     """The first recording is clean; what is wrong with the others alone is told with their names."""
     model, *moved, tau = clean(0)

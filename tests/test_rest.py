@@ -86,6 +86,7 @@ FITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_nothing_is_found_of_a_joint_that_rests(name: str) -> None:
     """The joint's friction and drive take the prior's value, 0 without one, and have no standard error."""
@@ -155,6 +156,7 @@ def resting_estimate():
     return model.robot, joint, estimated(model, found, prior, weight=1e-3)
 
 
+@pytest.mark.slow
 def test_no_export_has_what_is_not_determined(resting_estimate, tmp_path) -> None:
     robot, joint, estimate = resting_estimate
     for form in FORMATS:

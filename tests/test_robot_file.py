@@ -236,6 +236,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=cases(300), derandomize=True)
 @given(data=st.data())
 def test_odd_values_end_in_our_own_error_or_in_finite_numbers(data):

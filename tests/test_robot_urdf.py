@@ -193,6 +193,7 @@ def test_a_body_that_cannot_exist_is_read_as_it_stands():
     assert tensor(robot.inertials[0])[0, 0] == 9
 
 
+@pytest.mark.slow
 def test_a_chain_of_thousands_of_links_is_read():
     n = 4000
     text = '<robot name="snake"><link name="l0"/>' + "".join(

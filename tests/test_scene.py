@@ -99,6 +99,7 @@ def beyond(capsule: Capsule, points: np.ndarray, radii: np.ndarray | float = 0.0
     return float((np.linalg.norm(points - capsule.start - t[:, None] * along, axis=1) + radii).max()) - capsule.radius
 
 
+@pytest.mark.slow
 @settings(max_examples=cases(8), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([0.0, 1e-3, 1.0, 50.0]), st.integers(0, 3))
 def test_every_ball_is_inside(seed: int, many: int, away: float, flat: int) -> None:
@@ -113,6 +114,7 @@ def test_every_ball_is_inside(seed: int, many: int, away: float, flat: int) -> N
         assert beyond(smallest_capsule(points), points) <= 0.0
 
 
+@pytest.mark.slow
 def test_a_capsule_is_found_again() -> None:
     rng = np.random.default_rng(0)
     for _ in range(3):
@@ -127,6 +129,7 @@ def test_a_capsule_is_found_again() -> None:
         assert found.volume < 1.01 * true.volume
 
 
+@pytest.mark.slow
 def test_no_capsule_on_a_grid_of_axes_is_much_smaller() -> None:
     rng = np.random.default_rng(1)
     for _ in range(4):
@@ -189,6 +192,7 @@ def shade() -> trimesh.Trimesh:
     return trimesh.creation.cone(radius=60.0, height=80.0, sections=24)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stl", "stl_ascii", "obj"])
 @pytest.mark.parametrize("named", ["meshes/shade.", "package://lamp/meshes/shade.", "package://meshes/shade."])
 def test_capsules_hold_the_collision_shapes(tmp_path: Path, kind: str, named: str) -> None:
@@ -211,6 +215,7 @@ def test_capsules_hold_the_collision_shapes(tmp_path: Path, kind: str, named: st
     assert bulb.radius == pytest.approx(0.02)
 
 
+@pytest.mark.slow
 def test_a_locked_joint_makes_one_body_of_two(tmp_path: Path) -> None:
     text = URDF.replace("MESH", "x.stl")
     start = text.index('  <link name="shade">')
@@ -367,6 +372,7 @@ def test_a_table_is_three_lines(tmp_path: Path) -> None:
     assert scene.names(arm()) == ("column - fore", "upper - table", "fore - table")
 
 
+@pytest.mark.slow
 def test_a_scene_file_fits_the_collision_shapes(tmp_path: Path) -> None:
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "shade.stl").write_bytes(shade().export(file_type="stl"))

@@ -27,6 +27,7 @@ arm5 = script("arm5")
 page = arm5.page
 
 
+@pytest.mark.slow
 def test_the_repaired_function_equals_newton_euler():
     states = arm5.random_states(200, seed=3)
     right = arm5.newton_euler(states)
@@ -34,6 +35,7 @@ def test_the_repaired_function_equals_newton_euler():
     assert difference.max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "percent"),
     [  # README.md's table
@@ -169,6 +171,7 @@ def test_the_simulation_obeys_the_equations_of_motion_and_work_is_energy(slow):
     np.testing.assert_allclose(torque * slow, np.tile(arm5.TORQUE, (len(qd), 1)), atol=2e-4)
 
 
+@pytest.mark.slow
 def test_the_simulated_second_ends_as_in_the_readme():
     fast, slow = (np.degrees(arm5.simulate(slow=s)[1][-1]) for s in (1.0, 1000.0))
     np.testing.assert_allclose(fast, [0.0015, 2.1032, -1.4264, 10.0692, 0.0008], atol=2e-3)
@@ -184,6 +187,7 @@ def test_ode45_takes_the_steps_that_matlab_prints_for_its_examples():
     assert van_der_pol[0][-1] == 20.0
 
 
+@pytest.mark.slow
 def test_how_many_points_the_page_had_and_what_its_torques_give():
     """65 points are 16 steps; the printed torques take 12 in the page's units and 34 in consistent ones."""
     found = [(*arm5.toolbox_run(slow, times),) for _, slow, times in arm5.RUNS]

@@ -29,6 +29,7 @@ def test_the_arm_is_the_papers():
     assert np.abs(planar7.by_kernel().tau).max() == pytest.approx(20.0)
 
 
+@pytest.mark.slow
 def test_generated_c_and_kernel_agree():
     q, qd, _ = planar7.by_c()
     run = planar7.by_kernel()
@@ -47,6 +48,7 @@ def test_rollouts_differ_by_the_sampled_sine_alone():
     np.testing.assert_allclose(batch.q[0], same.q, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_work_of_the_torques_is_the_change_of_energy():
     run, halved = planar7.by_kernel(), planar7.by_kernel(planar7.STEP / 2)
     assert np.abs(planar7.residual(run)).max() < 2e-7
@@ -62,6 +64,7 @@ def test_work_of_the_torques_is_the_change_of_energy():
     assert (v**2).sum() * 2.0 / 400 / 2 == pytest.approx(run.kinetic[800], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_runge_kutta_has_order_four():
     best = planar7.tight().q[-1]
     errors = [np.abs(planar7.by_kernel(step).q[-1] - best).max() for step in (4e-3, 2e-3, 1e-3)]
@@ -80,6 +83,7 @@ def test_the_readmes_motion():
     assert np.all(np.diff(depth) < 0)
 
 
+@pytest.mark.slow
 def test_printed_terms_stand_in_the_mass_matrix_but_for_one():
     found = [planar7.entries(line) for line in planar7.PRINTED]
     assert found[0] == [(1, 3), (1, 4), (2, 3), (2, 4)]

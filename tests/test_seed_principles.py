@@ -115,6 +115,7 @@ def test_the_falling_ladder_keeps_its_energy():
     assert kinetic[-1] > 0.1
 
 
+@pytest.mark.slow
 def test_the_tensor_is_that_of_exact_integrals():
     import sympy as sp
 

@@ -43,6 +43,7 @@ def test_values_of_the_readme():
     assert two_link.largest_difference(200) < 1e-13
 
 
+@pytest.mark.slow
 def test_both_equations_follow_from_the_lagrangian():
     """Derived anew by sympy: d/dt dL/dvel - dL/dtheta with the page's L, the velocities from its coordinates."""
     import sympy as sp
@@ -66,6 +67,7 @@ def test_both_equations_follow_from_the_lagrangian():
         np.testing.assert_allclose(two_link.torque(p, theta, vel, acc), derived, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["newton_euler", "kane", "gauss"])
 def test_each_method_on_symbols_gives_the_closed_form(method):
     import sympy as sp
@@ -162,6 +164,7 @@ def test_any_other_acceleration_makes_gausss_constraint_larger():
             assert cost.algorithms.constraint(arm, qd, best + size * rng.normal(size=n), tau) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "order", "at_six"),
     [

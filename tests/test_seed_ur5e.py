@@ -88,6 +88,7 @@ def test_the_formulas_equal_ident_on_the_equivalent_arm():
     np.testing.assert_allclose(lost, wanted, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_formulas_follow_from_the_page_velocities():
     """Lagrange's equations by sympy from the page's v2, v3, ve and potential energies, rods integrated."""
     import sympy as sp
@@ -177,6 +178,7 @@ README = {
 }
 
 
+@pytest.mark.slow
 def test_errors_of_each_simplification_are_those_of_the_readme():
     full, found = sweep.errors()
     wanted = [3.605, 2.162, 0, 5.937, 2.211, 34.281, 2.461, 1.508, 13.052]
@@ -227,6 +229,7 @@ def run():
     return control.simulate(step=5e-3)
 
 
+@pytest.mark.slow
 def test_tracking_errors_are_those_of_the_readme(run):
     found = {name: control.figures(error) for name, error in run[1].items()}
     assert found["PD alone"] == pytest.approx((31.39, 41.70), abs=0.02)

@@ -167,6 +167,7 @@ def test_a_falling_block() -> None:
         assert not s.tau.any()
 
 
+@pytest.mark.slow
 def test_a_block_on_a_spring_with_drive_inertia_and_offset() -> None:
     p = slide(terms=(DriveInertia(), Spring(rest=0.3), Offset()), values=(1.0, 12.0, 6.0))
     # 3 q'' = -12 (q - 0.3) - 6: about q = -0.2 with 2 rad/s
@@ -181,6 +182,7 @@ def test_viscous_friction_slows_a_block_exponentially() -> None:
         np.testing.assert_allclose(s.qd[:, 0], np.exp(-1.5 * s.t), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_friction_of_the_root_of_the_speed_stops_a_block_in_time() -> None:
     p = slide(terms=(NonlinearViscous(0.5),), values=(3.0,))
     for s in both(p, [0.0], [1.0], 1.0, 0.001):  # sqrt(v) falls by 3 / (2 * 2) a second
@@ -193,6 +195,7 @@ def test_friction_of_the_root_of_the_speed_stops_a_block_in_time() -> None:
 # energy and order
 
 
+@pytest.mark.slow
 def test_energy_of_the_seven_joint_arm_stays() -> None:
     rng = np.random.default_rng(1)
     p = arm7()
@@ -214,6 +217,7 @@ def test_order_of_runge_kutta_is_four() -> None:
     assert abs(order - 4.0) < 0.1, (order, errors)
 
 
+@pytest.mark.slow
 def test_work_of_the_drives_is_energy_and_friction() -> None:
     p = two_links((Viscous(), SmoothCoulomb(0.3), Spring()), (0.3, 0.2, 0.5, 0.4, 2.0, 1.0))
     s = simulate(
@@ -230,6 +234,7 @@ def test_work_of_the_drives_is_energy_and_friction() -> None:
 # other programs
 
 
+@pytest.mark.slow
 def test_agrees_with_an_integration_of_pinocchio() -> None:
     """A damped tree with drive inertia and tanh friction, the same equations put together from Pinocchio's aba."""
     from scipy.integrate import solve_ivp
@@ -303,6 +308,7 @@ def test_a_sliding_block_stops_where_coulomb_friction_says() -> None:
     assert s.evaluations < 1500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
 def test_stiction_neither_stalls_nor_chatters(width: float) -> None:
     """A pendulum that friction catches on its way down, for widths of any smallness."""
@@ -370,6 +376,7 @@ def test_friction_that_becomes_too_stiff_on_the_way_stops_the_simulation() -> No
     assert simulate(p, [0.0, 1.0], [0.0, -0.5], [0.0, 1.9]).stopped is None
 
 
+@pytest.mark.slow
 def test_a_narrow_tanh_by_both_ways_is_the_same_motion() -> None:
     p = two_links((SmoothCoulomb(0.2), Viscous()), (2.0, 1.0, 0.1, 0.1))
     a, b = both(p, [0.5, 0.1], [0.0, 0.0], 1.0, 0.0005)
@@ -409,6 +416,7 @@ def test_sampled_torques_are_linear_in_between() -> None:
     np.testing.assert_allclose(s.qd[::10, 0], exact, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_pulse_of_one_sample_is_not_stepped_over() -> None:
     tau = np.zeros((301, 1))
     tau[150] = 100.0
@@ -435,6 +443,7 @@ def test_a_control_period_holds_the_torque_and_asks_once() -> None:
         np.testing.assert_array_equal(s.tau[:50, 0], np.repeat([2.0, 4.0, 6.0, 8.0, 10.0], 10))
 
 
+@pytest.mark.slow
 def test_a_held_controller_by_both_ways_is_the_same_motion() -> None:
     p = two_links((Viscous(),), (0.2, 0.2))
     control = PDGravity(p, 60.0, 8.0, hold([0.4, -0.3]))
@@ -444,6 +453,7 @@ def test_a_held_controller_by_both_ways_is_the_same_motion() -> None:
     assert len(np.unique(a.tau[:1000, 0])) == 100
 
 
+@pytest.mark.slow
 def test_dense_output_lies_on_the_motion() -> None:
     p = two_links()
     at = np.linspace(0, 1, 137)
@@ -513,6 +523,7 @@ def test_resting_on_a_limit_is_allowed() -> None:
 # controllers
 
 
+@pytest.mark.slow
 def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
     p = arm7()
     target = np.linspace(-0.5, 0.8, 7)
@@ -524,6 +535,7 @@ def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
     assert np.abs(gravity[-1]).max() > 10
 
 
+@pytest.mark.slow
 def test_computed_torque_makes_the_error_a_chosen_oscillator() -> None:
     """With kp = 25, kd = 6: e = exp(-3 t) (cos 4 t + 3/4 sin 4 t) e(0), on a plant with everything."""
     model = Model(arm7().robot, all_terms(7, True))
@@ -793,6 +805,7 @@ def test_a_torque_that_fails_only_where_the_motion_got_to_ends_it_there() -> Non
         assert np.isfinite(s.tau).all()
 
 
+@pytest.mark.slow
 def test_a_torque_function_may_use_one_array_again() -> None:
     own = np.zeros(2)
 

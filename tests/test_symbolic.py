@@ -76,6 +76,7 @@ def test_three_derivations_agree_on_random_trees(seed: int) -> None:
         assert relative(tau, expected) < 1e-11, derivation.__name__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [False, True])
 @pytest.mark.parametrize("robot", [*ROBOTS.values(), random_tree(np.random.default_rng(5), 6, points=True)])
 def test_programs_are_the_batch_functions(robot: Robot, numbers: bool) -> None:
@@ -102,6 +103,7 @@ def test_programs_are_the_batch_functions(robot: Robot, numbers: bool) -> None:
 # Closed forms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_closed_form_is_the_batch_functions(name: str) -> None:
     robot = ROBOTS[name]
@@ -147,6 +149,7 @@ def test_closed_form_is_that_of_the_textbook() -> None:
     assert sympy.expand(form.C - wanted) == sympy.zeros(2, 2)
 
 
+@pytest.mark.slow
 def test_matrices_have_the_structure_of_mechanics() -> None:
     form = closed_form(scara())
     assert form.D == form.D.T
@@ -157,6 +160,7 @@ def test_matrices_have_the_structure_of_mechanics() -> None:
     assert (form.Y * form.theta - tau).expand() == sympy.zeros(4, 1)
 
 
+@pytest.mark.slow
 def test_right_angles_leave_no_rounding() -> None:
     """In the closed form of the six-joint arm, cos(pi/2) is 0: every number is a product of lengths or a fraction."""
     form = closed_form(ur5e())
@@ -207,6 +211,7 @@ def test_planar_arm_of_the_paper() -> None:
     assert form.g[6] == m[6] * sympy.Symbol("g0") * a[6] * sympy.cos(sum(q)) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_planar_arm_of_numbers_is_the_robot(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -227,6 +232,7 @@ def test_planar_arm_of_numbers_is_the_robot(n: int) -> None:
         assert np.abs(found - expected).max() <= 1e-11 * max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_ten_planar_links() -> None:
     form = planar(10)
     assert len(form.D[0, 0].args) > 200

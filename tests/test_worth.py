@@ -64,6 +64,7 @@ def test_structure_is_named() -> None:
     assert found.combined
 
 
+@pytest.mark.slow
 def test_designed_motion_achieves_what_was_predicted() -> None:
     """White noise on the torques of a designed motion, 300 logs, weighted least squares from the factors."""
     rng, model = arm(11)

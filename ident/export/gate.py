@@ -34,9 +34,8 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
     """Return the estimate with the verdict of its validation in its provenance, from where it is saved and read.
 
     It passes when no link and no torque is implausible, on all held-out recordings together every joint is predicted
-    better than by zero torque, and the whole within three quarters of the torque and not worse than 1.05 times CAD's error where
-    CAD was given.
-    Without held-out recordings the estimate is returned as it is: not validated.
+    better than by zero torque, and the whole within three quarters of the torque and not worse than 1.05 times CAD's
+    error where CAD was given. Without held-out recordings the estimate is returned as it is: not validated.
     """
     total = None if validation is None else validation.total(prediction)
     if validation is None or total is None:

@@ -32,7 +32,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CORE = re.compile(
     r"ident/((spatial|robot|dynamics|model|regression|estimate|compare)/\w+"
-    r"|logs/(process|differentiate|filter|decimate|resample|mask|rest|units|delay|blocks|motion)|export/(gate|digits))\.py"
+    r"|logs/(process|sampled|filter|readings|manifest|motion)|export/(gate|digits))\.py"
 )
 SECONDS = 300  # of the processor for one test file
 EACH = 2  # mutants of one file, at most: kernels have more to change than all the rest

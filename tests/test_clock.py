@@ -7,7 +7,7 @@ from logs_data import TWO, made_up, smooth
 from seeds import cases
 
 from ident.logs import Processing, check_log, iter_motions, process, read_manifest
-from ident.logs.clock import find_clock, on_clock, prediction_errors
+from ident.logs.readings import find_clock, on_clock, prediction_errors
 
 STEP, ROWS = 0.004, 6000
 

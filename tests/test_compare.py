@@ -17,7 +17,7 @@ from ident.compare.cad import decided_by
 from ident.compare.difference import contradicted
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
-from ident.logs.decimate import decimate
+from ident.logs.filter import decimate
 from ident.model import regressor, torque
 from ident.regression import compress
 

@@ -14,7 +14,7 @@ from ident.estimate.coordinates import Coordinates
 from ident.estimate.covariance import effective_samples
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.problem import samples
-from ident.logs.blocks import split
+from ident.logs.motion import split
 from ident.model import Model, Spring, torque
 from ident.regression import compress
 from ident.spatial.inertia import pseudo_inertia

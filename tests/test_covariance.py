@@ -13,8 +13,7 @@ from synthetic import blocks, random_theta, recording
 from ident.estimate import classical, cluster, estimated
 from ident.estimate.covariance import default_covariance, effective_samples
 from ident.estimate.least_squares import residual_sigma, solve
-from ident.logs.blocks import period, split, stretches
-from ident.logs.motion import Motion
+from ident.logs.motion import Motion, period, split, stretches
 from ident.model import Model, Offset, Viscous, regressor, torque
 from ident.regression import Regression, base_parameters, compress
 from ident.robot import MDHJoint, from_mdh

@@ -8,9 +8,9 @@ from logs_data import TWO, made_up
 
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process
-from ident.logs.check import position_quantum
 from ident.logs.log import spans
 from ident.logs.process import rounding_share
+from ident.logs.readings import position_quantum
 from ident.pipelines.steps import rounded as _rounded
 from ident.robot import Limits
 

@@ -12,12 +12,10 @@ from seeds import cases
 from ident.errors import LogError
 from ident.estimate import estimated
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
-from ident.logs.blocks import period, segment_length, split, stretches
-from ident.logs.decimate import thinned
-from ident.logs.differentiate import central, fourier_fit, savitzky_golay
-from ident.logs.filter import low_pass, memory
-from ident.logs.resample import resample
-from ident.logs.rest import moving
+from ident.logs.filter import low_pass, memory, thinned
+from ident.logs.motion import period, segment_length, split, stretches
+from ident.logs.readings import moving
+from ident.logs.sampled import central, fourier_fit, resample, savitzky_golay
 from ident.model import Model, Offset, Viscous
 from ident.regression import compress
 

@@ -12,8 +12,8 @@ from logs_data import TWO, smooth
 from ident.errors import LogError
 from ident.logs import check_log, locate, read_log, read_manifest
 from ident.logs.log import read_parts
+from ident.logs.manifest import RAW, UNITS, kind_of, si_factor
 from ident.logs.readers import formats
-from ident.logs.units import RAW, UNITS, kind_of, si_factor
 from ident.robot import Transmission
 from ident.robot.file import MDHJoint, from_mdh
 

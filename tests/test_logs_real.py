@@ -7,7 +7,7 @@ from logs_data import ROOT, real_data, real_manifest
 from ident.estimate import estimated
 from ident.estimate.least_squares import joint_noise, solve, unexplained
 from ident.logs import Processing, check_log, decimate, process, read_log
-from ident.logs.rest import resting
+from ident.logs.readings import resting
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous
 from ident.regression import compress
 from ident.robot import read_robot

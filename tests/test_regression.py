@@ -21,7 +21,7 @@ from seeds import cases
 from synthetic import random_theta, recording, states
 
 from ident.errors import LogError, ModelError, RegressionError
-from ident.logs.decimate import decimate
+from ident.logs.filter import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
 from ident.regression.base import LARGEST, units

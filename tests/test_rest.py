@@ -16,7 +16,7 @@ from ident.estimate import Prior, estimated, neutral_prior
 from ident.export import export_to
 from ident.export.formats import FORMATS
 from ident.logs import Log, Processing, process
-from ident.logs.rest import resting
+from ident.logs.readings import resting
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.report.text import base_rows, warnings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
-from ident.logs.decimate import decimate
+from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.jit import one_thread
-from ident.logs.decimate import decimate
+from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model import LoadFriction, NonlinearViscous
 from ident.model.model import Model, torque

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.logs.decimate import BAND
+from ident.logs.filter import BAND
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters

@@ -9,11 +9,10 @@ from math import isfinite, prod
 import numpy as np
 
 from ident.arrays import Array
-from ident.logs.check import position_quantum
-from ident.logs.clock import find_clock, on_clock
-from ident.logs.decimate import BAND
+from ident.logs.filter import BAND
 from ident.logs.log import Log
 from ident.logs.process import Processing
+from ident.logs.readings import find_clock, on_clock, position_quantum
 
 #: Both sides are low-passed at this many times the band of the motion's velocity.
 BOTH_SIDES = 8.0

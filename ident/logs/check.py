@@ -11,8 +11,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
-from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
+from ident.logs.readings import find_clock, position_quantum
 from ident.robot import Robot
 
 GAP = 1.5  # times the median step
@@ -124,28 +124,6 @@ def together(report: LogReport | None, part: LogReport, end: float) -> LogReport
         steps=tuple(steps.most_common()),
         findings=(*told, *(f for f in part.findings if f.kind not in kinds and f.message not in said)),
     )
-
-
-def position_quantum(q: Array) -> float | None:
-    """Return the step [rad or m] in which the readings q (N,) come, or None where none shows.
-
-    Neighbouring distinct readings are whole multiples of the step; that it is one is believed when nearly all of the
-    smaller distances are multiples of their smallest.
-    """
-    levels = np.unique(q)
-    scale = float(np.abs(q).max())
-    gaps = np.diff(levels)
-    gaps = gaps[gaps > 1e-9 * scale]  # rounding of floating point is no step
-    if len(gaps) < 3:
-        return None
-    step = float(np.sort(gaps)[: max(1, len(gaps) // 100)].mean())
-    near = gaps[gaps < 20.5 * step]
-    if len(near) < 0.5 * len(gaps):
-        return None
-    multiple = np.round(near / step)
-    step = float(near.sum() / multiple.sum())  # the smallest alone carries the rounding of the file
-    multiple = near / step
-    return step if np.mean(np.abs(multiple - np.round(multiple)) < 0.1) > 0.95 else None
 
 
 def _histogram(dt: Array) -> tuple[tuple[float, int], ...]:

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.fetch import file_sha256, locate
-from ident.logs.manifest import Manifest, Recording, Signal
+from ident.logs.manifest import RAW, Manifest, Recording, Signal, kind_of, si_factor
 from ident.logs.readers.formats import is_bag, line_of_first_row, read_chunks
 from ident.logs.readers.request import EVERYTHING, Chunk, Reference, Request
-from ident.logs.units import RAW, kind_of, si_factor
 from ident.robot import Robot
 from ident.shown import shows
 

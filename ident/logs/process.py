@@ -12,15 +12,11 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
-from ident.logs.blocks import USUAL, period, segment_length, split, stretches
-from ident.logs.clock import find_clock, leap, on_clock
-from ident.logs.decimate import BAND, checked, decimate
-from ident.logs.differentiate import central, fourier_fit, savitzky_golay
+from ident.logs.filter import BAND, checked, decimate
 from ident.logs.log import Log
-from ident.logs.motion import Motion
-from ident.logs.noise import least_noise
-from ident.logs.resample import Interpolation, resample, undelayed
-from ident.logs.rest import moving, resting
+from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
+from ident.logs.readings import find_clock, leap, least_noise, moving, on_clock, resting
+from ident.logs.sampled import Interpolation, central, fourier_fit, resample, savitzky_golay, undelayed
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
@@ -43,9 +39,9 @@ class Processing:
     neighbours. `start_s`, `stop_s` [s] after the recording's first row: only start <= t < stop is kept; filters
     still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
     motion is compressed.
-    A joint that rests (see `rest`) stays at the median of its readings, without velocity and acceleration.
-    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `rest.moving`.
-    `segment_s` [s]: length of the segments, None for the rule of `blocks`. `period_s` [s]: after which the motion
+    A joint that rests (see `readings.resting`) stays at the median of its readings, without velocity and acceleration.
+    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `readings.moving`.
+    `segment_s` [s]: length of the segments, None for the rule of `motion`. `period_s` [s]: after which the motion
     repeats itself, 0 for never; None: found from the positions.
     Raises LogError for values that make no sense.
     """

@@ -10,20 +10,19 @@ from math import ceil, prod
 import numpy as np
 
 from ident.errors import LogError
-from ident.logs.blocks import MANY, USUAL
 from ident.logs.check import LogReport, check_log, together
-from ident.logs.clock import Clock, find_clock, on_clock
-from ident.logs.decimate import memory as thinning_memory
+from ident.logs.filter import thinning_memory
 from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
-from ident.logs.motion import Motion
+from ident.logs.motion import MANY, USUAL, Motion
 from ident.logs.process import Processing, memory, motion, prepare, repeats, window
 from ident.logs.readers.request import EVERYTHING
+from ident.logs.readings import Clock, find_clock, on_clock
 from ident.robot import Robot
 
 #: Numbers (rows times columns) of a part.
 NUMBERS = 3 * 2**19
-#: Numbers of a recording that has `blocks.MANY` segments, as its factors stay few.
+#: Numbers of a recording that has `motion.MANY` segments, as its factors stay few.
 LONG = 2**23
 _ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row
 

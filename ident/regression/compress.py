@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, checked, frozen
 from ident.dynamics.rigid_body import Tree, batch, tree
 from ident.errors import ModelError, RegressionError
-from ident.logs.decimate import BLOCK, thinned
+from ident.logs.filter import BLOCK, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.logs.units import RAW, kind_of
+from ident.logs.manifest import RAW, kind_of
 from ident.report.text import MISSING, Table, number, table, with_error
 
 if TYPE_CHECKING:

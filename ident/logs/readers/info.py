@@ -11,11 +11,11 @@ import numpy as np
 
 from ident.errors import LogError, plural
 from ident.logs.check import GAP
-from ident.logs.clock import BREAK_S
+from ident.logs.manifest import si_factor
 from ident.logs.readers import bag
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.recorded import Recorded, open_recorded, parts
-from ident.logs.units import si_factor
+from ident.logs.readings import BREAK_S
 from ident.robot import Robot
 from ident.tell import Tell, silent
 

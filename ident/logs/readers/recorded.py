@@ -12,13 +12,13 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
+from ident.logs.manifest import Quantity
 from ident.logs.readers import bag
 from ident.logs.readers.bag import Seen
 from ident.logs.readers.formats import format_of, is_bag, read_chunks
 from ident.logs.readers.joint_state import ARRAYS
 from ident.logs.readers.recorder import Channel, Recorder, recognise
 from ident.logs.readers.request import Reference, Request
-from ident.logs.units import Quantity
 from ident.robot import Robot
 
 FIRST = 16  # batches of messages from which joints and arrays are taken where nobody names them

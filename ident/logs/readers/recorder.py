@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ident.errors import LogError
-from ident.logs.manifest import TextFormat
-from ident.logs.units import Quantity
+from ident.logs.manifest import Quantity, TextFormat
 
 
 @dataclass(frozen=True)

@@ -209,9 +209,9 @@ def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> I
         log = Log(
             name=record.name,
             t=t,
-            q=_position(record.position, raw["position"], robot, manifest),
-            tau=_torque(record.torque, raw["torque"], robot, manifest),
-            qd=_velocity(record.velocity, raw["velocity"], robot, manifest) if record.velocity else None,
+            q=_joint_values(record.position, raw["position"], robot, manifest),
+            tau=_joint_values(record.torque, raw["torque"], robot, manifest),
+            qd=_joint_values(record.velocity, raw["velocity"], robot, manifest) if record.velocity else None,
             joints=robot.joint_names,
             first_row=row + done,
             first_line=None if line is None else line + row - 1 + done,
@@ -292,7 +292,7 @@ def _chunks(
 
 
 def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
-    """Return number * unit * gain as (rows, n), checked against the robot's joints."""
+    """Return a signal on the joint side in SI units as (rows, n), checked against the robot's joints."""
     n = robot.n
     if len(columns) != n:
         raise LogError(
@@ -316,25 +316,12 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
             raise LogError(
                 f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
             )
+    if np.size(signal.offset) not in (1, n):
+        raise LogError("offset of position is not one per joint", file=manifest.file)
     values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
-        return np.asarray(values * (gains * [si_factor(u, signal.quantity) for u in units]))
-
-
-def _position(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
-    q = _joint_values(signal, columns, robot, manifest)
-    if np.size(signal.offset) not in (1, robot.n):
-        raise LogError("offset of position is not one per joint", file=manifest.file)
+        values = values * (gains * [si_factor(u, signal.quantity) for u in units])
     if signal.side == "motor" and robot.transmission:
-        q = robot.transmission.joint_position(q)
-    return np.asarray(q + np.asarray(signal.offset))
-
-
-def _velocity(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
-    qd = _joint_values(signal, columns, robot, manifest)
-    return robot.transmission.joint_position(qd) if signal.side == "motor" and robot.transmission else qd
-
-
-def _torque(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
-    tau = _joint_values(signal, columns, robot, manifest)
-    return robot.transmission.joint_torque(tau) if signal.side == "motor" and robot.transmission else tau
+        torque, to_joint = signal.quantity == "torque", robot.transmission
+        values = to_joint.joint_torque(values) if torque else to_joint.joint_position(values)
+    return np.asarray(values + np.asarray(signal.offset))

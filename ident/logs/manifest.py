@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ident.errors import LogError, nearest, plural, require_known
 from ident.shown import shows
-from ident.tables import Reader, Table, boolean, count, number, one_or_more, positive, read_toml, shown, string, table
+from ident.tables import Reader, Table, boolean, count, one_or_more, positive, read_toml, shown, string, table, typed
 
 Quantity = Literal["time", "position", "velocity", "torque"]
 Column = int | str
@@ -268,19 +268,27 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
     return signal
 
 
-_numbers = one_or_more(number, "a finite number, or a list of them")
+def _matching(pattern: str, wanted: str) -> Reader:
+    return typed(str, wanted, lambda text: re.fullmatch(pattern, text) is not None)
 
 
-def _plain_name(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", value):
-        raise ValueError("a name of letters, digits and . _ + -")
-    return value
+def _counts_or_names(column: Column) -> bool:
+    return bool(column.strip()) if isinstance(column, str) else column >= 1
 
 
-def _character(value: Any) -> str:
-    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n' or not value.isascii():
-        raise ValueError("one character")
-    return value
+_numbers = typed(float | tuple[float, ...], "a finite number, or a list of them", lambda found: found != ())
+_plain_name = _matching(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", "a name of letters, digits and . _ + -")
+_https = _matching(r"https://[^\s/]+/\S+", "an address that begins with https://")
+_sha256 = _matching(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
+_character = _matching(r'[^"\r\n\x80-\U0010ffff]', "one character")
+_side = typed(Literal["joint", "motor"], "'joint' or 'motor'")
+_column = typed(Column, "a column number from 1 on, or a column name", _counts_or_names)
+_columns = typed(
+    tuple[Column, ...],
+    "a list of column numbers from 1 on, or of column names",
+    lambda columns: bool(columns) and all(map(_counts_or_names, columns)),
+)
+_rows = typed(tuple[int, int], "[first, last] row, 1-based, both included", lambda rows: bool(1 <= rows[0] < rows[1]))
 
 
 def _folder(value: Any) -> str:
@@ -301,48 +309,6 @@ def _inside(value: Any) -> str:
     if any(len(part.encode()) > 255 for part in text.split("/")):
         raise ValueError("a path whose names have at most 255 bytes")
     return text
-
-
-def _https(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"https://[^\s/]+/\S+", value):
-        raise ValueError("an address that begins with https://")
-    return value
-
-
-def _sha256(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{64}", value):
-        raise ValueError("64 hexadecimal digits in lower case")
-    return value
-
-
-def _side(value: Any) -> str:
-    if value not in ("joint", "motor"):
-        raise ValueError("'joint' or 'motor'")
-    return str(value)
-
-
-def _column(value: Any) -> Column:
-    if isinstance(value, bool) or not (
-        (isinstance(value, int) and value >= 1) or (isinstance(value, str) and value.strip())
-    ):
-        raise ValueError("a column number from 1 on, or a column name")
-    return value
-
-
-def _columns(value: Any) -> tuple[Column, ...]:
-    try:
-        if isinstance(value, list) and value:
-            return tuple(_column(v) for v in value)
-    except ValueError:
-        pass
-    raise ValueError("a list of column numbers from 1 on, or of column names")
-
-
-def _rows(value: Any) -> tuple[int, int]:
-    good = isinstance(value, list) and len(value) == 2 and all(isinstance(v, int) and v is not True for v in value)
-    if not good or not 1 <= value[0] < value[1]:
-        raise ValueError("[first, last] row, 1-based, both included")
-    return (value[0], value[1])
 
 
 def _refuse_twice(names: list[str], what: str, file: Path) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ident.errors import LogError, nearest, plural
+from ident.errors import nearest, plural
 from ident.logs.manifest import Column
 from ident.logs.readers.request import EVERYTHING, Chunk, Request, numbers
 
@@ -61,11 +60,9 @@ def _parts(request: Request) -> Iterator[Chunk]:
                 part = _plain(block, request, lines, width, wanted)
                 if part is None:
                     rest = itertools.islice(stream, left)
-                    rows = _without_blank_end(io.BytesIO(block).readlines(), rest, request, line)
-                    if not rows:
+                    part = _line_by_line(io.BytesIO(block).readlines(), rest, request, line, width, wanted)
+                    if not len(part[0]):
                         return
-                    _check_width(rows, request, line, width)
-                    part = _parse(rows, request, line, wanted)
                 yield part
                 line += lines
             block = stream.read(BLOCK) + stream.readline()
@@ -77,8 +74,8 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
     import pyarrow.csv
 
     text = request.text
-    if text.delimiter == " " or b'"' in block:
-        return None
+    if text.delimiter == " ":
+        block = b"\n".join(b" ".join(row.split()) for row in block.splitlines())
     names, kinds = [str(c) for c in range(width)], {str(c): pa.float64() for c in wanted}
 
     def read() -> dict[str, np.ndarray]:
@@ -88,8 +85,10 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
             pyarrow.csv.ParseOptions(delimiter=text.delimiter, ignore_empty_lines=False),
             pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), decimal_point=text.decimal),
         )
-        sound = found.num_rows == lines and not any(c.null_count for c in found.columns)
-        return {c: numbers(found[c].combine_chunks()) for c in kinds} if sound else {}
+        blank = any(c.null_count for c in found.columns) and not all(map(bytes.strip, block.splitlines()))
+        sound = found.num_rows == lines and not blank
+        columns = [c.fill_null(np.nan) if c.null_count else c for c in found.combine_chunks().columns if sound]
+        return {name: numbers(c.combine_chunks()) for name, c in zip(kinds, columns, strict=False)}
 
     try:
         found = read()
@@ -125,75 +124,46 @@ def _place(request: Request, array: str | None, column: Column | None, header: l
     return header.index(column)
 
 
-def _without_blank_end(block: list[bytes], rest: Iterator[bytes], request: Request, line: int) -> list[bytes]:
-    """Drop blank lines at the end of the file; a blank line between rows is an error."""
+def _line_by_line(
+    block: list[bytes], rest: Iterator[bytes], request: Request, line: int, width: int, wanted: list[int]
+) -> Chunk:
+    """Return the columns of lines that are more than numbers; blank ones at the end of the file are dropped.
+
+    Raises LogError, with the line, for a blank one between rows, another number of columns, and text.
+    """
     filled = [i for i, row in enumerate(block) if row.strip()]
     end = filled[-1] + 1 if filled else 0
     if len(filled) < end or (end < len(block) and any(row.strip() for row in rest)):
         blank = next(i for i, row in enumerate(block) if not row.strip())
         raise request.error("the line is empty", "Remove it, or put the lost row back", line + blank)
-    return block[:end]
+    values: list[list[float]] = [[] for _ in wanted]
+    for at, row in enumerate(block[:end], start=line):
+        fields = _fields(row, request, at)
+        if len(fields) != width:
+            problem = f"has {plural(len(fields), 'column')}, the lines before have {width}"
+            raise request.error(problem, "Repair the line, or end rows = [first, last] before it", at)
+        for column, c in zip(values, wanted, strict=True):
+            found = _number(fields[c].strip().replace(request.text.decimal, "."))
+            if found is None:
+                hint = "Set header = true in [text]" if at == line and not request.text.header else "Repair the line"
+                raise request.error(f"column {c + 1} is '{fields[c].strip()[:40]}', wanted a number", hint, at)
+            column.append(found)
+    return [np.array(column, dtype=np.int64 if _counts(column) else np.float64) for column in values]
 
 
-def _check_width(block: list[bytes], request: Request, line: int, width: int) -> None:
-    delimiter = request.text.delimiter
-    mark = delimiter.encode()
-    for i, row in enumerate(block):
-        if b'"' in row:
-            found = len(_fields(row, request, line + i))
-        else:
-            found = len(row.split()) if delimiter == " " else row.count(mark) + 1
-        if found != width:
-            problem = f"has {plural(found, 'column')}, the lines before have {width}"
-            raise request.error(problem, "Repair the line, or end rows = [first, last] before it", line + i)
-
-
-def _parse(block: list[bytes], request: Request, line: int, wanted: list[int]) -> Chunk:
-    import pandas as pd
-
-    text = request.text
-
-    def read(dtype: Any) -> pd.DataFrame:
-        return pd.read_csv(
-            io.BytesIO(b"".join(block)),
-            header=None,
-            sep=r"\s+" if text.delimiter == " " else text.delimiter,
-            decimal=text.decimal,
-            usecols=sorted(set(wanted)),
-            dtype=dtype,
-            skip_blank_lines=False,
-            index_col=False,
-            encoding="utf-8",
-        )
-
+def _number(text: str) -> float | None:
+    """Return the number that a text is, NaN for a word that says there is none, None for any other."""
+    if text.lower() in ("", "na", "n/a", "nan", "null", "none"):
+        return np.nan
     try:
-        try:
-            frame = read(dict.fromkeys(wanted, np.float64))
-        except ValueError:
-            raise _text_found(block, request, line, wanted) from None
-        largest = frame.abs().max(skipna=False)
-        big = {c: np.int64 for c in wanted if 2.0**53 < largest[c] < 2.0**63}
-        if big:  # clocks in ns: read their digits again as integers
-            with contextlib.suppress(ValueError):  # they were not written as integers
-                frame = read(dict.fromkeys(wanted, np.float64) | big)
-    except (pd.errors.ParserError, UnicodeDecodeError, OverflowError) as cause:
-        raise request.error(f"cannot be read as a table ({cause})", line=line) from None
-    return [frame[c].to_numpy() for c in wanted]
+        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else float(text) if "_" not in text else None
+    except ValueError:
+        return None
 
 
-def _text_found(block: list[bytes], request: Request, line: int, wanted: list[int]) -> LogError:
-    text = request.text
-    for i, row in enumerate(block):
-        fields = _fields(row, request, line + i)
-        for c in wanted:
-            field = fields[c].strip()
-            try:
-                float(field.replace(text.decimal, "."))
-            except ValueError:
-                if field.lower() not in ("", "na", "n/a", "nan", "null", "none"):
-                    hint = "Set header = true in [text]" if i == 0 and not text.header else "Repair the line"
-                    return request.error(f"column {c + 1} is '{field[:40]}', wanted a number", hint, line + i)
-    return request.error("holds something that is no number", line=line)
+def _counts(column: list[float]) -> bool:
+    """Return whether numbers are whole, and some too large for a float to keep their digits: clocks in ns."""
+    return all(isinstance(x, int) for x in column) and 2**53 < max(map(abs, column), default=0) < 2**63
 
 
 def _fields(row: bytes, request: Request, line: int) -> list[str]:

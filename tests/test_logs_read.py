@@ -124,7 +124,7 @@ torque = {{ {columns.format("m")}, unit = "N m" }}
 @pytest.mark.parametrize("block", [1, 100, 1000, 2**20])
 def test_text_is_the_same_in_blocks_of_any_size(tmp_path, monkeypatch, block):
     """Lines that are more than numbers are looked at one by one, in their block alone; faults keep their line."""
-    monkeypatch.setattr("ident.logs.readers.read_text.BLOCK", block)
+    monkeypatch.setattr("ident.logs.readers.read_tables.BLOCK", block)
     numbers = np.column_stack([np.arange(60) / 10, np.random.default_rng(0).normal(size=(60, 4))])
     lines = [",".join(map(repr, row)) for row in numbers.tolist()]
     lines[7] = '"' + lines[7].replace(",", '","') + '"'

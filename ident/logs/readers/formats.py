@@ -12,8 +12,7 @@ from pathlib import Path
 from ident.logs.manifest import TextFormat
 from ident.logs.readers.bag import read_bag
 from ident.logs.readers.read_arrays import read_mat, read_npz
-from ident.logs.readers.read_parquet import read_parquet
-from ident.logs.readers.read_text import read_text
+from ident.logs.readers.read_tables import read_parquet, read_text
 from ident.logs.readers.request import EVERYTHING, Chunk, Request
 
 

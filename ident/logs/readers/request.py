@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,6 @@ Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits
 EVERYTHING = sys.maxsize
 DAMAGED = "It is damaged, or of another kind than its ending says: save it again"
-
-
-def numbers(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array, without the half second and 40 MB of `to_numpy`, which imports pandas."""
-    return np.asarray(array.to_pylist()) if str(array.type) == "bool" else np.from_dlpack(array)
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,11 @@ def _messages2(path: Path, name: str, topic: str) -> Iterator[tuple[int, bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Messages that carry all of the wanted joints: `number` (k,) in the topic from 1 on, clocks (k,) [ns], and
-    `values`: array -> (k, joints) [rad or m, rad/s or m/s, N m or N], in the order of the wanted joints."""
+    """Consecutive rows: `number` (k,) of the message, or row of a text file, from 1 on, `clocks` name -> (k,) in the
+    file's own unit ([ns] in bags), and `values` array -> (k, joints) in the order of the wanted joints."""
 
     number: np.ndarray
-    stamp: np.ndarray
-    received: np.ndarray
+    clocks: dict[str, np.ndarray]
     values: dict[str, Array]
 
 
@@ -109,14 +108,12 @@ def read_rows(path: Path, name: str, topic: str, seen: Seen) -> Iterator[Rows]:
         parts = [(alike, at) for alike in batch if (at := seen.take(alike)) is not None]
         if not parts:
             continue
-        number = np.concatenate([a.number for a, _ in parts])
-        order = np.argsort(number)
-        yield Rows(
-            number[order],
-            np.concatenate([a.stamps() for a, _ in parts])[order],
-            np.concatenate([a.received for a, _ in parts])[order],
-            {x: np.concatenate([a.values(x)[:, at] for a, at in parts])[order] for x in seen.arrays},
+        number, stamp, received = (
+            np.concatenate(x) for x in zip(*((a.number, a.stamps(), a.received) for a, _ in parts), strict=True)
         )
+        order = np.argsort(number)
+        values = {x: np.concatenate([a.values(x)[:, at] for a, at in parts])[order] for x in seen.arrays}
+        yield Rows(number[order], {"stamp": stamp[order], "received": received[order]}, values)
 
 
 def read_bag(request: Request) -> Iterator[dict[str, Chunk]]:
@@ -136,11 +133,10 @@ def _columns(request: Request) -> Iterator[Chunk]:
     seen = Seen(joints, tuple(dict.fromkeys(a for a, j in wanted if j)))
     last: tuple[int, int] | None = None  # clock and number of the last row
     for rows in read_rows(path, name, chosen, seen):
-        clocks = {"stamp": rows.stamp, "received": rows.received}
         for clock, joint in wanted:
             if not joint:
-                last = _require_increasing(clocks[clock], rows.number, clock, last, name, chosen)
-        yield [rows.values[x][:, joints.index(joint)] if joint else clocks[x] for x, joint in wanted]
+                last = _require_increasing(rows.clocks[clock], rows.number, clock, last, name, chosen)
+        yield [rows.values[x][:, joints.index(joint)] if joint else rows.clocks[x] for x, joint in wanted]
     seen.require_rows(name, chosen)
 
 

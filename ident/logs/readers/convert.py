@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ident.errors import LogError, plural
 from ident.files import whole_file, write_whole
 from ident.logs.readers.info import LogInfo, log_info
-from ident.logs.readers.recorded import Part, joint_units, parts
+from ident.logs.readers.recorded import joint_units, parts
+from ident.logs.readers.request import rebatched
 from ident.robot import Robot
 from ident.tell import Tell, silent
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ENDINGS = (".parquet", ".csv")
 ROWS = 65_536  # written together
@@ -137,51 +135,27 @@ def _quoted(text: str) -> str:
 def _write(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:
     """Write the table; return how many rows were dropped because their clock repeats."""
     import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
 
     r, seen = info.recorded, info.recorded.seen()
     labels = [c.label for c in r.channels if c.label in info.usable]
     names = ["time", *(f"{label}.{joint}" for label in labels for joint in r.named)]
+    kind = pyarrow.parquet.ParquetWriter if ending == ".parquet" else pyarrow.csv.CSVWriter
+    columns = ([p.clocks[r.clock], *(x for label in labels for x in p.values[label].T)] for p in parts(r, seen))
     writer: Any = None
     last: Any = None
     dropped = 0
     try:
-        for part in _gathered(parts(r, seen)):
-            new = part.clock > (np.append(part.clock[0] - 1 if last is None else last, part.clock[:-1]))
-            last = part.clock[-1]
+        for clock, *values in rebatched(columns, ROWS):
+            new = clock > np.append(clock[0] - 1 if last is None else last, clock[:-1])
+            last = clock[-1]
             dropped += int((~new).sum())
-            columns = [part.clock[new], *(column for label in labels for column in part.values[label][new].T)]
-            table = pa.table([np.ascontiguousarray(c) for c in columns], names=names)
-            writer = writer or _writer(path, table.schema, ending)
+            table = pa.table([x[new] for x in (clock, *values)], names=names)
+            writer = writer or kind(path, table.schema)
             writer.write_table(table)
             tell(f"writing {r.name}", seen.messages, max(info.messages, seen.messages))
     finally:
         if writer is not None:
             writer.close()
     return dropped
-
-
-def _writer(path: Path, schema: pa.Schema, ending: str) -> Any:
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    return pyarrow.parquet.ParquetWriter(path, schema) if ending == ".parquet" else pyarrow.csv.CSVWriter(path, schema)
-
-
-def _gathered(source: Iterator[Part]) -> Iterator[Part]:
-    """Join small parts to about ROWS rows."""
-    held: list[Part] = []
-    for part in source:
-        held.append(part)
-        if sum(len(p.number) for p in held) >= ROWS:
-            yield _joined(held)
-            held = []
-    if held:
-        yield _joined(held)
-
-
-def _joined(held: list[Part]) -> Part:
-    return Part(
-        np.concatenate([p.number for p in held]),
-        np.concatenate([p.clock for p in held]),
-        {label: np.concatenate([p.values[label] for p in held]) for label in held[0].values},
-    )

@@ -39,6 +39,11 @@ class Places:
         more = self.count - len(self.first[:5])
         return text + (f" and {more} more" if more > 0 else "")
 
+    def and_at(self, here: np.ndarray, step: np.ndarray, number: np.ndarray) -> Places:
+        """Return these places and those where `here` holds."""
+        more = np.flatnonzero(here)[: LISTED - len(self.first)].tolist()
+        return Places(self.count + int(here.sum()), self.first + tuple((int(number[i]), float(step[i])) for i in more))
+
 
 @dataclass(frozen=True)
 class LogInfo:
@@ -133,7 +138,9 @@ class StepCount:
     elapsed: float = 0.0
     lost: int = 0
     steps: Counter[int] = field(default_factory=Counter)
-    odd: dict[str, tuple[int, list[tuple[int, float]]]] = field(default_factory=dict)
+    gaps: Places = Places()
+    repeats: Places = Places()
+    jumps: Places = Places()
     _last: np.ndarray | None = None
 
     def add(self, clock: np.ndarray, number: np.ndarray) -> None:
@@ -148,28 +155,17 @@ class StepCount:
         onward = step > 0
         if self.usual is None and onward.any():
             self.usual = float(np.median(step[onward]))
-        self._place("jumps", step < 0, step, number)
-        self._place("repeats", step == 0, step, number)
+        self.jumps = self.jumps.and_at(step < 0, step, number)
+        self.repeats = self.repeats.and_at(step == 0, step, number)
         if self.usual is not None:
             ratio = np.clip(step / self.usual, -1e9, 1e9)
             values, counts = np.unique(np.round(ratio * 100).astype(np.int64), return_counts=True)
             for value, count in zip(values.tolist(), counts.tolist(), strict=True):
                 self.steps[value] += count
             wide = ratio > GAP
-            self._place("gaps", wide, step, number)
+            self.gaps = self.gaps.and_at(wide, step, number)
             whole = wide & (np.abs(ratio - np.round(ratio)) < WHOLE)
             self.lost += int((np.round(ratio[whole]) - 1).sum())
-
-    def _place(self, what: str, here: np.ndarray, step: np.ndarray, number: np.ndarray) -> None:
-        count, listed = self.odd.get(what, (0, []))
-        for i in np.flatnonzero(here)[: LISTED - len(listed)].tolist():
-            listed.append((int(number[i]), float(step[i])))
-        self.odd[what] = (count + int(here.sum()), listed)
-
-    def places(self, what: str) -> Places:
-        """Return where "gaps", "repeats" or "jumps" are."""
-        count, listed = self.odd.get(what, (0, []))
-        return Places(count, tuple(listed))
 
 
 def log_info(
@@ -187,7 +183,7 @@ def log_info(
     seen, steps = recorded.seen(), StepCount(si_factor(recorded.clock_unit, "time"))
     nan = {c.label: np.zeros(len(recorded.named), dtype=np.int64) for c in recorded.channels}
     for part in parts(recorded, seen):
-        steps.add(part.clock, part.number)
+        steps.add(part.clocks[recorded.clock], part.number)
         for label, values in part.values.items():
             nan[label] += (~np.isfinite(values)).sum(axis=0)
         tell(f"reading {path.name}", seen.messages, max(total, seen.messages))
@@ -197,6 +193,6 @@ def log_info(
     histogram = tuple((value / 100 * (steps.usual or 0.0), count) for value, count in steps.steps.most_common())
     return LogInfo(
         recorded, topics, seen.messages, seen.rows, seen.partial, dict(seen.without), steps.elapsed, steps.usual,
-        histogram, steps.lost, steps.places("gaps"), steps.places("repeats"), steps.places("jumps"),
+        histogram, steps.lost, steps.gaps, steps.repeats, steps.jumps,
         {label: tuple(counts.tolist()) for label, counts in nan.items()},
     )  # fmt: skip

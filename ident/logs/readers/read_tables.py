@@ -10,14 +10,13 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ident.errors import nearest, plural
 from ident.logs.manifest import Column
-from ident.logs.readers.request import DAMAGED, EVERYTHING, Chunk, Request
+from ident.logs.readers.request import DAMAGED, Chunk, Request, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
@@ -26,8 +25,7 @@ _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 
 def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
     """Yield the wanted columns of a text file; see `formats.read_chunks`."""
-    cut = replace(request, first=1, last=EVERYTHING)  # which rows are wanted is seen to here: no other line is checked
-    return request.named(cut.rebatched(_parts(request)))
+    return request.named(rebatched(_parts(request), request.chunk))  # no other rows than the wanted ones are checked
 
 
 def _parts(request: Request) -> Iterator[Chunk]:

@@ -1,29 +1,52 @@
-"""Recordings that name their own joints and signals: bags, RTDE and libfranka logs, in parts, before any manifest."""
+"""Recordings that name their own joints and signals: bags, RTDE and libfranka logs, in parts, before any manifest.
+
+Text files whose header says who wrote them have their columns found by name, wherever they stand.
+
+RTDE of Universal Robots, by `ur_rtde` (startFileRecording) and by UR's own client (record.py): one header line, a
+vector `actual_q` as actual_q_0 ... actual_q_5, base to wrist 3, a scalar under its own name; `ur_rtde` separates by
+commas, UR's client by blanks unless told otherwise. `timestamp` [s] runs since the controller's start. `ur_rtde` writes
+from a thread of its own at its own rate, so that a state may stand there twice or be missing. Sources:
+RTDE_Python_Client_Library, rtde/csv_writer.py and examples/record.py; ur_rtde, src/rtde_receive_interface.cpp; the RTDE
+guide of Universal Robots (names and units).
+
+libfranka, `franka::logToCSV` of the log in a ControlException: one header line, parted by commas (older releases: comma
+and blank): `time` [ms], state.q[0] ... [rad], state.dq [rad/s], state.tau_J [N m], the measured link-side torque. The
+first releases name them duration, q[0], dq, tau_J, have q_d and dq_d twice, of state and of command, and an empty
+column "sent commands" between. A row holds the command of step n and the state of step n + 1. Sources: libfranka,
+src/log.cpp (both kinds) and src/logging/robot_state_log.cpp (names, time in ms), issue 87 (the names that are there
+twice), robot state of its reference (units). Of franka_ros there is no CSV format: record its /joint_states as a bag.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs.manifest import Quantity
+from ident.logs.manifest import TextFormat
 from ident.logs.readers import bag
-from ident.logs.readers.bag import Seen
+from ident.logs.readers.bag import Rows, Seen
 from ident.logs.readers.formats import format_of, is_bag, read_chunks
 from ident.logs.readers.joint_state import ARRAYS
-from ident.logs.readers.recorder import Channel, Recorder, recognise
 from ident.logs.readers.request import Reference, Request
 from ident.robot import Robot
 
 FIRST = 16  # batches of messages from which joints and arrays are taken where nobody names them
 ROWS = 65_536  # of text read together
-QUANTITIES: dict[str, Quantity] = {"position": "position", "velocity": "velocity", "effort": "torque"}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One signal of all joints: its `label`, its `unit`, and its column for each joint."""
+
+    label: str
+    unit: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -31,8 +54,8 @@ class Recorded:
     """A recording as its file describes it.
 
     `joints`: as the file names them ("" where it numbers them only), `named`: as they are called from here on.
-    `clock` and `channels` are the columns; `torque` the label of the channel meant for torque, or None.
-    `ignored`: joints (bags) or columns (text) that are not taken. `recorder`: of a text file.
+    `clock` and `channels` are the columns, position first; `torque` the label of the channel meant for torque, or None.
+    `ignored`: joints (bags) or columns (text) that are not taken. `topic`: of a bag, `text`: how a file is written.
     """
 
     path: Path
@@ -45,7 +68,7 @@ class Recorded:
     torque: str | None
     ignored: tuple[str, ...]
     topic: str = ""
-    recorder: Recorder | None = None
+    text: TextFormat | None = None
 
     @property
     def name(self) -> str:
@@ -55,16 +78,6 @@ class Recorded:
     def seen(self) -> Seen:
         """Return a new count of what is read."""
         return Seen(self.joints, [c.label for c in self.channels])
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Consecutive rows: `number` (k,) of the message or row from 1 on, `clock` (k,) in the file's own unit, `values`
-    label -> (k, joints) in the channel's unit."""
-
-    number: np.ndarray
-    clock: np.ndarray
-    values: dict[str, Array]
 
 
 def open_recorded(path: Path, *, topic: str = "", joints: Sequence[str] = (), robot: Robot | None = None) -> Recorded:
@@ -96,16 +109,17 @@ def open_recorded(path: Path, *, topic: str = "", joints: Sequence[str] = (), ro
     )
 
 
-def parts(recorded: Recorded, seen: Seen) -> Iterator[Part]:
+def parts(recorded: Recorded, seen: Seen) -> Iterator[Rows]:
     """Yield the rows of a recording; `seen` counts them and what is left out."""
-    if recorded.recorder is not None:
-        yield from _text_parts(recorded, recorded.recorder, seen)
+    if recorded.text is not None:
+        yield from _text_parts(recorded, recorded.text, seen)
         return
     for rows in bag.read_rows(recorded.path, recorded.name, recorded.topic, seen):
-        if recorded.clock == "received" and rows.stamp.any():
-            first = rows.number[np.flatnonzero(rows.stamp)[0]]
-            raise LogError(f"the header stamps are 0 up to message {first - 1} only", file=recorded.name, key="stamp")
-        yield Part(rows.number, rows.stamp if recorded.clock == "stamp" else rows.received, rows.values)
+        stamped = np.flatnonzero(rows.clocks["stamp"])
+        if recorded.clock == "received" and len(stamped):
+            before = rows.number[stamped[0]] - 1
+            raise LogError(f"the header stamps are 0 up to message {before} only", file=recorded.name, key="stamp")
+        yield rows
 
 
 def _bag(path: Path, topic: str, joints: tuple[str, ...], robot: Robot | None) -> Recorded:
@@ -123,7 +137,7 @@ def _bag(path: Path, topic: str, joints: tuple[str, ...], robot: Robot | None) -
     arrays = [array for array in ARRAYS if any(a.layout.has(array) for a in whole)]
     named = robot.joint_names if robot else wanted
     kinds = [robot.joints[i].kind if robot else "revolute" for i in range(len(wanted))]
-    channels = tuple(Channel(a, QUANTITIES[a], _unit(a, kinds), wanted) for a in arrays)
+    channels = tuple(Channel(a, _unit(a, kinds), wanted) for a in arrays)
     clock = "stamp" if any(a.stamps().any() for a in alike) else "received"
     ignored = tuple(dict.fromkeys(n for some in names for n in some if n not in wanted))
     torque = "effort" if "effort" in arrays else None
@@ -146,31 +160,136 @@ def joint_units(channel: Channel, robot: Robot | None) -> tuple[str, ...]:
 
 
 def _text(path: Path, joints: tuple[str, ...], robot: Robot | None) -> Recorded:
-    found = recognise(path, path.name)
-    n = len(found.channels[0].columns)
-    named = joints or (robot.joint_names if robot else tuple(f"joint{i}" for i in range(1, n + 1)))
-    if robot and joints:
-        named = robot.joint_names
+    found = recognise(path)
+    n = len(found.joints)
+    named = robot.joint_names if robot else joints or found.named
     if len(named) != n:
         whose = f"robot '{robot.name}' has" if robot and not joints else "names are given for"
         raise LogError(f"is a recording of {n} joints, {whose} {len(named)}", file=path)
-    return Recorded(
-        path, found.kind, found.channels[0].columns, named, found.clock, found.clock_unit, found.channels,
-        found.torque, found.unused, recorder=found,
-    )  # fmt: skip
+    return replace(found, named=named)
 
 
-def _text_parts(recorded: Recorded, recorder: Recorder, seen: Seen) -> Iterator[Part]:
-    wanted: dict[str, list[Reference]] = {"": [(None, recorder.clock)]}
-    wanted |= {c.label: [(None, column) for column in c.columns] for c in recorder.channels}
-    for chunk in read_chunks(Request(recorded.path, recorded.name, wanted, recorder.text, chunk=ROWS)):
+def _text_parts(recorded: Recorded, text: TextFormat, seen: Seen) -> Iterator[Rows]:
+    wanted: dict[str, list[Reference]] = {"": [(None, recorded.clock)]}
+    wanted |= {c.label: [(None, column) for column in c.columns] for c in recorded.channels}
+    for chunk in read_chunks(Request(recorded.path, recorded.name, wanted, text, chunk=ROWS)):
         clock = chunk[""][0]
         number = np.arange(seen.messages + 1, seen.messages + len(clock) + 1)
         seen.messages = seen.rows = int(number[-1])
         if not np.isfinite(clock).all():
             bad = int(number[~np.isfinite(clock)][0])
-            raise LogError(f"no finite number in '{recorder.clock}'", file=recorded.name, line=bad + 1)
+            raise LogError(f"no finite number in '{recorded.clock}'", file=recorded.name, line=bad + 1)
         values = {label: np.column_stack(columns) for label, columns in chunk.items() if label}
         for label, array in values.items():
             seen.finite[label] = seen.finite[label] or not np.isnan(array).all()
-        yield Part(number, clock, values)
+        yield Rows(number, {recorded.clock: clock}, values)
+
+
+# Recorders -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a recorder writes, and how its header is told from others.
+
+    `signals`: variable -> (label, unit), the position first; `column` makes a column's name of variable and
+    joint. The header has `all_of` these names and, where there are such, `any_of` these variables. `torque`: labels
+    that are meant for torque, the first that is there. `fixes`: what to do without the clock, without the position.
+    `spaced`: its kind where blanks part the columns, if that is another.
+    """
+
+    kind: str
+    joints: int
+    column: str
+    clock: str
+    clock_unit: str
+    signals: Mapping[str, tuple[str, str]]
+    torque: tuple[str, ...]
+    fixes: tuple[str, str]
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+    spaced: str = ""
+
+
+_WHOLE = ("Write the whole of logToCSV, its header included", "Write the whole of logToCSV")
+_RTDE: dict[str, tuple[str, str]] = {
+    "actual_q": ("position", "rad"),
+    "actual_qd": ("velocity", "rad/s"),
+    "actual_current": ("current", "A"),
+    "actual_current_as_torque": ("torque", "N m"),  # from PolyScope 5.23 and 10.11 on
+    "target_moment": ("target_moment", "N m"),  # of the controller's model: not measured
+}
+_FIRST_FRANKA: dict[str, tuple[str, str]] = {
+    "q": ("position", "rad"),
+    "dq": ("velocity", "rad/s"),
+    "tau_J": ("torque", "N m"),
+}
+_FRANKA = {f"state.{name}": meaning for name, meaning in _FIRST_FRANKA.items()}
+
+RECORDERS = (
+    Known(
+        "RTDE recording (ur_rtde or UR's client)", 6, "{}_{}", "timestamp", "s", _RTDE, ("current", "torque"),
+        ("Record the output 'timestamp' too", "Record the output 'actual_q' too"), any_of=(*_RTDE, "target_q"),
+        spaced="RTDE recording (UR's client)",
+    ),
+    Known("libfranka log", 7, "{}[{}]", "time", "ms", _FRANKA, ("torque",), _WHOLE, any_of=tuple(_FRANKA)),
+    Known(
+        "libfranka log", 7, "{}[{}]", "duration", "ms", _FIRST_FRANKA, ("torque",), _WHOLE,
+        all_of=("duration", "sent commands"),
+    ),
+)  # fmt: skip
+
+
+def recognise(path: Path) -> Recorded:
+    """Return what a text file of a known recorder holds, its joints numbered.
+
+    Raises LogError for another file, and where columns of the clock or of a joint are missing or there twice.
+    """
+    header, delimiter = _header(path)
+    for known in RECORDERS:
+        written = [known.column.format(variable, i) for variable in known.any_of for i in range(known.joints)]
+        if set(header) >= set(known.all_of) and (not written or set(header) & set(written)):
+            return _recorded(known, header, delimiter, path)
+    fix = "RTDE (actual_q_0, timestamp) and libfranka (state.q[0], time) are known; describe others in a dataset.toml"
+    problem = f"has the header of no known recorder: {', '.join(header[:12])[:200]}"
+    raise LogError(problem, file=path, line=1, fix=fix)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """Return the names in the first line of a text file and their delimiter. Raises LogError when it is no text."""
+    try:
+        with path.open("rb") as stream:
+            line = stream.readline(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip()
+    except UnicodeDecodeError:
+        raise LogError("is not UTF-8 text", file=path, line=1, fix="Save it as UTF-8") from None
+    except OSError as cause:
+        raise LogError(f"cannot be read ({cause.strerror})", file=path) from None
+    delimiter = next((mark for mark in (",", ";", "\t") if mark in line), " ")
+    fields = line.split() if delimiter == " " else line.split(delimiter)
+    return [field.strip().strip('"') for field in fields], delimiter
+
+
+def _recorded(known: Known, header: Sequence[str], delimiter: str, path: Path) -> Recorded:
+    clock, kind = known.clock, known.spaced if known.spaced and delimiter == " " else known.kind
+    if header.count(clock) != 1:
+        problem = f"column '{clock}', the clock, is {'twice' if clock in header else 'not there'}"
+        raise LogError(problem, file=path, line=1, fix=known.fixes[0])
+    channels = []
+    for variable, (label, unit) in known.signals.items():
+        columns = tuple(known.column.format(variable, i) for i in range(known.joints))
+        there = [c for c in columns if c in header]
+        for column in columns:
+            if there and header.count(column) != 1:
+                what = "twice" if column in there else "not there"
+                raise LogError(f"column '{column}' is {what}", file=path, line=1, fix=f"It has: {', '.join(there)}")
+        if there:
+            channels.append(Channel(label, unit, columns))
+        elif label == "position":
+            raise LogError(f"has no {columns[0]} ... {columns[-1]}", file=path, line=1, fix=known.fixes[1])
+    torque = next((label for label in known.torque if label in [c.label for c in channels]), None)
+    used = {clock, *(column for channel in channels for column in channel.columns)}
+    unused = tuple(column for column in header if column not in used)
+    return Recorded(
+        path, kind, channels[0].columns, tuple(f"joint{i}" for i in range(1, known.joints + 1)), clock,
+        known.clock_unit, tuple(channels), torque, unused, text=TextFormat(delimiter, True),
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,21 +58,26 @@ class Request:
             columns = iter(part)
             yield {signal: [next(columns) for _ in references] for signal, references in self.wanted.items()}
 
-    def rebatched(self, parts: Iterator[Chunk]) -> Iterator[Chunk]:
+    def rebatched(self, parts: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield batches of any size as chunks of equal size within the wanted rows."""
-        held: list[Chunk] = []
-        size, row = 0, 1  # rows held, and the row at which the next batch begins
-        for part in parts:
-            at, stop = max(0, self.first - row), min(len(part[0]), self.last - row + 1)
-            row += len(part[0])
-            while at < stop:
-                take = min(stop - at, self.chunk - size)
-                held.append([c[at : at + take] for c in part])
-                at, size = at + take, size + take
-                if size == self.chunk:
-                    yield [np.concatenate(c) for c in zip(*held, strict=True)]
-                    held, size = [], 0
-            if row > self.last:
-                break
-        if held:
-            yield [np.concatenate(c) for c in zip(*held, strict=True)]
+        return rebatched(parts, self.chunk, self.first, self.last)
+
+
+def rebatched(parts: Iterable[Chunk], size: int, first: int = 1, last: int = EVERYTHING) -> Iterator[Chunk]:
+    """Yield batches of any size as chunks of `size` rows (the last one shorter), of rows first..last from 1 on."""
+    held: list[Chunk] = []
+    rows, row = 0, 1  # rows held, and the row at which the next batch begins
+    for part in parts:
+        at, stop = max(0, first - row), min(len(part[0]), last - row + 1)
+        row += len(part[0])
+        while at < stop:
+            take = min(stop - at, size - rows)
+            held.append([c[at : at + take] for c in part])
+            at, rows = at + take, rows + take
+            if rows == size:
+                yield [np.concatenate(c) for c in zip(*held, strict=True)]
+                held, rows = [], 0
+        if row > last:
+            break
+    if held:
+        yield [np.concatenate(c) for c in zip(*held, strict=True)]

@@ -10,7 +10,7 @@ from ident.cli.files import logs
 from ident.cli.main import app
 from ident.errors import InputError, LogError
 from ident.logs import read_log, read_manifest
-from ident.logs.readers.convert import convert
+from ident.logs.readers.info import convert
 from ident.robot.file import MDHJoint, from_mdh
 
 ROBOT = """

@@ -98,10 +98,10 @@ def test_fourier_fit_is_exact_on_irregular_times():
     t = np.sort(rng.uniform(0, 5, 400))
     w = 2 * np.pi / 4
     q = 0.3 + np.sin(w * t) - 0.2 * np.cos(5 * w * t)
-    fit = fourier_fit(t, q[:, None], 4.0, 5)
-    np.testing.assert_allclose(fit(t)[:, 0], q, atol=1e-12)
-    np.testing.assert_allclose(fit(t, 1)[:, 0], w * np.cos(w * t) + w * np.sin(5 * w * t), atol=1e-10)
-    np.testing.assert_allclose(fit(t, 2)[:, 0], -(w**2) * np.sin(w * t) + 5 * w**2 * np.cos(5 * w * t), atol=1e-9)
+    x, dx, ddx = fourier_fit(t, q[:, None], 4.0, 5)
+    np.testing.assert_allclose(x[:, 0], q, atol=1e-12)
+    np.testing.assert_allclose(dx[:, 0], w * np.cos(w * t) + w * np.sin(5 * w * t), atol=1e-10)
+    np.testing.assert_allclose(ddx[:, 0], -(w**2) * np.sin(w * t) + 5 * w**2 * np.cos(5 * w * t), atol=1e-9)
     with pytest.raises(LogError, match="less than the period of 6 s"):
         fourier_fit(t, q[:, None], 6.0, 5)
     with pytest.raises(LogError, match="is not below the Nyquist frequency"):

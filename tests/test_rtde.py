@@ -9,8 +9,7 @@ from logs_data import TWO
 
 from ident.errors import LogError
 from ident.logs import read_log, read_manifest
-from ident.logs.readers.convert import convert
-from ident.logs.readers.info import log_info
+from ident.logs.readers.info import convert, log_info
 from ident.robot.file import MDHJoint, from_mdh
 
 SIX = from_mdh("ur", [MDHJoint() for _ in range(6)])

@@ -125,7 +125,7 @@ def convert(
     robot: RobotPath = None,
 ) -> None:
     """Write a recording as a table, with the dataset.toml that reads it."""
-    from ident.logs.readers.convert import convert as write
+    from ident.logs.readers.info import convert as write
 
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)

@@ -12,9 +12,9 @@ from ident.logs.manifest import read_manifest as read_manifest
 from ident.logs.motion import Motion as Motion
 from ident.logs.process import Processing as Processing
 from ident.logs.process import process as process
-from ident.logs.readers.convert import Converted as Converted
-from ident.logs.readers.convert import convert as convert
+from ident.logs.readers.info import Converted as Converted
 from ident.logs.readers.info import LogInfo as LogInfo
+from ident.logs.readers.info import convert as convert
 from ident.logs.readers.info import log_info as log_info
 from ident.logs.stream import iter_logs as iter_logs
 from ident.logs.stream import iter_motions as iter_motions

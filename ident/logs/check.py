@@ -302,29 +302,25 @@ def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
 def _units(log: Log, robot: Robot) -> Iterator[Finding]:
     far = out_of_reach(log.q, robot)
     for j, joint in enumerate(robot.joints):
-        limits, largest = joint.limits, float(np.abs(log.q[:, j]).max())
-        if joint.name in far:
-            yield Finding(
-                "unit",
-                (),
-                f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
-                " is it in degrees or on the motor side?",
-            )
+        effort, largest = joint.limits.effort, float(np.abs(log.q[:, j]).max())
         torque = float(np.abs(log.tau[:, j]).max())
-        if isfinite(limits.effort) and 0 < torque < 0.01 * limits.effort:
-            yield Finding(
-                "unit",
-                (),
-                f"torque of '{joint.name}' stays below {torque:.3g}, 1 % of its limit {limits.effort:.4g}:"
-                " is it a current without its gain, or on the motor side?",
+        said = []
+        if joint.name in far:
+            said.append(
+                f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
+                " is it in degrees or on the motor side?"
             )
-        if isfinite(limits.effort) and torque > 3 * limits.effort > 0:
-            yield Finding(
-                "unit",
-                (),
-                f"torque of '{joint.name}' reaches {torque:.4g}, over 3 times its limit {limits.effort:.4g}: is its"
-                " gain or unit right?",
+        if isfinite(effort) and 0 < torque < 0.01 * effort:
+            said.append(
+                f"torque of '{joint.name}' stays below {torque:.3g}, 1 % of its limit {effort:.4g}:"
+                " is it a current without its gain, or on the motor side?"
             )
+        if isfinite(effort) and torque > 3 * effort > 0:
+            said.append(
+                f"torque of '{joint.name}' reaches {torque:.4g}, over 3 times its limit {effort:.4g}: is its"
+                " gain or unit right?"
+            )
+        yield from (Finding("unit", (), text) for text in said)
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
 

@@ -102,12 +102,15 @@ def reflected(x: Array, at: int, rows: int) -> Array:
     return np.asarray(2 * x[at] - mirrored)
 
 
-def low_pass(x: Array, cutoff_hz: float, rate_hz: float, order: int, key: str = "cutoff_hz") -> Array:
+def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key: str = "cutoff_hz") -> Array:
     """Return x (N, k) through a Butterworth filter of `order`, forwards and backwards, so that nothing is delayed.
 
     Gain at `cutoff_hz` is 1/2: 1/sqrt(2) in each direction, as with filtfilt of the published recipes. The ends are
-    continued by point reflection. Raises LogError when `cutoff_hz` is not below the Nyquist frequency of `rate_hz`.
+    continued by point reflection. None for `cutoff_hz`: x as it is. Raises LogError when `cutoff_hz` is not below the
+    Nyquist frequency of `rate_hz`.
     """
+    if cutoff_hz is None:
+        return x
     if not cutoff_hz < rate_hz / 2:
         raise LogError(
             f"a cut-off of {cutoff_hz:g} Hz is not below the Nyquist frequency {rate_hz / 2:g} Hz of a recording"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from math import ceil, inf, isfinite, prod
-from typing import Literal
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,15 +91,9 @@ class Processing:
                 raise LogError(f"has {len(_tuple(getattr(self, key)))} values, wanted one or (start, end)", key=key)
         if not all(isfinite(v) for v in _tuple(self.delay_s)):
             raise LogError(f"is {self.delay_s}, wanted finite numbers", key="delay_s")
-        choices = {
-            "clock": ("auto", "stamps"),
-            "interpolation": ("cubic", "linear"),
-            "velocity": ("position", "measured"),
-            "derivative": ("central", "savgol", "fourier"),
-        }
-        for key, known in choices.items():
-            if getattr(self, key) not in known:
-                raise LogError(f"is '{getattr(self, key)}', wanted one of: {', '.join(known)}", key=key)
+        for key, hint in get_type_hints(Processing).items():
+            if get_origin(hint) is Literal and getattr(self, key) not in get_args(hint):
+                raise LogError(f"is '{getattr(self, key)}', wanted one of: {', '.join(get_args(hint))}", key=key)
         if not 1 <= self.order <= 20:
             raise LogError(f"is {self.order}, wanted 1 to 20", key="order")
         if self.start_s is not None and self.stop_s is not None and not self.start_s < self.stop_s:
@@ -195,7 +189,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     q, qd, qdd = _derivatives(log, p, t, (q, qd), rate)
     moves = ~resting(log.q)
     q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
-    tau = _low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
+    tau = filters.low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
     band = min(rate_hz, BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf))  # of white noise, what is left
     noise = least_noise(log.tau) * np.sqrt(band / rate_hz)
 
@@ -334,9 +328,8 @@ def _derivatives(
     if p.derivative == "fourier":
         assert p.fourier_period_s is not None
         assert p.fourier_harmonics is not None
-        series = fourier_fit(t, q, p.fourier_period_s, p.fourier_harmonics)
-        return series(t), series(t, 1), series(t, 2)
-    q = _low_pass(q, p.position_hz, rate, p.order, "position_hz")
+        return fourier_fit(t, q, p.fourier_period_s, p.fourier_harmonics)
+    q = filters.low_pass(q, p.position_hz, rate, p.order, "position_hz")
 
     def slope(x: Array, derivative: int = 1) -> Array:
         if p.derivative == "savgol":
@@ -351,16 +344,12 @@ def _derivatives(
                 key="velocity = 'measured'",
                 fix="Use velocity = 'position', or name the velocity's columns in the manifest",
             )
-        qd = _low_pass(measured, p.velocity_hz, rate, p.order, "velocity_hz")
+        qd = filters.low_pass(measured, p.velocity_hz, rate, p.order, "velocity_hz")
     else:
-        qd = _low_pass(slope(q), p.velocity_hz, rate, p.order, "velocity_hz")
+        qd = filters.low_pass(slope(q), p.velocity_hz, rate, p.order, "velocity_hz")
     twice = p.derivative == "savgol" and p.velocity == "position" and p.velocity_hz is None
     qdd = slope(q, 2) if twice else slope(qd)
-    return q, qd, _low_pass(qdd, p.acceleration_hz, rate, p.order, "acceleration_hz")
-
-
-def _low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key: str) -> Array:
-    return x if cutoff_hz is None else filters.low_pass(x, cutoff_hz, rate_hz, order, key)
+    return q, qd, filters.low_pass(qdd, p.acceleration_hz, rate, p.order, "acceleration_hz")
 
 
 def _tuple(value: float | tuple[float, ...]) -> tuple[float, ...]:

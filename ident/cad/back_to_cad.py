@@ -296,25 +296,14 @@ def _principal(sheet: Sheet, central: Array) -> tuple[Array, Array]:
 #: Signs and digits of word processors and Chinese keyboards, one to one.
 _PLAIN = str.maketrans("−–－＋．" + "０１２３４５６７８９", "---+." + "0123456789")
 
-_ENTRY = re.compile(rf"([IL])([xyz])([xyz])(\s*[=＝:：]\s*|\s+)({NUMBER})")
-_ROW_OF_THREE = re.compile(rf"^(\s*I([xyz])x\s+I\2y\s+I\2z\s+)({NUMBER})(\s+)({NUMBER})(\s+)({NUMBER})")
-
 
 def _tensor_line(line: str, shown: Array) -> tuple[str, int]:
-    """Return a line with the entries of a tensor, "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3", replaced, and their
-    count.
+    """Return a line with the numbers of a tensor replaced, and their count.
+
+    The names stand in the order of the numbers: "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3".
     """
-
-    def entry(match: re.Match[str]) -> str:
-        letter, a, b, equals, old = match.groups()
-        return f"{letter}{a}{b}{equals}{_like(old, float(shown['xyz'.index(a), 'xyz'.index(b)]))}"
-
-    def three(match: re.Match[str]) -> str:
-        head, a, x, s, y, t, z = match.groups()
-        new = [_like(old, float(v)) for old, v in zip((x, y, z), shown["xyz".index(a)], strict=True)]
-        return f"{head}{new[0]}{s}{new[1]}{t}{new[2]}"
-
-    return _ROW_OF_THREE.subn(three, line) if _ROW_OF_THREE.match(line) else _ENTRY.subn(entry, line)
+    places = iter([("xyz".index(a), "xyz".index(b)) for a, b in re.findall(r"[IL]([xyz])([xyz])", line)])
+    return re.subn(rf"(?<![\w.]){NUMBER}", lambda old: _like(old[0], float(shown[next(places)])), line)
 
 
 def _replaced(line: str, texts: Sequence[tuple[str, str]], file: str, row: int) -> str:

@@ -6,7 +6,6 @@ The calls themselves, and where each is documented, are the macros of `payload_c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -205,13 +204,12 @@ def _round(values: Array, places: Places) -> Array:
 
 def _digits(inertia: Array, places: Places) -> tuple[Array, Places]:
     """Return a tensor rounded so that the body can still exist, with as many more places in all entries as it takes."""
-
-    def tried(more: int) -> Array | None:
-        found = _round(inertia, np.minimum(places + more, _MOST))
-        return found if _possible(found) and (found.any() or not inertia.any()) else None
-
-    found, more = _until(tried, 0)
-    return found, np.minimum(places + more, _MOST)
+    for more in range(_MOST + 1):
+        at = np.minimum(places + more, _MOST)
+        found = _round(inertia, at)
+        if _possible(found) and (found.any() or not inertia.any()):
+            return found, at
+    raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
 
 
 def _mass(load: Payload, places: int) -> tuple[float, int]:
@@ -219,14 +217,6 @@ def _mass(load: Payload, places: int) -> tuple[float, int]:
     while round(load.mass, places) <= 0:
         places += 1
     return round(load.mass, places), places
-
-
-def _until(tried: Callable[[int], Array | None], places: int) -> tuple[Array, int]:
-    """Return the first rounding, from `places` on, that leaves a body that can exist."""
-    for more in range(places, _MOST + 1):
-        if (found := tried(more)) is not None:
-            return found, more
-    raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
 
 
 def _possible(inertia: Array) -> bool:

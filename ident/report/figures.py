@@ -65,11 +65,9 @@ def torque_figure(
     below.axhline(0.0, color=MUTED, linewidth=0.6)
     above.tick_params(labelbottom=False)
     above.set_ylabel(f"torque [{unit}]")
-    below.set_ylabel(f"residual [{unit}]")
-    below.set_xlabel("time [s]")
     below.sharex(above)
     limit = float(np.abs(measured - predicted).max(initial=0.0)) or 1.0
-    below.set_ylim(-1.15 * limit, 1.15 * limit)
+    below.set(xlabel="time [s]", ylabel=f"residual [{unit}]", ylim=(-1.15 * limit, 1.15 * limit))
     legend(figure, 2)
     figure.align_ylabels()
     return figure
@@ -90,12 +88,11 @@ def friction_figure(
 
     torque: measured, less all that the model explains otherwise.
     """
-    figure, (axes,) = blank(2.6, title)
+    figure, axes = _friction(title, unit, velocity_unit)
     velocity, torque = np.asarray(velocity), np.asarray(torque)
     step = max(1, -(-len(velocity) // points))
     axes.plot(velocity[::step], torque[::step], ".", color=MEASURED, markersize=2.2, label="measured less rigid body")
     axes.plot(grid, law, color=BLUE, linewidth=1.8, label="fitted law")
-    _friction_axes(axes, unit, velocity_unit)
     legend(figure, 2)
     return figure
 
@@ -109,21 +106,22 @@ def friction_change_figure(
     velocity_unit: str = "rad/s",
 ) -> Figure:
     """Return friction curves (name, torque (m,), standard error (m,)) over velocity (m,), in bands of 95 %."""
-    figure, (axes,) = blank(2.6, title)
+    figure, axes = _friction(title, unit, velocity_unit)
     for k, (name, law, error) in enumerate(curves):
         colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
         axes.fill_between(velocity, law - 1.96 * error, law + 1.96 * error, color=colour, alpha=0.25, linewidth=0)
         axes.plot(velocity, law, color=colour, linewidth=1.5, linestyle=("-", "--", ":")[k % 3], label=plain(name))
-    _friction_axes(axes, unit, velocity_unit)
     legend(figure, 3)
     return figure
 
 
-def _friction_axes(axes: Axes, unit: str, velocity_unit: str) -> None:
+def _friction(title: str, unit: str, velocity_unit: str) -> tuple[Figure, Axes]:
+    """Return a Figure and its axes of friction over velocity."""
+    figure, (axes,) = blank(2.6, title)
     axes.axhline(0.0, color=MUTED, linewidth=0.6)
     axes.axvline(0.0, color=MUTED, linewidth=0.6)
-    axes.set_xlabel(f"velocity [{velocity_unit}]")
-    axes.set_ylabel(f"friction [{unit}]")
+    axes.set(xlabel=f"velocity [{velocity_unit}]", ylabel=f"friction [{unit}]")
+    return figure, axes
 
 
 def comparison_figure(
@@ -143,18 +141,15 @@ def comparison_figure(
     """
     off = np.asarray(standard_errors_off, dtype=np.float64)
     order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
-    figure, (axes,) = blank(1.1 + 0.165 * len(off), title)
     edge = round(boundary or 3.0, 1)
-    axes.axvspan(-edge, edge, color=BAND, zorder=0)
-    axes.axvline(0.0, color=MUTED, linewidth=0.8)
     value = np.clip(off[order], -1e6, 1e6)
     reach = max(2.0 * edge, 1.6 * float(np.abs(value).max(initial=0.0)))
     far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
     far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
-    ticks = [*(-x for x in reversed(far)), -edge, 0.0, edge, *far]
-    _bars(axes, [names[k] for k in order], np.zeros(len(value)), value, value, [verdicts[k] for k in order], words)
-    _symlog(axes, edge, reach, {x: _signed(x) for x in ticks}, label)
-    legend(figure, 3)
+    ticks = {x: _signed(x) for x in (*(-x for x in reversed(far)), -edge, 0.0, edge, *far)}
+    rows = [names[k] for k in order], np.zeros(len(value)), value, value, [verdicts[k] for k in order]
+    figure, axes = _bars(title, *rows, words, edge, reach, ticks, label)
+    axes.axvspan(-edge, edge, color=BAND, zorder=0)
     return figure
 
 
@@ -167,16 +162,13 @@ def interval_figure(
     """
     x = np.clip(100.0 * np.asarray(differences, dtype=np.float64), -1e6, 1e6)
     half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
-    figure, (axes,) = blank(1.1 + 0.165 * len(x), title)
-    axes.axvline(0.0, color=MUTED, linewidth=0.8)
-    _bars(axes, names[::-1], (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1], tuple(_VERDICTS))
     reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
     sizes = [10.0**k for k in range(1, 7) if 10.0**k < reach]
     sizes = sizes if len(sizes) <= 3 else sizes[::2]
     ticks = {t: f"{_signed(t)} %" if t else "0" for t in (*(-t for t in reversed(sizes)), 0.0, *sizes)}
-    _symlog(axes, 10.0, reach, ticks, "(identified − CAD) / size of CAD, with 95 % interval")
-    legend(figure, 3)
-    return figure
+    rows = names[::-1], (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1]
+    label = "(identified − CAD) / size of CAD, with 95 % interval"
+    return _bars(title, *rows, tuple(_VERDICTS), 10.0, reach, ticks, label)[0]
 
 
 def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str) -> Figure:
@@ -189,17 +181,13 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
         share = 100.0 * np.asarray(values, dtype=np.float64)
         place = np.arange(len(joints)) + (k - (len(relative) - 1) / 2) * height
         known = np.where(np.isfinite(share), share, 0.0)
-        axes.barh(place, known, 0.92 * height, color=colours[k % len(colours)], label=plain(name))
+        bars = axes.barh(place, known, 0.92 * height, color=colours[k % len(colours)], label=plain(name))
         largest = max(largest, float(known.max(initial=0.0)))
-        for y, x, shown in zip(place, known, share, strict=True):
-            label = f"{shown:#.3g}".rstrip(".") + " %" if np.isfinite(shown) else "n/a"
-            axes.annotate(
-                label, (x, y), (3, 0), textcoords="offset points", va="center", ha="left", color=INK, fontsize=7.5
-            )
+        labels = [f"{shown:#.3g}".rstrip(".") + " %" if np.isfinite(shown) else "n/a" for shown in share]
+        axes.bar_label(bars, labels, padding=3, color=INK, fontsize=7.5)
     axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="no torque")
-    axes.set_xlim(0.0, 1.18 * max(largest, 100.0))
     axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
-    axes.set_ylim(len(joints) - 0.5, -0.5)
+    axes.set(xlim=(0.0, 1.18 * max(largest, 100.0)), ylim=(len(joints) - 0.5, -0.5))
     axes.set_xlabel("norm of error / norm of torque [%]")
     axes.grid(axis="y", visible=False)
     legend(figure, len(relative) + 1)
@@ -219,14 +207,11 @@ def identifiability_figure(
             axes.add_patch(Rectangle((k - 0.46, i - 0.44), 0.92, 0.88, facecolor=colour, linewidth=0))
             dark = INK if state == "never" else PAGE if state == "alone" else "black"
             axes.text(k, i, sign, ha="center", va="center", fontsize=8, color=dark)
-    axes.set_xlim(-0.5, len(parameters) - 0.5)
-    axes.set_ylim(len(links) - 0.5, -0.5)
     axes.set_xticks(range(len(parameters)), list(parameters))
     axes.set_yticks(range(len(links)), [plain(link) for link in links])
+    axes.set(xlim=(-0.5, len(parameters) - 0.5), ylim=(len(links) - 0.5, -0.5), frame_on=False)
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     seen = [s for s in STATES if any(s in row for row in states)]
     for state in seen:
         axes.plot([], [], "s", color=STATES[state][0], markersize=7, label=f"{STATES[state][1]} {STATES[state][2]}")
@@ -248,40 +233,42 @@ def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, ti
         axes.set_yscale("symlog", linthresh=10.0)
         axes.set_ylim(bottom=-3.0)
         axes.minorticks_off()
-    axes.set_xlabel("weight of the prior [-]")
-    axes.set_ylabel("error above the least [%]")
+    axes.set(xlabel="weight of the prior [-]", ylabel="error above the least [%]")
     legend(figure, 2)
     return figure
 
 
 def _bars(
-    axes: Axes,
+    title: str,
     names: Sequence[str],
     start: Array,
     stop: Array,
     at: Array,
     verdicts: Sequence[str],
     words: tuple[str, ...],
-) -> None:
-    """Draw a named bar from start to stop (b,) with a marker at `at` in each row, in the look of its verdict.
+    edge: float,
+    reach: float,
+    ticks: Mapping[float, str],
+    label: str,
+) -> tuple[Figure, Axes]:
+    """Return a Figure of named bars from start to stop (b,), each with a marker at `at`, in the look of its verdict.
 
-    words: what the legend calls the verdicts.
+    words: what the legend calls the verdicts. The axis is linear up to an edge and logarithmic beyond, to both sides;
+    ticks: where they are and what they say.
     """
+    figure, (axes,) = blank(1.1 + 0.165 * len(names), title)
+    axes.axvline(0.0, color=MUTED, linewidth=0.8)
     for word, (verdict, (colour, marker)) in zip(words, _VERDICTS.items(), strict=True):
         rows = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
         axes.hlines(rows, start[rows], stop[rows], color=colour, linewidth=1.3)
         axes.plot(at[rows], rows, marker, color=colour, markersize=4.2, label=f"{word} ({len(rows)})")
     axes.set_yticks(range(len(names)), [plain(name) for name in names])
-    axes.set_ylim(-0.7, len(names) - 0.3)
-
-
-def _symlog(axes: Axes, edge: float, reach: float, ticks: Mapping[float, str], label: str) -> None:
-    """Make x linear up to an edge and logarithmic beyond, to both sides, with ticks and what they say."""
     axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
-    axes.set_xlim(-reach, reach)
     axes.set_xticks(list(ticks), list(ticks.values()))
     axes.minorticks_off()
-    axes.set_xlabel(label)
+    axes.set(xlim=(-reach, reach), ylim=(-0.7, len(names) - 0.3), xlabel=label)
+    legend(figure, 3)
+    return figure, axes
 
 
 def _signed(x: float) -> str:

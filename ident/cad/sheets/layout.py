@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -70,21 +71,25 @@ def follow(layout: Layout, lines: list[str], file: str) -> Sheet:
     Raises CadError naming the line, what was understood and what was not.
     """
     state = _State(file, layout)
-    compiled = [(what, re.compile(pattern)) for what, pattern in layout.rules]
     for n, line in enumerate(lines, 1):
         if not line:
             continue
         if len(line) > _LONGEST:
             state.fail(f"the line has {len(line)} characters, and no line of a report has {_LONGEST}", n)
-        for what, pattern in compiled:
-            if found := pattern.fullmatch(line):
-                _TAKE[what](state, found, n)
+        for what, pattern in layout.rules:
+            if found := re.fullmatch(pattern, line):
+                if what != "skip":
+                    _TAKE[what](state, what, defaultdict(lambda: None, found.groupdict(), line=line), n)
                 break
         else:
             if re.search(rf"\w\)? ?=|[=:].*{NUMBER}|\b[IL][xyz]{{2}}\b", line):
                 _not_understood(state, line, n)
             state.notes.append(line)
     return _finished(state, len(lines))
+
+
+#: What a pattern found by the names of its groups, None where it has none of a name; "line": all of it.
+Groups = defaultdict[str, Any]
 
 
 def _not_understood(state: _State, line: str, n: int) -> NoReturn:
@@ -133,19 +138,26 @@ class _State:
             )
         self.at[key] = line
 
-    def begin_block(self, key: str, line: int, unit: str) -> None:
+    def begin_block(self, key: str, line: int, unit: str | None = None) -> None:
         self.begin(key, line)
-        self.units[key], self.entries[key], self.open = unit, {}, key
+        self.units[key], self.entries[key], self.open = unit or "", {}, key
 
-    def put(self, block: str, key: str, number: Number) -> None:
-        if key in self.entries[block]:
-            first = self.entries[block][key].line
-            problem = f"{key} of the {_SAID[block]} is given twice, first in line {first}"
-            self.fail(problem, number.line, "Keep one of them")
-        self.entries[block][key] = number
+    def put(
+        self, block: str, keys: list[str], texts: list[str], kind: Kind | None, line: int, unit: str | None = None
+    ) -> None:
+        """Read numbers of a block, in its unit where they have none of their own."""
+        for key, text in zip(keys, texts, strict=True):
+            if key in self.entries[block]:
+                first = self.entries[block][key].line
+                self.fail(
+                    f"{key} of the {_SAID[block]} is given twice, first in line {first}", line, "Keep one of them"
+                )
+            number = self.number(text, unit or self.units[block], kind, line, block in self.over)
+            self.entries[block][key] = number
 
-    def outside(self, text: str, what: str, line: int) -> NoReturn:
-        self.fail(f"'{cut(text, 60)}' stands outside {what}", line)
+    def inside(self, block: str, found: Groups, line: int) -> None:
+        if self.open != block:
+            self.fail(f"'{cut(found['line'], 60)}' stands outside {_BLOCKS[block]}", line)
 
     def number(self, text: str, unit: str, kind: Kind | None, line: int, over: bool = False) -> Number:
         for sign in ".,":
@@ -178,151 +190,132 @@ _SAID = {
     "principal": "block of principal moments", "at_center": "tensor at the centre of mass",
     "at_origin": "tensor at the output coordinate system", "box": "bounding box", "material": "material",
 }  # fmt: skip
+_BLOCKS = {
+    "center": "the block of the centre of mass", "principal": "a block of principal moments",
+    "tensor": "a block of moments of inertia", "at_origin": "a block of moments of inertia",
+}  # fmt: skip
 _KIND: Mapping[Kind, str] = {
     "mass": "mass", "length": "length", "area": "area", "volume": "volume", "density": "density",
     "inertia": "moments of inertia",
 }  # fmt: skip
 
 
-def _text(key: str) -> Any:
-    def take(state: _State, found: re.Match[str], line: int) -> None:
-        state.begin(key, line)
-        state.found[key] = found["name"].strip(" -") if key == "frame" else found["name"]
-
-    return take
+def _text(state: _State, what: What, found: Groups, line: int) -> None:
+    state.begin(what, line)
+    state.found[what] = found["name"].strip(" -") if what == "frame" else found["name"]
 
 
-def _scalar(key: Kind) -> Any:
-    def take(state: _State, found: re.Match[str], line: int) -> None:
-        state.begin(key, line)
-        over = bool(found.groupdict().get("over"))
-        state.found[key] = state.number(found["number"], found["unit"], key, line, over)
-
-    return take
+def _scalar(state: _State, what: Kind, found: Groups, line: int) -> None:
+    state.begin(what, line)
+    state.found[what] = state.number(found["number"], found["unit"], what, line, bool(found["over"]))
 
 
-def _skip(state: _State, found: re.Match[str], line: int) -> None:
-    """Pass over a line that is known and not needed."""
-
-
-def _box(state: _State, found: re.Match[str], line: int) -> None:
+def _box(state: _State, what: What, found: Groups, line: int) -> None:
     """Read one edge of the bounding box."""
     if "box" not in state.at:
         state.begin("box", line)
-        state.entries["box"] = {}
-    state.put("box", found["k"], state.number(found["number"], found["unit"], "length", line))
+        state.units["box"], state.entries["box"] = "", {}
+    state.put("box", [found["k"]], [found["number"]], "length", line, found["unit"])
 
 
-def _center(state: _State, found: re.Match[str], line: int) -> None:
+def _center(state: _State, what: What, found: Groups, line: int) -> None:
     """Read the coordinates, or the heading above them."""
-    groups = found.groupdict()
-    state.begin_block("center", line, groups.get("unit") or "")
-    if groups.get("over"):
+    state.begin_block("center", line, found["unit"])
+    if found["over"]:
         state.over.add("center")
-    if groups.get("a") is not None:
+    if found["a"]:
         state.open = ""
         for k, c in zip("xyz", "abc", strict=True):
-            unit = groups.get(f"unit_{c}") or found["unit"]
-            state.put("center", k, state.number(found[c], unit, "length", line, "center" in state.over))
+            state.put("center", [k], [found[c]], "length", line, found[f"unit_{c}"])
 
 
-def _coordinate(state: _State, found: re.Match[str], line: int) -> None:
-    if state.open != "center":
-        state.outside(found[0], "the block of the centre of mass", line)
-    unit = found.groupdict().get("unit") or state.units["center"]
-    number = state.number(found["number"], unit, "length", line, "center" in state.over)
-    state.put("center", found["k"].lower(), number)
+def _coordinate(state: _State, what: What, found: Groups, line: int) -> None:
+    state.inside("center", found, line)
+    state.put("center", [found["k"].lower()], [found["number"]], "length", line, found["unit"])
 
 
-def _principal(state: _State, found: re.Match[str], line: int) -> None:
+def _principal(state: _State, what: What, found: Groups, line: int) -> None:
     state.begin_block("principal", line, found["unit"])
 
 
-def _moment(state: _State, found: re.Match[str], line: int) -> None:
+def _moment(state: _State, what: What, found: Groups, line: int) -> None:
     """Read one principal moment with its axis, or three moments in a row."""
-    if state.open != "principal":
-        state.outside(found[0], "a block of principal moments", line)
-    groups, unit = found.groupdict(), state.units["principal"]
-    if groups.get("p") is None:
-        for k, c in zip("xyz", "abc", strict=True):
-            state.put("principal", f"P{k}", state.number(found[c], unit, "inertia", line))
+    state.inside("principal", found, line)
+    vector = [found[c] for c in "abc"]
+    if not found["p"]:
+        state.put("principal", ["Px", "Py", "Pz"], vector, "inertia", line)
         return
     k = found["k"].lower()
-    state.put("principal", f"P{k}", state.number(found["p"], unit, "inertia", line))
-    for j, c in zip("xyz", "abc", strict=True):
-        state.put("principal", f"{k}{j}", state.number(found[c], "", None, line))
+    state.put("principal", [f"P{k}"], [found["p"]], "inertia", line)
+    state.put("principal", [k + j for j in "xyz"], vector, None, line)
 
 
-def _tensor(state: _State, found: re.Match[str], line: int) -> None:
+def _tensor(state: _State, what: What, found: Groups, line: int) -> None:
     """Open a block of a tensor; its point follows from the heading, a line below it, or the letters."""
-    key = _point_of(found)
-    if key:
+    if key := _point_of(found):
         state.begin_block(key, line, found["unit"])
     else:
-        _closed(state, line)
+        _closed(state)
         state.units["tensor"], state.at["tensor"], state.open = found["unit"], line, "tensor"
     _notation(state, found, line)
 
 
-def _point(state: _State, found: re.Match[str], line: int) -> None:
+def _point(state: _State, what: What, found: Groups, line: int) -> None:
     """Read the line that tells where a tensor is taken at (and maybe the notation)."""
     key = _point_of(found)
     if state.open == "principal":
         if key == "at_origin":
             state.fail("principal moments are about the centre of mass, not the output coordinate system", line)
         return
-    if state.open != "tensor":
-        state.outside(found[0], "a block of moments of inertia", line)
-    _named(state, key or "at_center", line)
+    state.inside("tensor", found, line)
+    _named(state, key or "at_center")
     _notation(state, found, line)
 
 
-def _named(state: _State, key: str, line: int) -> None:
-    begun = state.at.pop("tensor")
-    state.begin_block(key, begun, state.units.pop("tensor"))
+def _named(state: _State, key: str) -> None:
+    state.begin_block(key, state.at.pop("tensor"), state.units.pop("tensor"))
 
 
-def _row(state: _State, found: re.Match[str], line: int) -> None:
-    names = re.findall(r"[IL][xyz]{2}", found[0])
-    numbers = re.findall(NUMBER, re.sub(r"[IL][xyz]{2}", " ", found[0]))
+_LETTERS = {"L": "at_center", "I": "at_origin"}
+
+
+def _row(state: _State, what: What, found: Groups, line: int) -> None:
+    names = re.findall(r"[IL][xyz]{2}", found["line"])
+    numbers = re.findall(NUMBER, re.sub(r"[IL][xyz]{2}", " ", found["line"]))
     if len(names) != len(numbers):
-        state.fail(f"'{cut(found[0], 60)}' holds {len(names)} names and {len(numbers)} numbers", line)
-    key = {"L": "at_center", "I": "at_origin"}[names[0][0]] if state.layout.letters else state.open
+        state.fail(f"'{cut(found['line'], 60)}' holds {len(names)} names and {len(numbers)} numbers", line)
     if state.open == "tensor":
-        _named(state, key, line)
-    if state.open not in ("at_center", "at_origin"):
-        state.outside(found[0], "a block of moments of inertia", line)
+        _named(state, _LETTERS[names[0][0]] if state.layout.letters else state.open)
+    if state.open != "at_center":
+        state.inside("at_origin", found, line)
     for name, text in zip(names, numbers, strict=True):
-        if state.layout.letters and state.open != {"L": "at_center", "I": "at_origin"}[name[0]]:
+        if state.layout.letters and state.open != _LETTERS[name[0]]:
             state.fail(f"{name} does not belong into the {_SAID[state.open]}", line)
-        state.put(state.open, name[1:], state.number(text, state.units[state.open], "inertia", line))
+        state.put(state.open, [name[1:]], [text], "inertia", line)
 
 
-def _point_of(found: re.Match[str]) -> str:
-    groups = found.groupdict()
-    return next((key for key in ("at_center", "at_origin") if groups.get(key) is not None), "")
+def _point_of(found: Groups) -> str:
+    return next((key for key in ("at_center", "at_origin") if found[key] is not None), "")
 
 
-def _notation(state: _State, found: re.Match[str], line: int) -> None:
-    groups = found.groupdict()
+def _notation(state: _State, found: Groups, line: int) -> None:
     for word, sign in (("positive", "positive"), ("negative", "tensor")):
-        if groups.get(word):
+        if found[word]:
             if state.found.get("stated", sign) != sign:
                 state.fail(f"another notation than in line {state.found['stated_line']}", line)
             state.found.setdefault("stated", sign)
             state.found.setdefault("stated_line", line)
 
 
-def _closed(state: _State, line: int) -> None:
+def _closed(state: _State) -> None:
     if "tensor" in state.at:
         state.fail("moments of inertia without numbers", state.at["tensor"])
 
 
 _TAKE: Mapping[What, Any] = {
-    "name": _text("name"), "configuration": _text("configuration"), "frame": _text("frame"), "skip": _skip,
-    "density": _scalar("density"), "mass": _scalar("mass"), "volume": _scalar("volume"), "area": _scalar("area"),
-    "center": _center, "coordinate": _coordinate, "principal": _principal, "moment": _moment, "tensor": _tensor,
-    "point": _point, "row": _row, "box": _box, "material": _text("material"),
+    "name": _text, "configuration": _text, "frame": _text, "material": _text, "density": _scalar, "mass": _scalar,
+    "volume": _scalar, "area": _scalar, "center": _center, "coordinate": _coordinate, "principal": _principal,
+    "moment": _moment, "tensor": _tensor, "point": _point, "row": _row, "box": _box,
 }  # fmt: skip
 
 _NEEDED = {
@@ -340,7 +333,7 @@ _LEAST = Fraction(1, 10**60)
 def _finished(state: _State, last: int) -> Sheet:
     """Return the sheet, unless something is missing, contradicts itself or cannot be a body."""
     cut = "Print the whole report again; it seems cut off"
-    _closed(state, last)
+    _closed(state)
     for key, needed in _NEEDED.items():
         missing = [k for k in needed if key in state.entries and k not in state.entries[key]]
         if missing:

@@ -15,7 +15,7 @@ from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_ca
 from ident.cad.back_to_cad import write_cad_toml
 from ident.cad.sheets.evidence import examine_table
 from ident.cad.sheets.read import find_sheets, read_frames, read_sheets
-from ident.cad.source import read_inertials, read_mjcf_inertials
+from ident.cad.source import read_inertials
 from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot
@@ -131,7 +131,7 @@ MJCF = """<mujoco><worldbody>
 def test_mjcf_inertials_are_those_of_mujoco(tmp_path):
     path = tmp_path / "arm.xml"
     path.write_text(MJCF)
-    cad = read_mjcf_inertials(path)
+    cad = read_inertials(path)
     assert cad.links == ("upper", "lower")
     model = mujoco.MjModel.from_xml_string(MJCF)
     for name, parameters in zip(cad.links, cad.inertials, strict=True):
@@ -157,7 +157,7 @@ def test_mjcf_inertials_are_those_of_mujoco(tmp_path):
         ("0.9 0.1 0.3 -0.2", "1e999 0 0 0", "wanted 4 finite numbers"),
         ('diaginertia="0.03 0.02 0.015"', "", "wants one of diaginertia and fullinertia"),
         ('name="upper"', "", "a body with <inertial> has no name"),
-        ("mujoco", "robot", "the root element is <robot>, wanted <mujoco>"),
+        ("mujoco", "robot", "the robot has no <link>"),
         ("<inertial", "<site", "no body has an <inertial>"),
         ("</body></body>", "</body>", "line 7: the file is not well-formed XML"),
         ("fullinertia=", 'quat="1 0 0 0" fullinertia=', "fullinertia and quat exclude each other"),
@@ -168,7 +168,7 @@ def test_mjcf_that_is_refused(tmp_path, old, new, message):
     assert old in MJCF
     path.write_text(MJCF.replace(old, new))
     with pytest.raises(CadError, match=message):
-        read_mjcf_inertials(path)
+        read_inertials(path)
 
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"><inertial><origin xyz="0 0 0.1" rpy="0.3 0 0"/>

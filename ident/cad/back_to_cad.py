@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -63,20 +64,16 @@ def refined_cad(cad: Cad, robot: Robot, inertials: ArrayLike) -> Cad:
                 fix="Give one row for the link with all that is fixed to it",
             )
         rows[link] = rest
-    return cad_of(_table(cad, rows), cad.source, cad.sha256, cad.joint_values)
+    table = Table(cad.convention, tuple(_row(cad, i, rows[link]) for i, link in enumerate(cad.links)))
+    return cad_of(table, cad.source, cad.sha256, cad.joint_values)
 
 
-def _table(cad: Cad, rows: Mapping[str, Array]) -> Table:
-    """Return the refined rows as printed numbers."""
-    convention = cad.convention
-    return Table(convention, tuple(_row(cad, i, rows[link], convention) for i, link in enumerate(cad.links)))
-
-
-def _row(cad: Cad, i: int, inertials: Array, convention: Convention) -> Row:
+def _row(cad: Cad, i: int, inertials: Array) -> Row:
     """Return one refined body (10,) as printed, with the digits that it needs to exist.
 
     Moments of a body at the edge of what can exist, which no digits keep inside, grow by at most 1e-9 of the largest.
     """
+    convention = cad.convention
     before, after = printed(cad.inertials[i], convention), printed(inertials, convention)
     same = np.abs(after - before) <= 1e-9 * _scale(after)
     if same.all():
@@ -144,17 +141,12 @@ def write_cad_toml(cad: Cad, convention: Convention, path: str | Path) -> None:
     """Write the links of `cad` and its joint values to a TOML file, as `write_cad` does; raises as it does."""
     text = ["[convention]", *(f'{key} = "{value}"' for key, value in asdict(convention).items())]
     for link, exact in zip(cad.links, cad.exact(), strict=True):
-        text += ["", "[[link]]", f"name = {_quoted(link)}"]
+        text += ["", "[[link]]", f"name = {json.dumps(link, ensure_ascii=False)}"]
         text += [f"{c} = {float(x)!r}" for c, x in zip(COLUMNS, _as_declared(link, exact, convention), strict=True)]
     for name, value in cad.joint_values.items():
         joint, _, key = name.rpartition(".")
-        text += ["", f"[joint.{_quoted(joint)}]", f"{key} = {value!r}"]
+        text += ["", f"[joint.{json.dumps(joint, ensure_ascii=False)}]", f"{key} = {value!r}"]
     write_whole(path, "\n".join(text) + "\n")
-
-
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
@@ -175,7 +167,10 @@ def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
 
 def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
     """Write the numbers side by side as CSV."""
-    rows = [(c.link, c.number, c.unit, f"{c.given:.9g}", f"{c.refined:.9g}", _percent(c), c.why) for c in found]
+    rows = []
+    for c in found:
+        change = f"{100 * (c.refined - c.given) / abs(c.given):+.2f} %" if c.given else ""
+        rows.append((c.link, c.number, c.unit, f"{c.given:.9g}", f"{c.refined:.9g}", change, c.why))
     _write_csv(("link", "number", "unit", "given", "refined", "change", "why"), rows, path)
 
 
@@ -325,10 +320,6 @@ def _like(old: str, value: float) -> str:
     if e and "E" in old:
         new = new.upper()
     return new.replace(".", ",") if "," in old else new
-
-
-def _percent(c: Change) -> str:
-    return f"{100 * (c.refined - c.given) / abs(c.given):+.2f} %" if c.given else ""
 
 
 def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str | Path, above: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array
-from ident.cad.convention import PLAIN, Convention
+from ident.cad.convention import Convention
 from ident.cad.rounding import Exact
 from ident.cad.table import COLUMNS, Cad, Table, printed, steiner
 from ident.errors import CadError
@@ -79,21 +79,20 @@ def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
 
 
 def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
-    link, file, line = cad.links[i], cad.source or None, cad.line(i)
-    unit = cad.table.convention if cad.table else PLAIN
-    mass = exact[0]
+    unit, mass = cad.convention, exact[0]
+    made = LinkVerdict(cad.links[i], "possible", (), float(mass), None, None, cad.source or None, cad.line(i))
     if cad.table is None and not any(exact):  # in a URDF a body of zeros is a mere frame, in a table it is forgotten
-        return LinkVerdict(link, "possible", (), 0.0, None, None, file, line)
+        return made
     if mass <= 0:
-        phrase = "m > 0 fails: m = " + _in_units(mass, unit, "mass")
-        return LinkVerdict(link, "impossible", (phrase,), float(mass), None, None, file, line)
+        return replace(made, status="impossible", failures=("m > 0 fails: m = " + _in_units(mass, unit, "mass"),))
     shift = steiner(mass, *(h / mass for h in exact[1:4]))
     xx, xy, xz, yy, yz, zz = (a - b for a, b in zip(exact[4:], shift, strict=True))
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=np.float64)
     a, b, c = (float(x) for x in np.linalg.eigvalsh(tensor))
     gap = float(a + b - c)
+    made = replace(made, moments=(a, b, c), triangle_gap=gap, doubts=_doubts(float(mass), c))
     if is_positive_semidefinite(pseudo_inertia_exact(exact)):
-        return LinkVerdict(link, "possible", (), float(mass), (a, b, c), gap, file, line, _doubts(float(mass), c))
+        return made
     failures = []
     if a < 0:
         failures.append(f"I_c > 0 fails: the smallest principal moment is {_in_units(a, unit, 'inertia')}")
@@ -106,9 +105,8 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     else:  # numbers without digits are rounded to double precision
         precision = 16 * np.finfo(float).eps * float(np.abs(cad.inertials[i, 4:]).max())
         explained = bool(-gap / 2 <= precision)  # the least moment of r r^T
-    status: Literal["rounded", "impossible"] = "rounded" if explained else "impossible"
-    doubts, nearest = _doubts(float(mass), c), "" if explained else nearest_tensor(cad.inertials[i], unit)
-    return LinkVerdict(link, status, tuple(failures), float(mass), (a, b, c), gap, file, line, doubts, nearest)
+    made = replace(made, status="rounded" if explained else "impossible", failures=tuple(failures))
+    return made if explained else replace(made, nearest=nearest_tensor(cad.inertials[i], unit))
 
 
 def nearest_tensor(inertials: Array, convention: Convention) -> str:

@@ -45,7 +45,7 @@ def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
     Raises CadError naming file, line, column or key, and what to write.
     """
     path = Path(path)
-    data = _bytes(path)
+    data = read_bytes(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":
         table = _read_csv(_text(data, path), path.name)
@@ -72,7 +72,7 @@ def _read_toml(data: bytes, path: Path) -> Cad:
     joint_values = _joint_values(given.get("joint", {}), file)
     if "table" in given:
         inner = _inside(given["table"], path)
-        more = _bytes(inner)
+        more = read_bytes(inner)
         table = _read_csv(_text(more, inner), inner.name, file, given.get("convention", {}))
         return cad_of(table, inner.name, hashlib.sha256(data + more).hexdigest(), joint_values)
     convention = convention_from(given.get("convention", {}), file, "convention.")
@@ -251,13 +251,14 @@ def _inside(name: Any, path: Path) -> Path:
     return inner
 
 
-def _bytes(path: Path) -> bytes:
+def read_bytes(path: Path, limit: int = -1) -> bytes:
+    """Return the content of a file, of at most `limit` bytes; raises CadError when it cannot be read."""
     try:
-        return path.read_bytes()
-    except FileNotFoundError as cause:
-        raise CadError("there is no such file", file=path) from cause
+        with path.open("rb") as stream:
+            return stream.read(limit)
     except (OSError, ValueError) as cause:
-        raise CadError("the file cannot be read", file=path) from cause
+        problem = "there is no such file" if isinstance(cause, FileNotFoundError) else "the file cannot be read"
+        raise CadError(problem, file=path) from cause
 
 
 def _text(data: bytes, path: Path) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,19 +57,22 @@ def read_source(
 
 
 def read_inertials(path: str | Path) -> Cad:
-    """Return the links of a URDF that have an <inertial>, or the bodies of an MJCF file; the root element tells which.
+    """Return the links of a URDF or the bodies of an MJCF file that have an <inertial>; the root element tells which.
 
-    Raises CadError naming line and element.
+    Bodies of an MJCF file without one get their inertia from geoms in MuJoCo and are left out. Raises CadError naming
+    line and element, also for what would change an MJCF's numbers unseen: inertiafromgeom, balanceinertia, boundmass,
+    boundinertia, settotalmass, <include> and other orientations than quat.
     """
     path = Path(path)
     try:
         data = read_bytes(path)
-        if parse_xml(data, file=path.name).tag == "mujoco":
-            return read_mjcf_inertials(path)
-        links = parse_document(data, file=path.name).links.values()
+        root = parse_xml(data, file=path.name)
+        links = [] if root.tag == "mujoco" else parse_document(data, file=path.name).links.values()
     except RobotError as cause:
         raise CadError(cause.problem, file=path, line=cause.line, key=cause.key, fix=cause.fix) from cause
     given = [(link.name, link.inertial) for link in links if link.inertial is not None]
+    if root.tag == "mujoco" and not (given := list(_bodies(root, path))):
+        raise CadError("no body has an <inertial>", file=path, fix="Save the compiled model, which has them")
     if not given:
         raise CadError("no link has an <inertial>", file=path)
     names, inertials = zip(*given, strict=True)
@@ -80,30 +83,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _KNOWN = ("pos", "quat", "mass", "diaginertia", "fullinertia")
 
 
-def read_mjcf_inertials(path: str | Path) -> Cad:
-    """Return the bodies of an MJCF file that have an <inertial>, each in its body frame.
-
-    Bodies without one get their inertia from geoms in MuJoCo and are left out. Raises CadError naming line and
-    element, also for what would change the numbers unseen: inertiafromgeom, balanceinertia, boundmass, boundinertia,
-    settotalmass, <include> and other orientations than quat.
-    """
-    path = Path(path)
-    try:
-        data = read_bytes(path)
-        root = parse_xml(data, file=path.name)
-    except RobotError as cause:
-        raise CadError(cause.problem, file=path, line=cause.line, fix=cause.fix) from cause
-    if root.tag != "mujoco":
-        raise CadError(f"the root element is <{root.tag}>, wanted <mujoco>", file=path, line=root.line)
-    names: list[str] = []
-    found: list[Array] = []
-    _walk(root, path, names, found)
-    if not found:
-        raise CadError("no body has an <inertial>", file=path, fix="Save the compiled model, which has them")
-    return Cad(tuple(names), np.array(found), path.name, hashlib.sha256(data).hexdigest())
-
-
-def _walk(element: Element, path: Path, names: list[str], found: list[Array]) -> None:
+def _bodies(element: Element, path: Path) -> Iterator[tuple[str, Array]]:
+    """Yield name and inertial (10,) of each body of an MJCF file that has one, in its own frame."""
     for child in element.children:
         if child.tag in ("include", "attach", "replicate"):
             raise CadError(f"<{child.tag}> is not followed", file=path, line=child.line, fix="Save one complete file")
@@ -112,9 +93,8 @@ def _walk(element: Element, path: Path, names: list[str], found: list[Array]) ->
         if child.tag == "inertial" and element.tag == "body":
             if "name" not in element.attributes:
                 raise CadError("a body with <inertial> has no name", file=path, line=element.line, fix="Name it")
-            names.append(element.attributes["name"].value)
-            found.append(_inertial(child, path))
-        _walk(child, path, names, found)
+            yield element.attributes["name"].value, _inertial(child, path)
+        yield from _bodies(child, path)
 
 
 def _compiler(element: Element, path: Path) -> None:

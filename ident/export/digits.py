@@ -7,6 +7,7 @@ parameters about the link's frame are the exact products of these.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -137,17 +138,11 @@ def _body(body: Array, K: Array, errors: Array, finer: int) -> Array:
     for grown in range(10):  # rounding may leave a body at the edge outside: its three moments grow
         tensor = [x + grown * step if k in _MOMENTS else x for k, x in enumerate(cut[4:])]
         found = _about_origin(cut[0], cut[1:4], tensor)
-        if consistency(found).consistent and _can_be_read(found):
-            return found
+        with suppress(InfeasibleError):
+            if consistency(found).consistent:
+                com_numbers(found)  # it can be read again
+                return found
     return body
-
-
-def _can_be_read(body: Array) -> bool:
-    try:
-        com_numbers(body)
-    except InfeasibleError:
-        return False
-    return True
 
 
 def _about_origin(m: Fraction, c: list[Fraction], about_com: list[Fraction]) -> Array:

@@ -240,7 +240,7 @@ def payload_call(
         raise InputError(f"'{name[:40]}' is no RAPID name: a letter, then up to 31 letters, digits or _", key="name")
     if not 1 <= schedule <= 10:
         raise InputError(f"Fanuc has payload schedules 1 to 10, and {schedule} was asked for", key="schedule")
-    known = templates()
+    known = templates(keep_trailing_newline=True)
     known.filters |= {"decimal": decimal, "decimals": decimals}
     told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
     options = {"tool": tool, "name": name, "schedule": schedule, "group": group}

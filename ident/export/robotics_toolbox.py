@@ -95,8 +95,7 @@ def _along(modified: bool, rows: list[Row], signs: list[int], base: Pose) -> Tab
         Row(row.a, math.remainder(row.alpha + math.pi * (after - before), 2 * math.pi), sign * row.d, sign * row.theta)
         for row, sign, before, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
     ]
-    half = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
-    return Table(modified, tuple(made), tuple(frames[1:]), base @ half if frames[0] else base)
+    return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
 
 
 def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:

@@ -60,19 +60,15 @@ def rows(matrix: Iterable[Iterable[float]]) -> str:
 
 def filled(template: str, **values: Any) -> str:
     """Return a template of this folder with its values; what they hold is not read as a template again."""
-    return templates().get_template(template).render(values)
+    return templates(keep_trailing_newline=True).get_template(template).render(values)
 
 
-def templates() -> Environment:
-    """Return the templates of `export`, with the functions of this module as filters."""
+def templates(package: str = "ident.export", **options: Any) -> Environment:
+    """Return the templates of a package, with the functions of this module as filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(
-        loader=PackageLoader("ident.export", ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+        loader=PackageLoader(package, ""), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **options
     )
     found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr)}
     found.filters["attribute"] = quoteattr

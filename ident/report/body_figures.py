@@ -154,9 +154,7 @@ def _window(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], out
     points = 1e3 * np.concatenate(shown)
     middle = (points.max(axis=0) + points.min(axis=0)) / 2
     half = 0.62 * max(float(np.ptp(points, axis=0).max()), 1.0)
-    axes.set_xlim(middle[0] - half, middle[0] + half)
-    axes.set_ylim(middle[1] - half, middle[1] + half)
-    axes.set_aspect("equal")
+    axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
 
 
 def _hull(points: Array) -> Array:

@@ -76,8 +76,9 @@ def sentences(first: str, found: Sequence[Change], slides: frozenset[str] | None
     for c in found:
         moved = sorted((r for r in c.rows if r.verdict == "changed"), key=lambda r: -abs(r.standard_errors))
         for row in moved[:5]:
+            way = "rose" if row.difference > 0 else "fell"
             yield (
-                f"'{c.name}': {row.name} {_way(row)} from {text.number(row.reference)} to {text.number(row.identified)}"
+                f"'{c.name}': {row.name} {way} from {text.number(row.reference)} to {text.number(row.identified)}"
                 f" {_unit(row.name, slides)} ({_relative(row)}, {abs(row.standard_errors):.1f} standard errors)."
             )
         if len(moved) > 5:
@@ -85,10 +86,6 @@ def sentences(first: str, found: Sequence[Change], slides: frozenset[str] | None
         left = c.count("not determined")
         if left:
             yield f"'{c.name}': {left} base parameters are not determined in one of the two: not compared."
-
-
-def _way(row: Difference) -> str:
-    return "rose" if row.difference > 0 else "fell"
 
 
 def _relative(row: Difference) -> str:
@@ -159,15 +156,13 @@ def _columns(first: str, change: Change) -> tuple[str, ...]:
 
 
 def _row(r: Difference, slides: frozenset[str] | None) -> tuple[str, ...]:
-    off = text.MISSING if np.isnan(r.standard_errors) else f"{r.standard_errors:+.1f}"
-    unit = _unit(r.name, slides)
     return (
         r.name,
-        unit,
+        _unit(r.name, slides),
         text.number(r.reference),
         text.number(r.identified),
         text.with_error(r.difference, 1.96 * r.standard_error),
-        off,
+        text.signed(r.standard_errors),
         r.verdict,
     )
 

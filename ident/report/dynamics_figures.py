@@ -58,11 +58,13 @@ def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: A
 
     a, b, load = gravity_surface(robot, inertials, joints, q)
     chosen = [robot.joints[robot.joint_names.index(name)] for name in joints]
-    (x, x_unit), (y, y_unit) = (_shown(values, joint) for values, joint in zip((a, b), chosen, strict=True))
+    (x, x_unit), (y, y_unit) = (
+        (values, "m") if joint.slides else (np.degrees(values), "deg")
+        for values, joint in zip((a, b), chosen, strict=True)
+    )
     figure = empty(9.6, 4.0)
     for axes, joint, torque in zip(figure.subplots(1, 2), chosen, np.moveaxis(load, 2, 0), strict=True):
-        axes.set_xlabel(f"{plain(joints[0])} [{x_unit}]")
-        axes.set_ylabel(f"{plain(joints[1])} [{y_unit}]")
+        axes.set(xlabel=f"{plain(joints[0])} [{x_unit}]", ylabel=f"{plain(joints[1])} [{y_unit}]")
         most = float(np.abs(torque).max())
         if not most:
             axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
@@ -123,7 +125,3 @@ def simulation_figure(simulation: Simulation) -> Figure:
         note += f". Stopped: {simulation.stopped}"
     figure.suptitle(plain(note, len(note)), fontsize=8, wrap=True)
     return figure
-
-
-def _shown(values: Array, joint: Joint) -> tuple[Array, str]:
-    return (np.degrees(values), "deg") if not joint.slides else (values, "m")

@@ -12,7 +12,7 @@ from ident.errors import ExcitationError
 from ident.excitation.information import Worth
 from ident.excitation.limits import ORDERS, KinematicLimits, TorqueLimits
 from ident.excitation.trajectory import Trajectory
-from ident.report.excitation_text import PROMISES, Promise, promises, relative_errors
+from ident.report.excitation_text import PROMISES, Promise, promises, raised, relative_errors
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, PALE, RED, empty, keep, plain, style
 from ident.report.text import number, unit
 from ident.robot.robot import UNITS
@@ -58,9 +58,9 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     for o in orders:
         values = trajectory.derivative(t, o)
         units = sorted({UNITS[ORDERS[o]][kind == "prismatic"] for kind in limits.kinds}, reverse=True)
-        grid[0][o].set_title(f"{ORDERS[o]} [{_written('; '.join(units))}]", fontsize=9, color=INK)
+        grid[0][o].set_title(f"{ORDERS[o]} [{raised('; '.join(units))}]", fontsize=9, color=INK)
         for j in range(trajectory.n):
-            _curve(grid[j][o], t, values[:, j], (lower[o, j], upper[o, j]), float(used[o, j]))
+            _curve(grid[j][o], t, values[:, j], (lower[o, j], upper[o, j]), used[o, j])
     for j, joint in enumerate(limits.joints):
         slides = "\n(slides)" if limits.kinds[j] == "prismatic" and "revolute" in limits.kinds else ""
         _named(grid[j][0], plain(joint, 18) + slides)
@@ -158,9 +158,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
             axes.plot([left, value], [place, place], color=colour, linewidth=1.6, solid_capstyle="butt")
             beyond = float(shown[entry]) > right
             axes.plot([value], [place], ">" if beyond else marker, color=colour, markersize=4.5, clip_on=False)
-        axes.set_xscale("log")
-        axes.set_xlim(left, right)
-        axes.set_ylim(longest - 0.4, -0.6)
+        axes.set(xscale="log", xlim=(left, right), ylim=(longest - 0.4, -0.6))
         axes.set_yticks(range(len(column)), [_label(entry, worth, prismatic, compared) for entry in column])
         for entry, tick in zip(column, axes.get_yticklabels(), strict=True):
             tick.set(fontsize=7.5, fontweight="bold" if isinstance(entry, str) else "normal")
@@ -215,10 +213,6 @@ def _share(used: float) -> str:
     return f"{100 * used:.1f} %" if 0.99 < used < 1.01 else f"{100 * used:.0f} %"
 
 
-def _written(units: str) -> str:
-    return units.replace("^2", "²").replace("^3", "³")
-
-
 def _curve(axes: Axes, t: Array, y: Array, ends: tuple[float, float], used: float, band: float = 0.0) -> None:
     """Draw one curve between its limits, and the share used beside it."""
     beyond = used > 1.0
@@ -226,8 +220,7 @@ def _curve(axes: Axes, t: Array, y: Array, ends: tuple[float, float], used: floa
     finite = [x for x in ends if np.isfinite(x)]
     low, high = min([*finite, float(y.min()) - band]), max([*finite, float(y.max()) + band])
     room = _ROOM * (high - low) or 1.0
-    axes.set_ylim(low - room, high + room)
-    axes.set_xlim(0.0, t[-1])
+    axes.set(xlim=(0.0, t[-1]), ylim=(low - room, high + room))
     for x, far in zip(ends, (low - room, high + room), strict=True):
         if np.isfinite(x):
             axes.axhspan(min(x, far), max(x, far), color=BAND, linewidth=0, zorder=0)
@@ -250,10 +243,8 @@ def sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72) 
     total = 0.95 + rows * height
     figure = empty(WIDTH, total)
     made: Any = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    said = figure.text(0.008, 1.0 - 0.06 / total, title, va="top", fontsize=11, fontweight="bold", color=INK)
-    told = figure.text(0.008, 1.0 - 0.29 / total, note, va="top", fontsize=8.5, color=MUTED)
-    said.set_in_layout(False)
-    told.set_in_layout(False)
+    figure.text(0.008, 1.0 - 0.06 / total, title, va="top", size=11, weight="bold", color=INK, in_layout=False)
+    figure.text(0.008, 1.0 - 0.29 / total, note, va="top", size=8.5, color=MUTED, in_layout=False)
     keep(figure, 0.004, 0.5)
     for axes in made.ravel():
         style(axes, 7.5)
@@ -299,10 +290,9 @@ def _promised(figure: Figure, found: Sequence[Promise], compared: bool) -> None:
     from matplotlib.lines import Line2D
 
     seen = [p for p in PROMISES if p in found and not (p == "shown" and compared)]  # those have words instead of a mark
-    handles = [
-        Line2D([], [], color=_SHADES[p][0], marker=_SHADES[p][1], markersize=4.5, linewidth=1.6,
-               label=f"{p} ({found.count(p)}): {PROMISES[p]}")
-        for p in seen
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=8,
-                  labelcolor=INK)  # fmt: skip
+    handles = []
+    for p in seen:
+        colour, marker = _SHADES[p]
+        told = f"{p} ({found.count(p)}): {PROMISES[p]}"
+        handles.append(Line2D([], [], color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=told))
+    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=8, labelcolor=INK)

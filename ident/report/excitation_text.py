@@ -84,11 +84,16 @@ def guarantees_table(guarantees: Sequence[Guarantee]) -> Table:
     rows = []
     for k in order:
         g, (_, spare) = guarantees[k], spares[k]
-        shown = g.unit.replace("^2", "²").replace("^3", "³")
+        shown = raised(g.unit)
         wanted = "at least" if g.at_least else "at most"
         rows.append((g.what, f"{g.reached:.4g} {shown}", f"{wanted} {g.limit:.4g} {shown}", spare, g.method))
     tones: list[Tone] = ["" if guarantees[k].holds else "bad" for k in order]
     return table("Proven at every instant", ("what", "reached", "limit", "spare", "method"), rows, tones)
+
+
+def raised(units: str) -> str:
+    """Return units with their powers as raised digits."""
+    return units.replace("^2", "²").replace("^3", "³")
 
 
 def worth_sentences(worth: Worth) -> list[str]:

@@ -118,8 +118,8 @@ def friction_change_figure(
 def _friction(title: str, unit: str, velocity_unit: str) -> tuple[Figure, Axes]:
     """Return a Figure and its axes of friction over velocity."""
     figure, (axes,) = blank(2.6, title)
-    axes.axhline(0.0, color=MUTED, linewidth=0.6)
-    axes.axvline(0.0, color=MUTED, linewidth=0.6)
+    axes.axhline(0.0, color=MUTED, linewidth=0.6, zorder=2.1)
+    axes.axvline(0.0, color=MUTED, linewidth=0.6, zorder=2.1)
     axes.set(xlabel=f"velocity [{velocity_unit}]", ylabel=f"friction [{unit}]")
     return figure, axes
 
@@ -336,8 +336,7 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
     shape: dict[str, Any] = {"height_ratios": rows}
     made = figure.subplots(len(rows), columns, squeeze=False, gridspec_kw=shape).ravel()
     top = 1.0 - 0.05 / height
-    told = figure.text(0.01, top, title, ha="left", va="top", fontsize=9.5, fontweight="bold", color=INK)
-    told.set_in_layout(False)
+    told = figure.text(0.01, top, title, va="top", size=9.5, weight="bold", color=INK, in_layout=False)
     _fit_title(told, 0.98 * float(figure.bbox.width))
     keep(figure, 0.0, _TITLE)
     for axes in made:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import InputError
+from ident.export.text import templates
 from ident.files import write_whole
 from ident.report import figures
 from ident.report.parts import Report
@@ -48,24 +49,19 @@ def write(report: Report, path: Path, pictures: str | Path | None = None) -> Pat
 
 def _page(report: Report) -> str:
     """Return the page, with the script whose hash lets it run."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     script = Path(__file__).with_name("report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = Environment(
-        loader=PackageLoader("ident.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
-        script=script,
-        script_hash=f"sha256-{digest}",
-        colours=figures.COLOURS,
-        states=figures.STATES,
-        parameters=INERTIAL,
-        report=report,
+    return (
+        templates("ident.report", autoescape=True)
+        .get_template("page.html.j2")
+        .render(
+            script=script,
+            script_hash=f"sha256-{digest}",
+            colours=figures.COLOURS,
+            states=figures.STATES,
+            parameters=INERTIAL,
+            report=report,
+        )
     )
 
 

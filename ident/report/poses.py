@@ -70,12 +70,11 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
         hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
         axes.plot(hand[:, 0], hand[:, 1], color=INK, linewidth=1.6, zorder=3.9)
         axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
+    low, high = centre - half, centre + half
     for axes in flat:
-        axes.set_xlim(centre[0] - half[0], centre[0] + half[0])
-        axes.set_ylim(centre[1] - half[1], centre[1] + half[1])
-        axes.set_aspect("equal")
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         axes.axis("off")
-    _axes_of_base(flat[0], centre - half, 0.25 * float(half.min()))
+    _axes_of_base(flat[0], low, 0.25 * float(half.min()))
     _scale(flat[poses - 1], centre + half * (1.0, -1.0), 0.6 * float(half[0]))
     return figure
 

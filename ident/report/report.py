@@ -333,22 +333,19 @@ def _drawn_as(samples: int, most: int) -> str:
 
 
 def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    halves = estimate.covariance.half_widths(0.95)
     for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
         cells = []
         for k, state in enumerate(row):
             name = f"{link}.{INERTIAL[k]}"
             say = f"{name}: {figures.STATES[state][2]}"
             if state == "alone":
-                say += f": {_value(estimate, name)} {text.unit(name, slides)}"
+                b = estimate.base.names.index(name)
+                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
             elif state in ("sum", "logs"):
                 say += ": " + "; ".join(_sums(estimate, 10 * i + k))
             cells.append(Cell(state, figures.STATES[state][1], say))
         yield link, tuple(cells)
-
-
-def _value(estimate: Estimate, name: str) -> str:
-    k = estimate.base.names.index(name)
-    return text.with_error(float(estimate.phi[k]), float(estimate.covariance.half_widths(0.95)[k]))
 
 
 def _sums(estimate: Estimate, k: int) -> list[str]:

@@ -61,9 +61,8 @@ def residual_figure(
     alike.axhspan(-chance, chance, color=PALE, linewidth=0)
     alike.plot(1e3 * step * np.arange(len(r)), r, color=BLUE, linewidth=1.2)
     alike.axhline(0.0, color=MUTED, linewidth=0.6)
+    alike.set(xlabel="lag [ms]", ylabel="autocorrelation [-]")
     alike.set_ylim(min(-0.25, 1.1 * float(r.min(initial=0.0))), 1.05)
-    alike.set_xlabel("lag [ms]")
-    alike.set_ylabel("autocorrelation [-]")
     return figure
 
 

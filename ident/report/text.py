@@ -10,7 +10,7 @@ from typing import Literal
 from ident.arrays import Array
 from ident.compare.cad import Comparison, Verdict, decided_by
 from ident.compare.difference import TruthComparison
-from ident.compare.validate import ZERO, Predicted, Validation
+from ident.compare.validate import ZERO, Validation
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
 from ident.model.terms import kinds
@@ -99,18 +99,7 @@ def summary_sentences(
 ) -> list[str]:
     """Return what a reader needs to know, in plain words."""
     how = _ESTIMATORS.get(estimate.estimator, estimate.estimator)
-    drawn = ""
-    if estimate.prior is not None:
-        drawn = f", drawn to {estimate.prior}"
-        if estimate.weight:
-            drawn += f" with weight {number(estimate.weight, 2)}"
-            if estimate.selection:
-                tried = any(w == estimate.weight for w, _ in estimate.selection)
-                drawn += (
-                    f" ({'chosen by cross-validation' if tried else 'the least that the noise of the logs asks for'})"
-                )
-        else:
-            drawn += " only where the data leave freedom"
+    drawn = "" if estimate.prior is None else f", drawn to {estimate.prior}{_weight(estimate)}"
     told = [f"{estimate.robot} has {_joints(estimate)}. The fit is {how}{drawn}."]
     told.append(f"Its torque misses the fitted logs by {percent(estimate.relative_total)}.")
     if validation is not None:
@@ -127,6 +116,15 @@ def summary_sentences(
         counts = [f"{comparison.count(v)} {words[v][comparison.count(v) != 1]}" for v in words]
         told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
     return told
+
+
+def _weight(estimate: Estimate) -> str:
+    """Return how strongly a fit is drawn to its prior, and why so."""
+    if not estimate.weight:
+        return " only where the data leave freedom"
+    tried = any(w == estimate.weight for w, _ in estimate.selection)
+    why = "chosen by cross-validation" if tried else "the least that the noise of the logs asks for"
+    return f" with weight {number(estimate.weight, 2)}{f' ({why})' if estimate.selection else ''}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +219,8 @@ def summary_rows(
     rows.append(("every link can exist", *feasible[estimate.feasible]))
     if estimate.theta is not None:
         rows.append(("everything is plausible", *feasible[not estimate.implausible]))
-    rows.append(("condition number (SI; scaled)", _conditions(estimate), ""))
+    conditions = f"{number(estimate.condition, 3)}; {number(estimate.condition_scaled, 3)}"
+    rows.append(("condition number (SI; scaled)", conditions, ""))
     rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments", ""))
     if comparison is not None:
         rows += [(f"base parameters: {word}", str(comparison.count(word)), tone) for word, tone in TONES.items()]
@@ -301,13 +300,12 @@ def validation_rows(validation: Validation) -> Table:
     for r in validation.recordings:
         kept = {True: "yes", False: "NO: same recording", None: "not known"}[r.held_out]
         tone: Tone = "" if r.held_out else "unknown"
-        for j, joint in enumerate(validation.joints):
-            cells = [_cell(p, j, validation.units[j]) for p in r.predictions]
+        for j, (joint, unit) in enumerate(zip(validation.joints, validation.units, strict=True)):
+            cells = [f"{number(float(p.rms[j]), 3)} {unit} ({percent(float(p.relative[j]))})" for p in r.predictions]
             rows.append((r.recording, kept, joint, str(int(r.samples[j])), *cells))
-            tones.append(tone)
         totals = [percent(p.relative_total) for p in r.predictions]
         rows.append((r.recording, kept, "all", str(int(r.samples.sum())), *totals))
-        tones.append(tone)
+        tones += [tone] * (len(validation.joints) + 1)
     columns = ("recording", "held out", "joint", "samples", *(f"error, {n}" for n in validation.names))
     return table("Prediction of recordings", columns, rows, tones)
 
@@ -373,14 +371,6 @@ def _feasibility(estimate: Estimate) -> str:
     if estimate.feasible:
         return "Every link can exist: checked exactly, on the digits that are written."
     return "At least one link CANNOT exist. Do not use these numbers for simulation or control."
-
-
-def _conditions(estimate: Estimate) -> str:
-    return f"{number(estimate.condition, 3)}; {number(estimate.condition_scaled, 3)}"
-
-
-def _cell(prediction: Predicted, j: int, torque_unit: str) -> str:
-    return f"{number(float(prediction.rms[j]), 3)} {torque_unit} ({percent(float(prediction.relative[j]))})"
 
 
 def side_by_side_rows(

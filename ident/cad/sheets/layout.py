@@ -83,20 +83,15 @@ def follow(layout: Layout, lines: list[str], file: str) -> Sheet:
                 break
         else:
             if re.search(rf"\w\)? ?=|[=:].*{NUMBER}|\b[IL][xyz]{{2}}\b", line):
-                _not_understood(state, line, n)
+                grouped = "Write the numbers without signs or blanks between thousands"
+                fix = grouped if _GROUPED.search(line) else "Delete the line if it is not part of the report"
+                state.fail(f"'{cut(line, 60)}' is not understood", n, fix)
             state.notes.append(line)
     return _finished(state, len(lines))
 
 
 #: What a pattern found by the names of its groups, None where it has none of a name; "line": all of it.
 Groups = defaultdict[str, Any]
-
-
-def _not_understood(state: _State, line: str, n: int) -> NoReturn:
-    fix = "Delete the line if it is not part of the report"
-    if _GROUPED.search(line):
-        fix = "Write the numbers without signs or blanks between thousands"
-    state.fail(f"'{cut(line, 60)}' is not understood", n, fix)
 
 
 @dataclass

@@ -28,65 +28,61 @@ def _scalars(density: str, mass: str, volume: str, area: str, behind: str) -> tu
 # Chinese words for density, decimal commas.
 
 _VECTOR = rf"\( ?(?P<a>{NUMBER}) ?[,;] ?(?P<b>{NUMBER}) ?[,;] ?(?P<c>{NUMBER}) ?\)"
-_ROW = rf"(?:[IL][xyz]{{2}} ?= ?{NUMBER} ?)+"
-_SET = rf"(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"
 _HEAD = r" ?:? ?\( ?(?P<unit>[^()]+?) ?\) ?:?"
 
-ENGLISH = Layout(
-    program="SolidWorks",
-    language="English",
-    letters=True,
-    marks=(
+
+def _solidworks(language: str, marks: tuple[str, ...], rules: dict[What, str], scalars: tuple[str, ...]) -> Layout:
+    """Return a layout in the words of a language; lines of numbers are alike in all."""
+    numbers: tuple[tuple[What, str], ...] = (
+        ("coordinate", rf"(?P<k>[XYZ]) ?= ?{_N}"),
+        ("moment", rf"I(?P<k>[xyz]) ?= ?{_VECTOR} ?P(?P=k) ?= ?(?P<p>{NUMBER})"),
+        ("row", rf"(?:[IL][xyz]{{2}} ?= ?{NUMBER} ?)+"),
+    )
+    return Layout("SolidWorks", language, marks, (*rules.items(), *_scalars(*scalars), *numbers), letters=True)
+
+
+ENGLISH = _solidworks(
+    "English",
+    (
         r"^Mass [Pp]roperties of .+",
         r"^Taken at the (?:center of mass|output coordinate system)",
         r"^Principal axes of inertia and principal moments of inertia",
     ),
-    rules=(
-        ("name", r"Mass [Pp]roperties of (?P<name>.+)"),
-        ("configuration", r"Configuration ?: ?(?P<name>.+)"),
-        ("frame", r"(?:Coordinate [Ss]ystem|Report coordinate values relative to) ?: ?(?P<name>.+)"),
-        *_scalars("Density", "Mass", "Volume", "Surface [Aa]rea", _SET),
-        ("center", rf"Cent(?:er|re) of [Mm]ass(?P<over> ?\(user-overridden\))?{_HEAD}"),
-        ("coordinate", rf"(?P<k>[XYZ]) ?= ?{_N}"),
-        ("principal", rf"Principal axes of inertia and principal moments of inertia(?: ?\(user-overridden\))?{_HEAD}"),
-        ("moment", rf"I(?P<k>[xyz]) ?= ?{_VECTOR} ?P(?P=k) ?= ?(?P<p>{NUMBER})"),
-        ("tensor", rf"Moments of inertia(?: ?\(user-overridden\))?{_HEAD}"),
-        (
-            "point",
+    {
+        "name": r"Mass [Pp]roperties of (?P<name>.+)",
+        "configuration": r"Configuration ?: ?(?P<name>.+)",
+        "frame": r"(?:Coordinate [Ss]ystem|Report coordinate values relative to) ?: ?(?P<name>.+)",
+        "center": rf"Cent(?:er|re) of [Mm]ass(?P<over> ?\(user-overridden\))?{_HEAD}",
+        "principal": rf"Principal axes of inertia and principal moments of inertia(?: ?\(user-overridden\))?{_HEAD}",
+        "tensor": rf"Moments of inertia(?: ?\(user-overridden\))?{_HEAD}",
+        "point": (
             r"Taken at the (?:(?P<at_center>center of mass(?: and aligned with the output coordinate system)?)"
             r"|(?P<at_origin>output coordinate system)) ?\.?"
-            r"(?: ?\( ?Using (?:(?P<positive>positive)|(?P<negative>negative)) tensor notation ?\.? ?\))?",
+            r"(?: ?\( ?Using (?:(?P<positive>positive)|(?P<negative>negative)) tensor notation ?\.? ?\))?"
         ),
-        ("row", _ROW),
-    ),
+    },
+    ("Density", "Mass", "Volume", "Surface [Aa]rea", rf"(?P<over> ?\(user-overridden\))? ?= ?{_N} (?P<unit>.+)"),
 )
 
 _OVER = r"(?P<over> ?\( ?用户(?:覆盖|覆写|定义)(?:的)? ?\))?"
-_SET_CHINESE = rf"{_OVER} ?= ?{_N} ?(?P<unit>.+)"
 
-CHINESE = Layout(
-    program="SolidWorks",
-    language="Chinese",
-    letters=True,
-    marks=(r"的 ?质量 ?(?:属性|特性)", r"^由(?:重心|质心)决定", r"^由输出[座坐]标系决定", r"^惯性主轴"),
-    rules=(
-        ("name", r"(?P<name>.*?) ?的 ?质量 ?(?:属性|特性) ?"),
-        ("configuration", r"配置 ?: ?(?P<name>.+)"),
-        ("frame", r"(?:[坐座]标系|报告与以下项相对的坐标值) ?: ?(?P<name>.+)"),
-        *_scalars("密度", "质量", "体积", "表面积", _SET_CHINESE),
-        ("center", rf"(?:重心|质心|质量中心){_OVER}{_HEAD}"),
-        ("coordinate", rf"(?P<k>[XYZ]) ?= ?{_N}"),
-        ("principal", rf"惯性主轴和惯性(?:主力矩|主矩|主力距){_HEAD}"),
-        ("moment", rf"I(?P<k>[xyz]) ?= ?{_VECTOR} ?P(?P=k) ?= ?(?P<p>{NUMBER})"),
-        ("tensor", rf"(?:惯性张量|惯性力矩|转动惯量){_HEAD}"),
-        (
-            "point",
+CHINESE = _solidworks(
+    "Chinese",
+    (r"的 ?质量 ?(?:属性|特性)", r"^由(?:重心|质心)决定", r"^由输出[座坐]标系决定", r"^惯性主轴"),
+    {
+        "name": r"(?P<name>.*?) ?的 ?质量 ?(?:属性|特性) ?",
+        "configuration": r"配置 ?: ?(?P<name>.+)",
+        "frame": r"(?:[坐座]标系|报告与以下项相对的坐标值) ?: ?(?P<name>.+)",
+        "center": rf"(?:重心|质心|质量中心){_OVER}{_HEAD}",
+        "principal": rf"惯性主轴和惯性(?:主力矩|主矩|主力距){_HEAD}",
+        "tensor": rf"(?:惯性张量|惯性力矩|转动惯量){_HEAD}",
+        "point": (
             r"由(?:(?P<at_center>(?:重心|质心)决定(?: ?, ?并且对齐输出的[坐座]标系)?)"
-            r"|(?P<at_origin>输出[坐座]标系决定)) ?\.?"
-            r"(?: ?\( ?使用(?:(?P<positive>正)|(?P<negative>负))张量记数法 ?\.? ?\))?",
+            r"|(?P<at_origin>输出[座坐]标系决定)) ?\.?"
+            r"(?: ?\( ?使用(?:(?P<positive>正)|(?P<negative>负))张量记数法 ?\.? ?\))?"
         ),
-        ("row", _ROW),
-    ),
+    },
+    ("密度", "质量", "体积", "表面积", rf"{_OVER} ?= ?{_N} ?(?P<unit>.+)"),
 )
 
 # Mass properties of PTC Creo (Analysis > Mass Properties, the .m_p file). Confirmed on public sheets: VOLUME, SURFACE

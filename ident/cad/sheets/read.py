@@ -14,6 +14,7 @@ import numpy as np
 
 from ident import tables
 from ident.cad.convention import LENGTH, MASS, Convention
+from ident.cad.read import read_bytes
 from ident.cad.sheets.layout import LINE_END, follow, matches, plain
 from ident.cad.sheets.programs import CHINESE, LAYOUTS, ONSHAPE
 from ident.cad.sheets.readings import products_of, to_inertials
@@ -53,12 +54,7 @@ def read_sheet(path: str | Path) -> Sheet:
     positive.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as cause:
-        problem = "there is no such file" if isinstance(cause, FileNotFoundError) else "the file cannot be read"
-        raise CadError(problem, file=path) from cause
+    data = read_bytes(path, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise CadError("the file is larger than 1 MB, which no mass-property report is", file=path)
     sheet = parse_sheet(decoded(data, path.name), path.name)

@@ -232,10 +232,8 @@ def decide(sheet: Sheet) -> Decision:
     """Return the sign and the point that all readings have which the numbers do not refute."""
     found = readings(sheet)
     left = [r for r in found if not r.against]
-    signs, points = {r.products for r in left}, {r.as_named for r in left}
-    return Decision(
-        next(iter(signs)) if len(signs) == 1 else None, next(iter(points)) if len(points) == 1 else None, found
-    )
+    (sign, *signs), (point, *points) = {r.products for r in left} or (None,), {r.as_named for r in left} or (None,)
+    return Decision(None if signs else sign, None if points else point, found)
 
 
 def products_of(sheet: Sheet) -> Products:
@@ -248,17 +246,15 @@ def products_of(sheet: Sheet) -> Products:
     if decision.contradictory:
         raise _contradiction(sheet, decision)
     said, where = declared(sheet)
-    if decision.products is not None:
-        if said is not None and said != decision.products:
-            raise CadError(
-                f"{where} that the products are {SAID[said]}, and the numbers refute it: {decision.refuted(said)}",
-                file=sheet.source,
-                line=sheet.stated_line,
-                fix="Print the report again, or say which sign is meant",
-            )
-        return decision.products
-    if said is not None:
-        return said
+    if said is not None and decision.products not in (None, said):
+        raise CadError(
+            f"{where} that the products are {SAID[said]}, and the numbers refute it: {decision.refuted(said)}",
+            file=sheet.source,
+            line=sheet.stated_line,
+            fix="Print the report again, or say which sign is meant",
+        )
+    if sign := decision.products or said:
+        return sign
     if all(sheet.tensor[k].value == 0 for k in (1, 2, 4)):
         return "tensor"
     raise CadError(

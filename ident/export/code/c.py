@@ -134,7 +134,7 @@ def shown(made: Controller, write: Callable[[float], str]) -> dict[str, object]:
         "about": c_comment(made.about),
         # two question marks could begin a trigraph, which is code
         "joints": [quoted(joint).replace("??", "?\\?") for joint in made.robot.joint_names],
-        "phi": [(write(float(x)), beside(told)) for x, told in zip(made.phi, made.phi_lines(), strict=True)],
+        "phi": [(write(float(x)), beside(told)) for x, told in zip(made.phi, made.phi_lines, strict=True)],
         "links": [
             (", ".join(map(write, row.tolist())), beside(body_line(link)))
             for link, row in zip(made.robot.links, made.inertials, strict=True)

@@ -13,7 +13,7 @@ from ident.export.identified import Identified, lacking
 from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
 from ident.model.coulomb import COULOMB
-from ident.model.term import Kind, Term
+from ident.model.term import Term
 from ident.model.terms import plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
@@ -41,8 +41,8 @@ CONVENTIONS = (
 class Controller:
     """Functions and numbers for one robot.
 
-    name: the robot's as an identifier; functions: see `controller_functions`; phi (b,), expressions and errors (b,):
-    base parameters, NaN where no error is known; inertials (n, 10); state (3, n), expected: a test vector by the batch
+    name: the robot's as an identifier; functions: see `controller_functions`; phi (b,): base parameters, phi_lines:
+    what each is, and its standard error; inertials (n, 10); state (3, n), expected: a test vector by the batch
     functions, for Coulomb friction of `width`; about: lines for the file's head.
     """
 
@@ -50,8 +50,7 @@ class Controller:
     robot: Robot
     functions: tuple[Program, ...]
     phi: Array
-    expressions: tuple[str, ...]
-    errors: Array
+    phi_lines: tuple[str, ...]
     inertials: Array
     state: Array
     expected: dict[str, Array]
@@ -69,11 +68,6 @@ class Controller:
         """Functions that the programs need beside sin, cos and tanh, see `Program.rare`."""
         return tuple(dict.fromkeys(name for program in self.functions for name in program.rare))
 
-    def phi_lines(self) -> list[str]:
-        """Return what each base parameter is, and its standard error, one a line."""
-        known = [f"+- {error:.1e}" if np.isfinite(error) else "not determined by data" for error in self.errors]
-        return [f"{text} ({error})" for text, error in zip(self.expressions, known, strict=True)]
-
 
 def controller(item: Identified, target: str) -> Controller:
     """Return the functions of a result; raises ModelError without robot or where a term cannot be told apart."""
@@ -88,8 +82,8 @@ def controller(item: Identified, target: str) -> Controller:
         raise ModelError(f"the joint terms of '{robot.name}' have names that its joints and motors do not explain")
     phi = rounded(own.K @ theta)
     errors = item.estimate.covariance.standard_errors
-    known = {base.expression(k): float(error) for k, error in enumerate(errors)}
-    expressions = tuple(own.expression(k) for k in range(len(own.names)))
+    known = {base.expression(k): f"+- {error:.1e}" for k, error in enumerate(errors) if np.isfinite(error)}
+    expressions = [own.expression(k) for k in range(len(own.names))]
     notes = lacking(left)
     functions = controller_functions(model, own, theta)
     state, expected = _test(model, theta, width)
@@ -97,7 +91,11 @@ def controller(item: Identified, target: str) -> Controller:
         *item.head,
         *CONVENTIONS,
         f"width of Coulomb friction's tanh: {width:g} rad/s (m/s), {law}.",
-        *(_also(kind) for kind in dict.fromkeys(term.kind for term in terms) if kind.name not in plain()),
+        *(
+            f"{'friction' if kind.friction else 'inverse_dynamics'} also: {kind.name}: {kind.law}."
+            for kind in dict.fromkeys(term.kind for term in terms)
+            if kind.name not in plain()
+        ),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -109,8 +107,7 @@ def controller(item: Identified, target: str) -> Controller:
         robot=robot,
         functions=functions,
         phi=phi,
-        expressions=expressions,
-        errors=np.array([known.get(text, np.nan) for text in expressions]),
+        phi_lines=tuple(f"{text} ({known.get(text, 'not determined by data')})" for text in expressions),
         inertials=item.inertials,
         state=state,
         expected=expected,
@@ -134,10 +131,6 @@ def _width(item: Identified) -> tuple[float, str]:
         return COULOMB_WIDTH, "a choice: the result does not say which law was fitted"
     told = " and ".join(sorted({" ".join(f"{kind} {value:g}" for kind, value in law) for law in laws}))
     return COULOMB_WIDTH, f"a choice: the law that was fitted is another one ({told})"
-
-
-def _also(kind: Kind) -> str:
-    return f"{'friction' if kind.friction else 'inverse_dynamics'} also: {kind.name}: {kind.law}."
 
 
 def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ...], tuple[str, ...]]:

@@ -29,7 +29,7 @@ def write_python_module(item: Identified) -> Written:
         made=made,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],
-        phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines(), strict=True)],
+        phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines, strict=True)],
         links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.inertials, strict=True)],
         functions=[_function(program) for program in made.functions],
         state=", ".join(f"[{numbers(x, ', ')}]" for x in made.state),

@@ -14,14 +14,6 @@ from ident.logs.readers.formats import format_of
 VARIABLE = "IDENT_DATA"
 
 
-def data_folder(manifest: Manifest) -> Path | None:
-    """Return the folder of the data set, or None when it begins with $IDENT_DATA and that is not set."""
-    if not manifest.folder.startswith("$" + VARIABLE):
-        return manifest.file.parent / manifest.folder
-    root = os.environ.get(VARIABLE)
-    return Path(root) / manifest.folder.removeprefix("$" + VARIABLE).lstrip("/") if root else None
-
-
 def locate(manifest: Manifest, file: str) -> Path:
     """Return the path of `file`, a name relative to the data set's folder.
 
@@ -30,8 +22,9 @@ def locate(manifest: Manifest, file: str) -> Path:
     (by a link, say), or is not the one whose SHA-256 the manifest gives.
     """
     remotes = {r.file: r for r in manifest.remotes}
-    folder = data_folder(manifest)
-    if folder is None:
+    inside, data = manifest.folder.removeprefix(f"${VARIABLE}"), os.environ.get(VARIABLE)
+    public = inside != manifest.folder
+    if public and not data:
         if file not in remotes:
             raise LogError(
                 f"'{file}' has no [[remote]] address and ${VARIABLE} is not set",
@@ -39,8 +32,8 @@ def locate(manifest: Manifest, file: str) -> Path:
                 fix=f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder",
             )
         return _fetch(manifest.name, file, remotes[file].url, remotes[file].sha256, manifest.file)
-    root = folder.resolve()
-    path = (folder / file).resolve()
+    folder = Path(data) / inside.lstrip("/") if public and data else manifest.file.parent / manifest.folder
+    root, path = folder.resolve(), (folder / file).resolve()
     if not path.is_relative_to(root):
         raise LogError(f"'{file}' lies outside the data folder", file=manifest.file, fix="Put the file itself there")
     if path.is_dir() and format_of(path):

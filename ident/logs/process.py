@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from math import ceil, inf, isfinite, prod
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -20,6 +21,7 @@ from ident.logs.sampled import Interpolation, central, fourier_fit, resample, sa
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
+_hints = cache(get_type_hints)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Processing:
                 raise LogError(f"has {len(_tuple(getattr(self, key)))} values, wanted one or (start, end)", key=key)
         if not all(isfinite(v) for v in _tuple(self.delay_s)):
             raise LogError(f"is {self.delay_s}, wanted finite numbers", key="delay_s")
-        for key, hint in get_type_hints(Processing).items():
+        for key, hint in _hints(Processing).items():
             if get_origin(hint) is Literal and getattr(self, key) not in get_args(hint):
                 raise LogError(f"is '{getattr(self, key)}', wanted one of: {', '.join(get_args(hint))}", key=key)
         if not 1 <= self.order <= 20:

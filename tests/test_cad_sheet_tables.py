@@ -12,7 +12,6 @@ from sheet_corpus import Body, fixed, fusion, random_body, solidworks
 from typer.testing import CliRunner
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, write_cad
-from ident.cad.back_to_cad import write_cad_toml
 from ident.cad.sheets.evidence import examine_table
 from ident.cad.sheets.read import find_sheets, read_frames, read_sheets
 from ident.cad.source import read_inertials
@@ -223,12 +222,12 @@ def test_tables_written_as_toml_are_read_back(tmp_path):
     assert cad.table is not None
     named = Cad(cad.links, cad.inertials, joint_values={"joint1.viscous": 0.01}, table=cad.table)
     for convention in (cad.table.convention, SI):
-        write_cad_toml(named, convention, tmp_path / "out.toml")
+        write_cad(named, convention, tmp_path / "out.toml")
         back = read_cad(tmp_path / "out.toml")
         np.testing.assert_allclose(back.inertials, cad.inertials, rtol=1e-12, atol=1e-18)
         assert back.joint_values == {"joint1.viscous": 0.01}
     odd = Cad(('a "b" \\c',), cad.inertials[:1])
-    write_cad_toml(odd, SI, tmp_path / "odd.toml")
+    write_cad(odd, SI, tmp_path / "odd.toml")
     assert read_cad(tmp_path / "odd.toml").links == odd.links
     write_cad(cad, SI, tmp_path / "out.csv")
 

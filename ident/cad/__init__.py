@@ -3,7 +3,6 @@
 from ident.cad.back_to_cad import changes as changes
 from ident.cad.back_to_cad import refined_cad as refined_cad
 from ident.cad.back_to_cad import write_cad as write_cad
-from ident.cad.back_to_cad import write_cad_toml as write_cad_toml
 from ident.cad.check import LinkVerdict as LinkVerdict
 from ident.cad.check import check_cad as check_cad
 from ident.cad.check import require_consistent as require_consistent

@@ -125,24 +125,22 @@ def changes(cad: Cad, refined: Cad, why: Mapping[str, str] | None = None) -> tup
 
 
 def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
-    """Write the links of `cad` to a CSV file (its convention above the header), whole or not at all.
+    """Write the links of `cad`, whole or not at all, to a .toml file or, convention above the header, to a CSV file.
 
     Numbers are converted exactly and written with the digits that give the same double back. Joint values have no
     place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment,
     InputError when the file cannot be written.
     """
-    declared = "".join(f'# {key} = "{value}"\n' for key, value in asdict(convention).items())
+    declared = [f'{key} = "{value}"' for key, value in asdict(convention).items()]
     both = zip(cad.links, cad.exact(), strict=True)
     rows = [(link, *(repr(float(x)) for x in _as_declared(link, exact, convention))) for link, exact in both]
-    _write_csv(("link", *COLUMNS), rows, path, declared)
-
-
-def write_cad_toml(cad: Cad, convention: Convention, path: str | Path) -> None:
-    """Write the links of `cad` and its joint values to a TOML file, as `write_cad` does; raises as it does."""
-    text = ["[convention]", *(f'{key} = "{value}"' for key, value in asdict(convention).items())]
-    for link, exact in zip(cad.links, cad.exact(), strict=True):
+    if Path(path).suffix != ".toml":
+        _write_csv(("link", *COLUMNS), rows, path, "".join(f"# {line}\n" for line in declared))
+        return
+    text = ["[convention]", *declared]
+    for link, *numbers in rows:
         text += ["", "[[link]]", f"name = {json.dumps(link, ensure_ascii=False)}"]
-        text += [f"{c} = {float(x)!r}" for c, x in zip(COLUMNS, _as_declared(link, exact, convention), strict=True)]
+        text += [f"{column} = {x}" for column, x in zip(COLUMNS, numbers, strict=True)]
     for name, value in cad.joint_values.items():
         joint, _, key = name.rpartition(".")
         text += ["", f"[joint.{json.dumps(joint, ensure_ascii=False)}]", f"{key} = {value!r}"]
@@ -162,7 +160,7 @@ def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
 
 def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
     """Write the refined table in the convention of the given one, .csv or .toml, whole or not at all."""
-    (write_cad_toml if Path(path).suffix == ".toml" else write_cad)(refined, cad.convention, path)
+    write_cad(refined, cad.convention, path)
 
 
 def write_changes(found: tuple[Change, ...], path: str | Path) -> None:

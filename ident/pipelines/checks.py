@@ -25,7 +25,6 @@ from ident.cad import (
     read_source,
     require_consistent,
     write_cad,
-    write_cad_toml,
 )
 from ident.cad.sheets.read import find_sheets
 from ident.cad.sheets.sheet import Products
@@ -247,7 +246,7 @@ def cad_read(
     cad = read_source(Path(source), None if robot is None else read_robot(robot), poses, sign)
     if out is not None:
         convention = cad.table.convention if cad.table else replace(SI, tensor_at="center_of_mass")
-        (write_cad if Path(out).suffix == ".csv" else write_cad_toml)(cad, convention, out)
+        write_cad(cad, convention, out)
     return cad
 
 

@@ -81,10 +81,11 @@ def test_validation_fails_for_a_bad_joint_for_better_cad_and_not_for_what_was_fi
 
 
 def validation_of(identified: tuple[float, float], cad: tuple[float, float] | None = None) -> Validation:
-    """Return a validation with these relative errors of two joints, whose torques are of one size."""
+    """Return a validation with these relative errors of two joints, the second with a tenth of the torque's square."""
     given = {"identified": identified, "CAD": cad, "zero": (1.0, 1.0)}
+    size = np.array([1.0, 0.1])
     found = tuple(
-        Predicted(name, np.square(errors), np.ones(2), np.ones(2)) for name, errors in given.items() if errors
+        Predicted(name, np.square(errors) * size, size, np.ones(2)) for name, errors in given.items() if errors
     )
     recording = ValidatedRecording("other", True, np.ones(2), found)
     return Validation(("a", "b"), ("N m", "N m"), tuple(p.name for p in found), (recording,))
@@ -95,8 +96,8 @@ def validation_of(identified: tuple[float, float], cad: tuple[float, float] | No
     [
         ((0.2, 0.9999), None, True),
         ((0.2, 1.0), None, False),  # no better than zero torque
-        ((0.8, 0.8), None, False),  # another robot's, or other columns
-        ((0.7, 0.7), None, True),
+        ((0.42, 0.42), None, False),  # another robot's, or other columns
+        ((0.38, 0.38), None, True),
         ((0.1049, 0.1049), (0.1, 0.1), True),  # chance: not worse than 1.05 times CAD
         ((0.1051, 0.1051), (0.1, 0.1), False),
         ((0.05, 0.2), (0.2, 0.05), True),  # the whole counts against CAD

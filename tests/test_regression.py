@@ -421,7 +421,10 @@ def test_a_recording_of_which_no_sample_counts_leaves_no_segment() -> None:
     assert [s.name for s in compress(model, [nothing, b]).segments] == ["b[1]", "b[2]"]
     with pytest.raises(RegressionError) as caught:
         compress(model, nothing)
-    assert str(caught.value) == "no sample was left to compress. Check masks, time window and the list of recordings."
+    assert (
+        str(caught.value)
+        == "no row of the motions is left to fit. Does the robot move? Check masks, time window and recordings."
+    )
 
 
 def test_masks_and_blocks_keep_their_places_in_long_logs() -> None:
@@ -648,7 +651,7 @@ def test_what_a_log_never_shows_is_named() -> None:
 @pytest.mark.parametrize(
     ("act", "error", "message"),
     [
-        (lambda m, r: compress(m, []), RegressionError, "no sample was left to compress"),
+        (lambda m, r: compress(m, []), RegressionError, "no row of the motions is left to fit"),
         (
             lambda m, r: compress(m, recording(np.random.default_rng(0), *four())),
             ModelError,

@@ -13,6 +13,7 @@ from ident.logs.filter import BAND
 from ident.logs.log import Log
 from ident.logs.process import Processing
 from ident.logs.readings import find_clock, on_clock, position_quantum
+from ident.logs.sampled import resample
 
 #: Both sides are low-passed at this many times the band of the motion's velocity.
 BOTH_SIDES = 8.0
@@ -29,6 +30,9 @@ SLOW_MOST = 0.1
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
 LOOKED_AT = 200_000  # rows
+ENDS = 0.03  # of them, at either end, are not looked at
+#: Steps that differ by this share of the usual one, in so many of the rows, are no even grid for a filter.
+UNEVEN, UNEVEN_ROWS = 0.01, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +50,8 @@ class Band:
     fastest: Array
 
 
-def band_of(log: Log) -> Band:
-    """Return what the positions of a log show.
+def band_of(log: Log, resample_hz: float | None = None) -> Band:
+    """Return what the positions of a log show, on an even grid where one is given; its ends, often wild, left out.
 
     From the periodogram P(f) of their second differences (Hann window): white noise of variance s^2 has
     N(f) = s^2 (2 - 2 cos(2 pi f / rate))^2, with s^2 from the median of P / N over the upper half of the frequencies,
@@ -55,6 +59,10 @@ def band_of(log: Log) -> Band:
     and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the minimum of that is `cut_hz`.
     """
     rate, q = log.rate_hz, log.q[:LOOKED_AT]
+    if resample_hz is not None:
+        _, q = resample(log.t[:LOOKED_AT], q, resample_hz, "cubic", rate)
+        rate = resample_hz
+    q = q[int(ENDS * len(q)) : len(q) - int(ENDS * len(q))]
     second = np.diff(q, 2, axis=0)
     window = np.hanning(len(second))[:, None]
     power = np.abs(np.fft.rfft((second - second.mean(axis=0)) * window, axis=0)) ** 2 / np.sum(window**2)
@@ -82,12 +90,15 @@ def band_of(log: Log) -> Band:
 def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
     """Return `processing` with the filters that the positions of the logs ask for.
 
-    `decimation`: regressor and torque below BOTH_SIDES times the band of the fastest motion. `position_hz`: the highest
-    `cut_hz` of the joints, at least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`:
-    what noise and the filter leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout
-    say nothing. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
+    torque below BOTH_SIDES times the band of the fastest motion. `position_hz`: the highest `cut_hz` of the joints, at
+    least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`: what noise and the filter
+    leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing. The thresholds
+    were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
-    bands = [band_of(on_clock(log, find_clock(log))) for log in logs if len(log.t) > 60]
+    timed = [on_clock(log, find_clock(log)) for log in logs if len(log.t) > 100]
+    grid = max((_rate(log) for log in timed), default=0.0) if any(_uneven(log) for log in timed) else None
+    bands = [band_of(log, grid) for log in timed]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
         return processing
@@ -103,11 +114,22 @@ def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
     lowest = min(left, BAND / 2 * rate / prod(factors))
     return replace(
         processing,
+        resample_hz=grid,
         position_hz=None if position is None else _digits(position),
         decimation=factors,
         edge_s=_digits(1.0 / lowest),
         min_speed=tuple(_digits(x) for x in slow),
     )
+
+
+def _rate(log: Log) -> float:
+    """Return the rate of the usual step, at least the mean rate [Hz], to four digits."""
+    return float(f"{max(1.0 / np.median(np.diff(log.t)), log.rate_hz):.4g}")
+
+
+def _uneven(log: Log) -> bool:
+    steps = np.diff(log.t)
+    return bool(np.mean(np.abs(steps / np.median(steps) - 1.0) > UNEVEN) > UNEVEN_ROWS)
 
 
 def factors_below(ratio: float) -> tuple[int, ...]:

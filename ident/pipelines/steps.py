@@ -184,8 +184,9 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
             inputs[file] = file_sha256(locate(loaded.manifest, file))
     told = len(warned)
     processing = processing_of(loaded)
-    if experiment.processing is None:
-        warned.append(Warned("processing", "chosen", f"chosen from the positions: {as_toml(processing)}"))
+    if experiment.processing is None and processing != Processing():
+        told_so = f"chosen from the positions: {as_toml(processing)} (a [processing] of your own replaces all of it)"
+        warned.append(Warned("processing", "chosen", told_so))
     cut = processing.torque_hz
     if cut is not None and not processing.decimation:
         message = (

@@ -102,7 +102,7 @@ def compress(
             segments[key] = merged(segments[key], segment) if key in segments else segment
     if not segments:
         raise RegressionError(
-            "no sample was left to compress", fix="Check masks, time window and the list of recordings"
+            "no row of the motions is left to fit", fix="Does the robot move? Check masks, time window and recordings"
         )
     return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
 

@@ -113,7 +113,7 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
     energy = regression.squared_torques
     R = regression.factor(np.ones(regression.n_joints))[:, :-1]
     W = regression.factor(sigma)[:, :-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return {
             "rows": np.array(regression.rows),
             "rms": np.sqrt(ssr / regression.rows),

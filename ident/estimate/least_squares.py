@@ -165,11 +165,11 @@ def solved(factor: Array) -> Array:
 
 def regular(R: Array) -> bool:
     """Return whether R (b + 1, b), columns of length one, is triangular and far from singular: all is determined."""
-    from scipy.linalg.lapack import dtrcon
+    from scipy.linalg.lapack import dgecon
 
     if R.shape[0] != R.shape[1] + 1 or not R.shape[1] or np.tril(R, -1).any():
         return False
-    found, _ = dtrcon(R[:-1])
+    found, _ = dgecon(R[:-1], np.abs(R[:-1]).sum(axis=0).max())  # R is its own LU
     return bool(found > _REGULAR)
 
 

@@ -30,7 +30,7 @@ def test_the_chosen_filters_keep_the_motion_and_lose_the_noise(seed):
     rng = np.random.default_rng(100 + seed)
     _, qd, qdd = smooth(T)
     log = made_up(T, q=smooth(T)[0] + 3e-4 * rng.normal(size=qd.shape), qd=None)
-    raw, kept = (process(log, p) for p in (Processing(), chosen(Processing(), [log])))
+    raw, kept = (process(log, p) for p in (Processing(), chosen([log])))
     part = slice(400, -400)
     offset = round(kept.t[0] * 400)
     errors = [
@@ -50,13 +50,13 @@ def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
 
 def test_a_robot_that_rests_is_left_alone():
     log = made_up(T, q=np.full((len(T), 2), 0.3), qd=None)
-    assert chosen(Processing(), [log]) == Processing()
+    assert chosen([log]) == Processing()
 
 
 def test_several_logs_get_one_processing_for_the_fastest():
     slow = made_up(T, q=smooth(T / 5)[0], qd=None)
     fast = made_up(T, qd=None)
-    both, alone = chosen(Processing(), [slow, fast]), chosen(Processing(), [fast])
+    both, alone = chosen([slow, fast]), chosen([fast])
     assert both.decimation == alone.decimation
 
 
@@ -77,11 +77,22 @@ def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():
     for t in (late, T[rng.random(len(T)) > 0.01]):
         q = smooth(t)[0]
         log = made_up(t, q=q + 1e-5 * rng.normal(size=q.shape), qd=None)
-        processing = chosen(Processing(), [log])
+        processing = chosen([log])
         assert processing.resample_hz == pytest.approx(400, rel=0.02)
         motion = process(log, processing)
         exact = smooth(motion.t)[2]
         assert np.linalg.norm(motion.qdd - exact) < 0.01 * np.linalg.norm(exact)
         filtered = process(log, Processing(position_hz=processing.position_hz, edge_s=processing.edge_s))
         assert np.linalg.norm(filtered.qdd - smooth(filtered.t)[2]) > 0.05 * np.linalg.norm(exact)
-    assert chosen(Processing(), [made_up(T, qd=None)]).resample_hz is None
+    assert chosen([made_up(T, qd=None)]).resample_hz is None
+
+
+def test_a_clock_that_leaps_asks_for_no_grid_across_the_gap():
+    """An even grid over 30 years of nothing would fill the memory."""
+    t = T + np.where(np.arange(len(T)) < 6000, 0.0, 1e9)
+    assert chosen([made_up(t, q=smooth(T)[0], qd=None)]) == Processing()
+
+
+def test_bursts_with_pauses_between_them_ask_for_no_grid():
+    t = T + 0.08 * (np.arange(len(T)) // 10)  # ten rows, then a pause of 32 steps
+    assert chosen([made_up(t, q=smooth(t)[0], qd=None)]).resample_hz is None

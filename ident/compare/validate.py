@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.logs.filter import BAND
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
@@ -138,8 +136,8 @@ def validate(
 
     def thinned() -> Iterator[Motion]:
         for motion in (motions,) if isinstance(motions, Motion) else motions:
-            if motion.decimation:
-                bands.append(BAND / 2 * (len(motion.t) - 1) / (motion.t[-1] - motion.t[0]) / prod(motion.decimation))
+            if motion.band_hz is not None:
+                bands.append(motion.band_hz)
             yield motion
 
     regression = compress(model, thinned(), base=base)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from math import isfinite, prod
+from dataclasses import dataclass, fields
+from math import isfinite
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.logs.filter import BAND
+from ident.logs.filter import thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
-from ident.logs.readings import find_clock, on_clock, position_quantum
+from ident.logs.readings import ENOUGH, find_clock, leap, on_clock, position_quantum
 from ident.logs.sampled import resample
 
 #: Both sides are low-passed at this many times the band of the motion's velocity.
@@ -29,10 +29,11 @@ SLOW_SHARE = 0.01
 SLOW_MOST = 0.1
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
-LOOKED_AT = 200_000  # rows
-ENDS = 0.03  # of them, at either end, are not looked at
+ENDS = 0.03  # of the rows, at either end, are not looked at
 #: Steps that differ by this share of the usual one, in so many of the rows, are no even grid for a filter.
 UNEVEN, UNEVEN_ROWS = 0.01, 1e-3
+#: Logs that are shorter say nothing; a grid of so many times a log's rows would invent them.
+SHORT, MOST_GRID = 100, 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,9 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     and no less than the rounding of the readings. An ideal low-pass at f leaves in the acceleration the noise below it
     and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the minimum of that is `cut_hz`.
     """
-    rate, q = log.rate_hz, log.q[:LOOKED_AT]
+    rate, q = log.rate_hz, log.q[:ENOUGH]
     if resample_hz is not None:
-        _, q = resample(log.t[:LOOKED_AT], q, resample_hz, "cubic", rate)
+        _, q = resample(log.t[:ENOUGH], q, resample_hz, "cubic", rate)
         rate = resample_hz
     q = q[int(ENDS * len(q)) : len(q) - int(ENDS * len(q))]
     second = np.diff(q, 2, axis=0)
@@ -87,23 +88,26 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     return Band(rate, np.sqrt(variance), f[cut], np.where(share[-1] > 0, motion, 0.0), speed)
 
 
-def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
-    """Return `processing` with the filters that the positions of the logs ask for.
+def chosen(logs: Sequence[Log]) -> Processing:
+    """Return the processing that the positions of the logs ask for.
 
     `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
     torque below BOTH_SIDES times the band of the fastest motion. `position_hz`: the highest `cut_hz` of the joints, at
     least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`: what noise and the filter
-    leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing. The thresholds
-    were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing, and neither do
+    logs that are short or whose clock leaps. The thresholds were set on simulated logs
+    (`experiments/benchmarks/automatic.py`).
     """
-    timed = [on_clock(log, find_clock(log)) for log in logs if len(log.t) > 100]
-    grid = max((_rate(log) for log in timed), default=0.0) if any(_uneven(log) for log in timed) else None
+    timed = [on_clock(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    grid = max(map(_rate, timed)) if any(map(_uneven, timed)) else None
+    if grid is not None and any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in timed):
+        grid = None
     bands = [band_of(log, grid) for log in timed]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
-        return processing
+        return Processing()
     rate = min(b.rate_hz for b in bands)
-    factors = factors_below(BAND / 2 * rate / (BOTH_SIDES * motion))
+    factors = factors_below(thinned_band(rate, ()) / (BOTH_SIDES * motion))
     cut = max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
     position = cut if cut < HIGHEST * rate else None
     left = cut if position else rate / 2
@@ -111,11 +115,10 @@ def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
-    lowest = min(left, BAND / 2 * rate / prod(factors))
-    return replace(
-        processing,
+    lowest = min(left, thinned_band(rate, factors))
+    return Processing(
         resample_hz=grid,
-        position_hz=None if position is None else _digits(position),
+        position_hz=_digits(cut) if position else None,
         decimation=factors,
         edge_s=_digits(1.0 / lowest),
         min_speed=tuple(_digits(x) for x in slow),
@@ -124,7 +127,7 @@ def chosen(processing: Processing, logs: Sequence[Log]) -> Processing:
 
 def _rate(log: Log) -> float:
     """Return the rate of the usual step, at least the mean rate [Hz], to four digits."""
-    return float(f"{max(1.0 / np.median(np.diff(log.t)), log.rate_hz):.4g}")
+    return _digits(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4)
 
 
 def _uneven(log: Log) -> bool:
@@ -145,9 +148,9 @@ def factors_below(ratio: float) -> tuple[int, ...]:
     return ()
 
 
-def _digits(value: float) -> float:
-    """Return two digits: the same choice on every machine, and readable."""
-    return float(f"{value:.2g}")
+def _digits(value: float, digits: int = 2) -> float:
+    """Return a few digits: the same choice on every machine, and readable."""
+    return float(f"{value:.{digits}g}")
 
 
 def as_toml(processing: Processing) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from math import asinh, ceil, log, pi, sqrt, tan
+from math import asinh, ceil, log, pi, prod, sqrt, tan
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -210,6 +210,11 @@ def checked(factors: Sequence[int]) -> tuple[int, ...]:
                 fix="Split a large factor: [10, 10] thins by 100",
             )
     return tuple(int(f) for f in factors)
+
+
+def thinned_band(rate_hz: float, factors: Sequence[int]) -> float:
+    """Return up to where [Hz] thinning by `factors` keeps signals of this rate."""
+    return BAND / 2 * rate_hz / prod(factors)
 
 
 def thinning_memory(factors: Sequence[int]) -> int:

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import LogError
+from ident.logs.filter import thinned_band
 from ident.shown import shows
 
 SHORTEST_S, CUTOFF_PERIODS, USUAL, MANY, FEWEST = 1.0, 5.0, 15, 30, 5
@@ -97,6 +98,11 @@ class Motion:
         for factor in self.decimation:
             rows = -(-rows // factor)
         return rows
+
+    @property
+    def band_hz(self) -> float | None:
+        """Up to where [Hz] thinning keeps regressor and torque; None where nothing is thinned."""
+        return thinned_band((len(self.t) - 1) / (self.t[-1] - self.t[0]), self.decimation) if self.decimation else None
 
     def fingerprint(self) -> str:
         """Return a hash (hex) of all the numbers, so that the same motion is not counted twice."""

@@ -273,7 +273,7 @@ def motion(
     keep[counted[1] :] = False
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
-    cutoffs += [BAND / 2 * rate / thin] if p.decimation else []
+    cutoffs += [filters.thinned_band(rate, p.decimation)] if p.decimation else []
     duration = (every or total or len(t)) / rate
     least = (p.segment_s or segment_length(duration, min(cutoffs, default=inf), usual)) * rate / thin
     if every is not None:

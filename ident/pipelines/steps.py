@@ -131,7 +131,7 @@ def processing_of(loaded: Loaded) -> Processing:
     if loaded.experiment.processing is not None:
         return loaded.experiment.processing
     first = (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit)
-    return chosen(Processing(), list(first))
+    return chosen(list(first))
 
 
 def validation_of(loaded: Loaded) -> Processing:

@@ -12,12 +12,14 @@ from random_robots import random_pair
 from seeds import cases
 from test_export_gate import validated
 
+import ident
 from ident.errors import EstimationError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
 from ident.estimate.prior import implausible
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import export_to
 from ident.export.gate import VERDICT, with_validation
+from ident.regression import compress
 from ident.report import text
 from ident.robot import Limits, MDHJoint, from_mdh, read_robot
 from ident.spatial.inertia import from_com, to_com
@@ -53,6 +55,28 @@ def test_a_mass_that_the_logs_determine_is_believed():
     bodies = changed(2, 10.0 * c.inertials[2])
     assert len(implausible(c.robot, bodies, Prior(c.inertials, "cad"))) == 1
     assert implausible(c.robot, bodies, Prior(c.inertials, "cad"), {"slider.m"}) == ()
+
+
+def test_a_mass_that_joints_without_torque_decide_is_not_believed():
+    """Lift and reach without torque: they draw the slider's mass to a sixth of CAD's."""
+    c = case()
+    silent = replace(c.fit, tau=c.fit.tau * [1.0, 0.0, 0.0])
+    found = estimated(c.model, compress(c.model, silent), Prior(c.inertials, "cad"), weight=1e-4)
+    assert "slider.m" in found.fixed_by_data
+    assert any(doubt.startswith("slider: mass 0.23") for doubt in found.implausible)
+
+
+@pytest.mark.parametrize("kind", ["constant", "copied"])
+def test_a_torque_that_is_no_measurement_is_no_result_of_a_fit_in_python(kind, tmp_path):
+    c = case()
+    tau = c.fit.tau.copy()
+    tau[:, 1] = 3.0 if kind == "constant" else tau[:, 0]
+    fit = ident.fit(c.model, replace(c.fit, tau=tau), prior=Prior(c.inertials, "cad"), weight=1e-3)
+    assert any("'lift'" in doubt for doubt in fit.estimate.implausible)
+    with pytest.raises(EstimationError, match="'lift'"):
+        fit.export("json", tmp_path / "x.json", fit.validate(c.other))
+    least_squares = ident.fit(c.model, replace(c.fit, tau=tau), feasible=False)
+    assert any("'lift'" in doubt for doubt in least_squares.estimate.implausible)
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))

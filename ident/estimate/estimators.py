@@ -30,7 +30,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
-from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings
+from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
 from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior
 from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
@@ -309,7 +309,8 @@ def finished(
     errors = _covariance(regression, sigma, solve(regression, sigma), covariance)
     open_ = undetermined(regression.base, errors, model.n_rigid)
     joints = _joints(model, regression)
-    told = [f"first solver failed: {solver}"] if "after" in solver else []
+    told, unusable = torque_findings(regression, joints)
+    told = (*([f"first solver failed: {solver}"] if "after" in solver else []), *told, *unusable)
     estimate = Estimate(
         estimator=name,
         robot=model.robot.name,
@@ -325,13 +326,15 @@ def finished(
         prior=prior.source,
         solver=solver,
         feasible=True if feasible else None,
-        warnings=(*told, *torque_findings(regression, joints), *undetermined_told(open_, model.names, numbers)),
+        implausible=unusable,
+        warnings=(*told, *undetermined_told(open_, model.names, numbers)),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     if not feasible:
         return estimate
     bodies = numbers[: model.n_rigid].reshape(-1, 10)
-    return replace(estimate, implausible=implausible(model.robot, bodies, prior, estimate.fixed_by_data))
+    known = () if unexplained(regression).any() else estimate.fixed_by_data  # zero torques decide on masses, wrongly
+    return replace(estimate, implausible=(*unusable, *implausible(model.robot, bodies, prior, known)))
 
 
 def _least_squares(
@@ -339,6 +342,7 @@ def _least_squares(
 ) -> Estimate:
     """Return the base parameters of least residual, and no theta."""
     phi, joints = solve(regression, sigma), _joints(model, regression)
+    told, unusable = torque_findings(regression, joints)
     estimate = Estimate(
         estimator=loss,
         robot=model.robot.name,
@@ -350,7 +354,8 @@ def _least_squares(
         theta=None,
         covariance=_covariance(regression, sigma, phi, covariance),
         sigma=residual_sigma(regression, phi) if loss == "ols" else sigma,
-        warnings=tuple(torque_findings(regression, joints)),
+        implausible=unusable,
+        warnings=(*told, *unusable),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     errors = estimate.covariance.standard_errors

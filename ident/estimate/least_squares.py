@@ -121,17 +121,20 @@ def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
     return np.asarray(np.maximum(np.maximum(sigma, floor), regression.least_noise))
 
 
-def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str]:
-    """Return a sentence on each torque that is none, that the fit does not explain, or that is another's."""
+def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a sentence on each torque that the fit does not explain, and on each that is no measurement.
+
+    Constant or another's torque is none; zero may be that of a joint without motor.
+    """
     constant, none, computed = constant_torques(regression), unexplained(regression), laws(regression)
-    found = []
+    told, unusable = list[str](), list[str]()
     for j in np.flatnonzero(none):
         what = "the fit explains next to nothing of the torque"
         if constant[j]:
             what = f"{'constant' if regression.squared_torques[j] else 'zero'} torque in all rows"
         elif computed[j]:
             what = "friction and the like, with no link in it, explain all of the torque"
-        found.append(
+        (unusable if constant[j] and regression.squared_torques[j] else told).append(
             f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
             " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"
         )
@@ -139,10 +142,10 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> list[str
     for i, j in zip(*np.triu_indices(len(joints), 1), strict=True):
         apart = np.abs(energy[:, i] - energy[:, j]) > 1e-9 * energy[:, j]
         if not (constant[i] or constant[j] or apart.any()):
-            found.append(
+            unusable.append(
                 f"the torques of '{joints[i]}' and '{joints[j]}' are the same numbers: is a column named twice?"
             )
-    return found
+    return tuple(told), tuple(unusable)
 
 
 def solve(regression: Regression, sigma: ArrayLike) -> Array:

@@ -1,11 +1,14 @@
 """Whether the tests would notice: small mistakes put into the core, one at a time, and the tests that belong to it run.
 
-    python tests/mutants.py [--seed 13] [--count 60] [--files 20] [--only PART] [--list]
+    python tests/mutants.py [--seed 13] [--count 60] [--numbers 1 2 ...] [--files 20] [--only PATTERN]
+        [--killers FILE] [--list]
 
 A mutant changes one sign, comparison, operator or number. Which ones are tried is drawn by the seed and by what stands
 in the line, so that moving a file changes nothing. Each is made in a copy of the repository in a temporary folder. Its
 tests are those that call the function that it stands in, then those that call what calls it. It is
-killed when one of them fails that passes without it. The last line counts; a survivor is a test to be written.
+killed when one of them fails that passes without it. The last line counts; a survivor is a test to be written, or it
+changes nothing that shows. FILE keeps which test killed what: another run tries that one first, and takes a tenth of
+the time to say whether a changed test still notices.
 
 Left out is what no test should notice: text, messages, annotations, decorators, `__all__`, what merely sets memory,
 threads, rounds, ladders of trials or margins of rounding (1e-6 and less), and formats' names.
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import json
 import os
 import re
 import resource
@@ -28,6 +32,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ident.jit import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = re.compile(
@@ -72,6 +78,11 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.old} -> {self.new}   {self.where.splitlines()[-1]}"
+
+    @property
+    def key(self) -> str:
+        """What it is called where it is remembered: the number of its line may change."""
+        return f"{self.file} {' '.join(self.where.splitlines())} {self.old} -> {self.new}"
 
 
 def mutants(source: str, file: str) -> Iterator[Mutant]:
@@ -172,8 +183,8 @@ def _silent(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def drawn(seed: int, count: int, part: str = "") -> list[Mutant]:
-    """Return the mutants of least hash, at most EACH of a file, of the core or of its files whose path holds `part`."""
+def drawn(seed: int, count: int, pattern: str = "") -> list[Mutant]:
+    """Return the mutants of least hash, at most EACH of a file, of the core files whose path has `pattern`."""
     found: dict[str, Mutant] = {}
     for path in sorted((ROOT / "ident").rglob("*.py")):
         file = path.relative_to(ROOT).as_posix()
@@ -185,7 +196,7 @@ def drawn(seed: int, count: int, part: str = "") -> list[Mutant]:
                 found[key] = mutant
     out: list[Mutant] = []
     for key in sorted(found):
-        if part in found[key].file and sum(other.file == found[key].file for other in out) < EACH:
+        if re.search(pattern, found[key].file) and sum(other.file == found[key].file for other in out) < EACH:
             out.append(found[key])
     return out[:count]
 
@@ -330,35 +341,52 @@ def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: d
     return ""
 
 
+def _copied(copy: Path) -> None:
+    """Copy the files that git knows."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, copy / name)
+
+
 def main() -> None:
     """Try the drawn mutants and print what became of each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--numbers", type=int, nargs="+", help="which of those drawn, from 1: to try them in pieces")
     parser.add_argument("--files", type=int, default=20, help="test files per mutant, at most")
-    parser.add_argument("--only", default="", help="only files whose path holds this")
+    parser.add_argument("--only", default="", help="only files whose path has this regular expression")
+    parser.add_argument("--killers", type=Path, help="JSON of what killed which mutant: read, tried first, kept up")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
     chosen = parser.parse_args()
-    tried = drawn(chosen.seed, chosen.count, chosen.only)
-    tests = {mutant: belonging(mutant, chosen.files) for mutant in tried}
+    tried = list(enumerate(drawn(chosen.seed, chosen.count, chosen.only), start=1))
+    tried = [(number, mutant) for number, mutant in tried if not chosen.numbers or number in chosen.numbers]
+    tests = {mutant: belonging(mutant, chosen.files) for _, mutant in tried}
     if chosen.list:
-        print(*(f"{mutant}\n    {' '.join(tests[mutant])}" for mutant in tried), sep="\n")
+        print(*(f"{number:3d} {mutant}\n    {' '.join(tests[mutant])}" for number, mutant in tried), sep="\n")
         return
-    survivors, sound = [], {}
+    kept = chosen.killers is not None and chosen.killers.is_file()
+    killers: dict[str, str] = json.loads(chosen.killers.read_text(encoding="utf-8")) if kept else {}
+    survivors: list[str] = []
+    sound: dict[str, bool] = {}
+    print(f"seed {chosen.seed}, {chosen.count} drawn", f"of {chosen.only}" * bool(chosen.only), flush=True)
     with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
         copy, kernels = Path(temporary) / "copy", Path(temporary) / "kernels"
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, copy / name)
-        kernels.mkdir()
-        for number, mutant in enumerate(tried, start=1):
+        _copied(copy)
+        if (known := cache_folder()) is not None:  # what changes no kernel compiles none
+            shutil.copytree(known, kernels / "ident" / known.name)
+        for number, mutant in tried:
             began = time.monotonic()
-            failed = killer(copy, mutant, tests[mutant], kernels, sound)
+            first = [killers[mutant.key]] if mutant.key in killers else []
+            failed = killer(copy, mutant, first + tests[mutant], kernels, sound)
             print(f"{number:3d} {mutant}\n    {failed or 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
             if not failed:
-                survivors.append(mutant)
+                survivors.append(f"{number:3d} {mutant}")
+            elif chosen.killers is not None:
+                killers[mutant.key] = failed
+                chosen.killers.write_text(json.dumps(killers, indent=1), encoding="utf-8")
     print(f"{len(tried) - len(survivors)} of {len(tried)} killed", *survivors, sep="\n")
 
 

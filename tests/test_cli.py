@@ -33,6 +33,8 @@ from ident.report.text import table
 from ident.robot import read_robot
 from ident.spatial.inertia import pseudo_inertia
 
+pytestmark = pytest.mark.usefixtures("sketched")
+
 ROOT = Path(__file__).parents[1]
 BROKEN = Path(__file__).parent / "broken"
 FILES = {"estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html"}

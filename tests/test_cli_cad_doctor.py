@@ -28,7 +28,7 @@ from ident.regression import compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sketched")]
 
 ROOT = Path(__file__).parents[1]
 ROBOT = """

@@ -24,6 +24,8 @@ from ident.pipelines import ExciteWishes, excite
 from ident.pipelines.excitation import FILES
 from ident.robot import read_robot
 
+pytestmark = pytest.mark.usefixtures("sketched")
+
 ROOT = Path(__file__).resolve().parents[1]
 ARM5 = str(ROOT / "datasets" / "arm5" / "robot.toml")
 

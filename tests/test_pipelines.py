@@ -16,6 +16,8 @@ from ident.experiment import read_experiment
 from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
 from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
 
+pytestmark = pytest.mark.usefixtures("sketched")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:

@@ -7,10 +7,12 @@ relative at most, as another sine or filter might give them. The same number get
 test's outcome may depend on that (`make portability`).
 """
 
+import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import numpy as np
@@ -47,6 +49,15 @@ def sketched(request: pytest.FixtureRequest) -> Iterator[None]:
 
             patch.setattr(Figure, "savefig", _sketch)
         yield
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """Give searches a clock that counts how often it is asked, four times a second: machines may be slow or busy."""
+    clock = itertools.count(0.0, 0.25)
+    search = sys.modules["ident.excitation.search"]
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    return lambda: next(clock)
 
 
 def _sketch(_: object, where: IO[str] | IO[bytes], *, format: str, **__: object) -> None:

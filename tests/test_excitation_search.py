@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -172,7 +171,7 @@ def small(**options: object) -> Problem:
 
 @pytest.fixture(scope="module")
 def design() -> Design:
-    return search(small(), starts=2, seed=5, seconds=600.0)
+    return search(small(), starts=2, seed=5, seconds=np.inf)
 
 
 def violations(trajectory: Trajectory) -> list[str]:
@@ -233,23 +232,23 @@ def test_it_is_better_than_random_motions_scaled_to_the_limits(design: Design) -
 
 @pytest.mark.slow
 def test_same_seed_same_motion(design: Design) -> None:
-    again = search(small(), starts=2, seed=5, seconds=600.0)
+    again = search(small(), starts=2, seed=5, seconds=np.inf)
     assert np.array_equal(again.trajectory.coefficients, design.trajectory.coefficients)
     assert [s.value for s in again.starts] == [s.value for s in design.starts]
-    other = search(small(), starts=1, seed=6, seconds=60.0)
+    other = search(small(), starts=1, seed=6, seconds=np.inf)
     assert not np.array_equal(other.trajectory.coefficients, design.trajectory.coefficients)
 
 
 @pytest.mark.slow
 def test_starts_do_not_depend_on_how_many_there_are(design: Design) -> None:
-    first = search(small(), starts=1, seed=5, seconds=60.0)
+    first = search(small(), starts=1, seed=5, seconds=np.inf)
     assert first.value == design.starts[0].value
 
 
 @pytest.mark.slow
 def test_a_warm_start_is_never_made_worse(design: Design) -> None:
     for seed in range(2):
-        warm = search(small(), starts=0, seed=seed, seconds=60.0, warm=[design.trajectory])
+        warm = search(small(), starts=0, seed=seed, seconds=np.inf, warm=[design.trajectory])
         assert warm.proven
         assert warm.value <= design.value + 1e-9
     hurried = search(small(), starts=0, seed=0, seconds=0.0, warm=[design.trajectory])
@@ -258,12 +257,11 @@ def test_a_warm_start_is_never_made_worse(design: Design) -> None:
 
 
 @pytest.mark.slow
-def test_progress_and_time_budget() -> None:
+def test_progress_and_time_budget(ticking: Callable[[], float]) -> None:
     p = small()
     seen: list[tuple[Start, float | None]] = []
-    began = time.monotonic()
     found = search(p, starts=10_000, seed=1, seconds=1.0, progress=lambda s, best: seen.append((s, best)))
-    assert time.monotonic() - began < 20.0  # the last start ends with a proof
+    assert 1.0 < ticking() < 4.0  # the last start ends with a proof
     assert found.ended == "time budget of 1 s used up"
     assert found.proven
     assert [s for s, _ in seen] == list(found.starts)
@@ -294,7 +292,7 @@ def test_a_warm_start_close_to_its_limits_is_kept(design: Design) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("basis", [FourierAndPolynomial(1.0, 3), PeriodicSpline(6.0, 9)])
 def test_other_bases(basis: object) -> None:
-    found = search(small(basis=basis), starts=1, seconds=60.0)
+    found = search(small(basis=basis), starts=1, seconds=np.inf)
     assert found.proven
     assert violations(found.trajectory) == []
     assert found.trajectory.at_rest()
@@ -303,12 +301,12 @@ def test_other_bases(basis: object) -> None:
 @pytest.mark.slow
 def test_from_a_posture_to_another() -> None:
     start, end = np.array([0.5, 1.0, -0.5]), np.array([-0.5, 1.5, -1.0])
-    found = search(small(basis=FourierAndPolynomial(1.0, 3), start=start, end=end), starts=2, seconds=60.0)
+    found = search(small(basis=FourierAndPolynomial(1.0, 3), start=start, end=end), starts=2, seconds=np.inf)
     q = found.trajectory.derivative(np.array([0.0, found.trajectory.duration]), 0)
     assert q == pytest.approx(np.array([start, end]), abs=1e-9)
     assert found.proven
     assert violations(found.trajectory) == []
-    back = search(small(start=start, criterion=condition), starts=1, seconds=60.0)
+    back = search(small(start=start, criterion=condition), starts=1, seconds=np.inf)
     assert back.trajectory.derivative(np.zeros(1), 0)[0] == pytest.approx(start, abs=1e-9)
     assert back.proven
     assert violations(back.trajectory) == []
@@ -317,7 +315,7 @@ def test_from_a_posture_to_another() -> None:
 @pytest.mark.slow
 def test_margins_are_kept_from_every_limit() -> None:
     p = small(position_margin=0.1, rate_margin=0.2, torque_margin=0.3, power=40.0)
-    found = search(p, starts=1, seconds=60.0)
+    found = search(p, starts=1, seconds=np.inf)
     q, qd, qdd = found.trajectory.states(np.linspace(0, found.trajectory.duration, 5001))
     model = arm()
     tau = np.abs(torque(model, numbers(model), q, qd, qdd))
@@ -346,7 +344,7 @@ def refused(
     model = arm() if model is None else model
     settings = {"noise": np.ones(3), **options}
     with pytest.raises(error) as raised:
-        search(design_problem(model, settings.pop("basis", BASIS), **settings), starts=starts, seconds=60.0)  # type: ignore[arg-type]
+        search(design_problem(model, settings.pop("basis", BASIS), **settings), starts=starts, seconds=np.inf)  # type: ignore[arg-type]
     assert message in str(raised.value)
 
 
@@ -433,4 +431,4 @@ def test_a_family_without_a_motion_at_rest_in_it() -> None:
     particular, free = through(p.basis, [0.5, 1.0, -0.5], [0.5, 1.0, -0.5])
     assert np.array_equal(p.particular, particular)
     assert np.array_equal(p.free, free)
-    assert search(p, starts=1, seconds=30.0).proven
+    assert search(p, starts=1, seconds=np.inf).proven

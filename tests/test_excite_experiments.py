@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -73,7 +74,7 @@ def test_scenes(name: str, free: list[float], touching: list[float]) -> None:
     assert any("table" in sentence for sentence in found)
 
 
-def test_panda_between_itself_and_the_table() -> None:
+def test_panda_between_itself_and_the_table(ticking: Callable[[], float]) -> None:
     folder = DATA / "panda"
     found = excite(
         folder / "robot.toml",

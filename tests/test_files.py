@@ -23,13 +23,13 @@ from ident.spatial.pose import Pose
 
 #: Writes half of a folder and half of a file, or stops between the two renames of a folder, and waits to be killed.
 CHILD = """
-import sys, time
+import sys
 from pathlib import Path
 from ident.files import whole_file, whole_folder
 
 def wait(*_):
     print("ready", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 
 where = Path(sys.argv[2])
 if sys.argv[1] == "write":
@@ -46,7 +46,8 @@ else:
 
 
 def start(what: str, where: Path) -> subprocess.Popen:
-    child = subprocess.Popen([sys.executable, "-c", CHILD, what, str(where)], stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    child = subprocess.Popen([sys.executable, "-c", CHILD, what, str(where)], stdin=pipe, stdout=pipe, text=True)
     assert child.stdout.readline() == "ready\n"
     return child
 

@@ -1,5 +1,6 @@
 """What an installation promises: types, a command and the module that is the command."""
 
+import os
 import subprocess
 import sys
 
@@ -15,9 +16,10 @@ reveal_type(ident.read_robot("robot.toml").n)
 
 
 @pytest.mark.slow
-def test_a_users_mypy_sees_types(tmp_path):
+def test_a_users_mypy_sees_types(tmp_path, pytestconfig):
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "user.py"]
+    kept = str(pytestconfig.cache.mkdir("mypy")) if pytestconfig.cache else os.devnull  # mypy knows content, not times
+    command = [sys.executable, "-m", "mypy", "--cache-dir", kept, "--follow-imports=silent", "user.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert 'Revealed type is "Any"' not in done.stdout, done.stdout
     assert "ident.robot.robot.Robot" in done.stdout

@@ -12,7 +12,8 @@ demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
 # A quarter of the random cases; `make nightly` tries them all, `make test-quick` leaves out what is marked slow.
-TWO := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
+# Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
+TWO := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 test: $(VENV)/.dev
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal
 

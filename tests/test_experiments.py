@@ -21,7 +21,7 @@ from ident.pipelines.steps import Result, check_expected, motions
 from ident.regression import compress
 from ident.spatial.inertia import consistency
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sketched")]
 
 FILES = sorted(p.relative_to(ROOT / "experiments").as_posix() for p in (ROOT / "experiments").glob("*/*.toml"))
 FILES = [name for name in FILES if not name.startswith("minimal/")]  # those measure the defaults: nothing is expected

@@ -54,10 +54,11 @@ def commands():
                 line.replace("results/NAME", "results/*").replace("experiment/", ".").replace(" --scene scene.toml", "")
             )
             words = shlex.split(here)
-            yield words + (["--starts", "1", "--seconds", "1000"] if words[0] == "excite" else [])
+            yield words + (["--starts", "1", "--seconds", "1e9"] if words[0] == "excite" else [])
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
 def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
     done = []
     for command in commands():

@@ -40,7 +40,8 @@ CORE = re.compile(
     r"ident/((spatial|robot|dynamics|model|regression|estimate|compare)/\w+"
     r"|logs/(process|sampled|filter|readings|manifest|motion)|export/(gate|digits))\.py"
 )
-SECONDS = 300  # of the processor for one test file
+SECONDS = 300  # of the processor for one run of tests
+PASSED = (0, 5)  # what pytest ends with: all passed, there was none
 EACH = 2  # mutants of one file, at most: kernels have more to change than all the rest
 #: Names whose value sets memory, threads, time or rounds, or names a format.
 QUIET = re.compile(
@@ -298,8 +299,8 @@ def belonging(mutant: Mutant, most: int) -> list[str]:
 # running them
 
 
-def _run(copy: Path, test: str, kernels: Path) -> str:
-    """Return the name of the first test of a file that fails, the given name where they do not end, "" for none."""
+def _run(copy: Path, tests: list[str], kernels: Path, *options: str) -> str:
+    """Return the name of the first test that fails, that of the first given where they do not end, "" for none."""
     environment = os.environ | {
         "PYTHONPATH": str(copy),
         "NUMBA_CACHE_DIR": str(kernels),  # a folder for each content: ident/jit.py
@@ -307,8 +308,8 @@ def _run(copy: Path, test: str, kernels: Path) -> str:
         "PYTHONDONTWRITEBYTECODE": "1",
         **{f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "NUMBA")},
     }
-    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]
-    command = [sys.executable, "-m", "pytest", *options, "--hypothesis-profile=mutants", test]
+    quiet = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]
+    command = [sys.executable, "-m", "pytest", *quiet, "--hypothesis-profile=mutants", *options, *tests]
     shutil.rmtree(copy / ".hypothesis", ignore_errors=True)
     try:
         done = subprocess.run(
@@ -316,28 +317,35 @@ def _run(copy: Path, test: str, kernels: Path) -> str:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return test
+        return tests[0]
     failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return "" if done.returncode == 0 else failed[1] if failed else test
+    return "" if done.returncode in PASSED else failed[1] if failed else tests[0]
 
 
-def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: dict[str, bool]) -> str:
+def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: dict[str, bool], before: str) -> str:
     """Return the test that fails with the mutant and passes without it, "" where it survives.
 
+    Tried are the one that noticed it `before`, the quick tests of all files in one go, and the slow ones of each.
     `sound` remembers which tests pass without.
     """
     path = copy / mutant.file
     right = path.read_bytes()
-    for file in tests:
+    rounds = [([before], "")] if before else []
+    rounds += [(tests, "not slow")] * bool(tests) + [([file], "slow") for file in tests]
+    while rounds:
+        files, mark = rounds[0]
+        bad = [f"--deselect={test}" for test, passes in sound.items() if not passes]
         path.write_bytes(right[: mutant.start] + mutant.new.encode() + right[mutant.stop :])
-        failed = _run(copy, file, kernels)
+        failed = _run(copy, files, kernels, "-m", mark, *bad)
         path.write_bytes(right)
         if failed and failed not in sound:
-            sound[failed] = not _run(copy, failed, kernels)
+            sound[failed] = not _run(copy, [failed], kernels)
+            if not sound[failed]:
+                print(f"  {failed} fails without it, too", flush=True)
         if failed and sound[failed]:
             return failed
-        if failed:
-            print(f"  {failed} fails without it, too", flush=True)
+        if not failed or failed in files or f"--deselect={failed}" in bad:
+            rounds.pop(0)
     return ""
 
 
@@ -356,14 +364,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--numbers", type=int, nargs="+", help="which of those drawn, from 1: to try them in pieces")
-    parser.add_argument("--files", type=int, default=20, help="test files per mutant, at most")
+    parser.add_argument(
+        "--files", type=int, default=20, help="test files per mutant, at most; 0: what killed it before"
+    )
     parser.add_argument("--only", default="", help="only files whose path has this regular expression")
     parser.add_argument("--killers", type=Path, help="JSON of what killed which mutant: read, tried first, kept up")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
     chosen = parser.parse_args()
     tried = list(enumerate(drawn(chosen.seed, chosen.count, chosen.only), start=1))
     tried = [(number, mutant) for number, mutant in tried if not chosen.numbers or number in chosen.numbers]
-    tests = {mutant: belonging(mutant, chosen.files) for _, mutant in tried}
+    tests = {mutant: belonging(mutant, chosen.files) if chosen.files else [] for _, mutant in tried}
     if chosen.list:
         print(*(f"{number:3d} {mutant}\n    {' '.join(tests[mutant])}" for number, mutant in tried), sep="\n")
         return
@@ -379,8 +389,7 @@ def main() -> None:
             shutil.copytree(known, kernels / "ident" / known.name)
         for number, mutant in tried:
             began = time.monotonic()
-            first = [killers[mutant.key]] if mutant.key in killers else []
-            failed = killer(copy, mutant, first + tests[mutant], kernels, sound)
+            failed = killer(copy, mutant, tests[mutant], kernels, sound, killers.get(mutant.key, ""))
             print(f"{number:3d} {mutant}\n    {failed or 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
             if not failed:
                 survivors.append(f"{number:3d} {mutant}")

@@ -37,7 +37,7 @@ def largest_relative(a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize("first", range(0, TREES, 50))
 def test_regressor_and_inverse_dynamics_agree_with_pinocchio_on_random_trees(first: int) -> None:
     kinds = set()
-    for seed in range(first, first + 50):
+    for seed in range(first, first + cases(50)):
         rng = np.random.default_rng(seed)
         text, robot = random_pair(rng, 1 + seed % 12)
         kinds |= {j.kind for j in robot.joints} | {"branch" for p in robot.parents if robot.parents.count(p) > 1}

@@ -11,6 +11,7 @@ import pinocchio as pin
 import pytest
 from oracles import mjcf, pin_tree, random_bodies, random_tree
 from random_robots import pinocchio_model, random_pair
+from seeds import cases
 
 from ident.dynamics import (
     bias,
@@ -76,7 +77,7 @@ def check(robot: Robot, model: Any, order: np.ndarray, theta: np.ndarray, q: np.
 @pytest.mark.parametrize("first", range(0, TREES, 100))
 def test_every_term_agrees_with_pinocchio_on_random_trees(first: int) -> None:
     kinds = set()
-    for seed in range(first, first + 100):
+    for seed in range(first, first + cases(100)):
         rng = np.random.default_rng(seed)
         text, robot = random_pair(rng, 1 + seed % 12)
         kinds |= {j.kind for j in robot.joints} | {"branch" for p in robot.parents if robot.parents.count(p) > 1}
@@ -231,7 +232,7 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
     broken[2, 3] = np.nan
     far = q.copy()
     far[5, 1] = np.inf
-    cases: list[tuple[Any, Any, str]] = [
+    wrong: list[tuple[Any, Any, str]] = [
         (theta, q[:, :3], "q must have shape (any, 4), got (6, 3)."),
         (theta, q[0], "q must have shape (any, 4), got (4,)."),
         (theta, far, "q[5, 1] is inf, wanted a finite number."),
@@ -241,7 +242,7 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         (broken, q, "inertials[2, 3] is nan, wanted a finite number."),
         (None, q, "inertials must have shape (4, 10), got ()."),
     ]
-    for parameters, x, message in cases:
+    for parameters, x, message in wrong:
         with pytest.raises(ModelError) as caught:
             ALL[name](robot, parameters, x, q)
         assert str(caught.value) == message

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from identified import case, moved
+from identified import NOISE, case, moved
 
 import ident
 from ident.errors import IdentError, ModelError, RegressionError, UnusableError
@@ -89,6 +89,12 @@ def test_a_prior_without_feasibility_is_the_regularised_least_squares_of_the_tex
     aims = np.append(z / np.sqrt(count), np.sqrt(weight / 2.0) * 1.1 * c.inertials.ravel())
     theta = np.linalg.lstsq(rows, aims, rcond=None)[0]
     np.testing.assert_allclose(fit.theta, theta, rtol=1e-6, atol=1e-9)
+
+
+def test_ordinary_least_squares_with_a_prior_takes_one_noise_for_all_joints():
+    c = case()
+    fit = ident.fit(c.model, c.regression, c.inertials, loss="ols", weight=1e-6)
+    np.testing.assert_allclose(fit.estimate.sigma, NOISE, rtol=0.05)
 
 
 def test_bounds_without_feasibility_are_kept():

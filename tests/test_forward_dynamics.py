@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 from oracles import pin_tree, random_bodies, random_tree
 from random_robots import pinocchio_model, random_pair
+from seeds import cases
 
 from ident.dynamics import bias, forward_dynamics, gravity_load, inverse_dynamics, jacobian, mass_matrix, regressor
 from ident.errors import ModelError
@@ -22,10 +23,10 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 @pytest.mark.slow
-def test_three_hundred_random_trees_against_pinocchio() -> None:
+def test_random_trees_against_pinocchio() -> None:
     rng = np.random.default_rng(11)
     worst = 0.0
-    for trial in range(300):
+    for trial in range(cases(300)):
         text, robot = random_pair(rng, 1 + trial % 12)
         model, order = pinocchio_model(text, robot)
         theta = np.asarray(robot.inertials)

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 from oracles import mjcf, random_tree
 from random_robots import pinocchio_model, random_pair
+from seeds import cases
 
 from ident.dynamics import frame_pose, jacobian, jacobian_derivative
 from ident.errors import ModelError
@@ -40,7 +41,7 @@ def some_frames(rng: np.random.Generator, robot: Robot) -> list[str]:
 @pytest.mark.parametrize("first", range(0, TREES, 100))
 def test_frames_agree_with_pinocchio_on_random_trees(first: int) -> None:
     on_base = on_link = 0
-    for seed in range(first, first + 100):
+    for seed in range(first, first + cases(100)):
         rng = np.random.default_rng(seed)
         text, robot = random_pair(rng, 1 + seed % 12)
         model, order = pinocchio_model(text, robot)

@@ -18,7 +18,8 @@ reveal_type(ident.read_robot("robot.toml").n)
 @pytest.mark.slow
 def test_a_users_mypy_sees_types(tmp_path, pytestconfig):
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
-    kept = str(pytestconfig.cache.mkdir("mypy")) if pytestconfig.cache else os.devnull  # mypy knows content, not times
+    cache = getattr(pytestconfig, "cache", None)
+    kept = str(cache.mkdir("mypy")) if cache else os.devnull  # mypy knows content, not times
     command = [sys.executable, "-m", "mypy", "--cache-dir", kept, "--follow-imports=silent", "user.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert 'Revealed type is "Any"' not in done.stdout, done.stdout

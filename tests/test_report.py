@@ -415,6 +415,7 @@ def test_identifiability_map():
     assert identifiability(still)[2][0] == "logs"
 
 
+@cache
 def drawings():
     rng = np.random.default_rng(0)
     t = np.linspace(0, 60, 40_000)

@@ -239,6 +239,7 @@ def test_tracking_errors_are_those_of_the_readme(run):
     assert found["PD + full model"][1] < 1e-3
 
 
+@pytest.mark.slow
 def test_at_rest_gravity_and_stiffness_balance(run):
     """At the end J^T Kp e is what the feed-forward leaves of the gravity load, at the pose that the arm has sunk to."""
     t, errors = run

@@ -37,7 +37,8 @@ class Experiment:
 
     name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
     of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
-    processing: None where the fitted logs choose it (`ident.logs.automatic`), for all recordings.
+    processing: None where the fitted logs choose it (`ident.logs.automatic`), for all recordings. coupled_drives: None
+    where the robot's transmission decides.
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
     links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
     """
@@ -54,7 +55,7 @@ class Experiment:
     processing: Processing | None = None
     validation_processing: Processing | None = None
     terms: tuple[Term, ...] = ()
-    coupled_drives: bool = False
+    coupled_drives: bool | None = None
     loss: Loss = "wls"
     feasible: bool = True
     weight: Weight | None = None
@@ -168,11 +169,11 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
             raise experiment.error("needs the load that the links are, from a CAD table", key, "Give experiment.cad")
         else:
             terms += term.at_work(experiment.terms, robot, inertials)  # type: ignore[attr-defined]
-    if experiment.coupled_drives:
-        if robot.transmission is None:
-            problem = f"robot '{robot.name}' has no transmission, so no drive is coupled"
-            fix = "Give the robot file a [transmission], or leave this out"
-            raise experiment.error(problem, "model.coupled_drives", fix)
+    if experiment.coupled_drives and robot.transmission is None:
+        problem = f"robot '{robot.name}' has no transmission, so no drive is coupled"
+        fix = "Give the robot file a [transmission], or leave this out"
+        raise experiment.error(problem, "model.coupled_drives", fix)
+    if experiment.coupled_drives is not False:
         terms += coupled_drives(robot, next((x for x in terms if x.kind == SIGN.kind), SIGN))
     try:
         return Model(robot, tuple(terms))
@@ -227,7 +228,7 @@ def read_experiment(path: str | Path) -> Experiment:
         processing=_processing(common, settings) if "processing" in top.data else None,
         validation_processing=_processing(common, settings.inner("validate")) if "processing" in top.data else None,
         terms=terms_of(model),
-        coupled_drives=model.flag("coupled_drives", False),
+        coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),
         **(about | {"cad": _cad(head, about.get("cad"))}),
         **recordings,

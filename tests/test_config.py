@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +243,16 @@ def test_coupled_drives_take_the_shape_of_coulomb_friction():
     assert drive.law.tanh == coulomb.tanh > 0
     assert drive.shares[4] != 0
     assert drive.shares[5] == 1
+
+
+def test_a_transmission_that_couples_has_its_drives_unless_told_otherwise():
+    given = read_experiment(ROOT / "experiments/minimal/tx40.toml")
+    robot = read_robot(ROOT / "datasets/tx40/robot.toml")
+    *_, drive = build_model(given, robot).terms
+    assert isinstance(drive, Coupled)
+    assert drive.motor == "motor_6"
+    without = build_model(replace(given, coupled_drives=False), robot).terms
+    assert not any(isinstance(term, Coupled) for term in without)
 
 
 def test_the_name_is_the_folders_or_the_files(tmp_path):

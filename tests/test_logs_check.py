@@ -8,6 +8,7 @@ from logs_data import TWO, made_up
 
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process
+from ident.logs.filter import decimate
 from ident.logs.log import spans
 from ident.logs.process import rounding_share
 from ident.logs.readings import position_quantum
@@ -210,6 +211,11 @@ def test_how_much_of_the_acceleration_is_rounding():
         np.testing.assert_allclose(share, wanted, rtol=0.3)
         assert (share > before).all()
         before = share
+    thinned = rounding_share(coarse, Processing(decimation=(5, 2)), [step, step])
+    read, smooth = (decimate(process(x, Processing()).qdd, (5, 2)) for x in (coarse, true))
+    wanted = np.sqrt(np.sum((read - smooth) ** 2, axis=0) / np.sum(read**2, axis=0))
+    np.testing.assert_allclose(thinned, wanted, rtol=0.3)
+    assert (thinned < 0.3 * before).all()
     assert not rounding_share(coarse, Processing(), [0.0, 0.0]).any()
 
 

@@ -214,7 +214,7 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     """Return how much of each joint's acceleration (n,), root mean square, is the rounding of its position to `steps`.
 
     steps (n,) [rad; m], 0 for none. The rounding is taken as white and uniform: a draw of it goes through the same
-    filters and derivatives. NaN where a joint has no acceleration. Least squares take inertias too small by about the
+    filters, derivatives and thinning. NaN where a joint has no acceleration. Least squares take inertias too small by about the
     square of this share.
     """
     rate = processing.nominal_rate_hz or log.rate_hz
@@ -222,9 +222,9 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps
     found, moved = (prepare(x, processing, rate, (True, True)) for x in (log, replace(log, q=log.q + drawn)))
     part = slice(found.first, found.stop)
+    noise, all_of_it = (decimate(x[part], processing.decimation) for x in (moved.qdd - found.qdd, found.qdd))
     with np.errstate(invalid="ignore", divide="ignore"):
-        noise = np.sum((moved.qdd[part] - found.qdd[part]) ** 2, axis=0)
-        return np.asarray(np.sqrt(noise / np.sum(found.qdd[part] ** 2, axis=0)))
+        return np.asarray(np.sqrt(np.sum(noise**2, axis=0) / np.sum(all_of_it**2, axis=0)))
 
 
 def _require_no_break(log: Log) -> None:

@@ -222,9 +222,10 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps
     found, moved = (prepare(x, processing, rate, (True, True)) for x in (log, replace(log, q=log.q + drawn)))
     part = slice(found.first, found.stop)
-    noise, all_of_it = (decimate(x[part], processing.decimation) for x in (moved.qdd - found.qdd, found.qdd))
+    # the filter leaves the first and the last row as they are
+    noise, whole = (decimate(x[part], processing.decimation)[1:-1] for x in (moved.qdd - found.qdd, found.qdd))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(np.sum(noise**2, axis=0) / np.sum(all_of_it**2, axis=0)))
+        return np.asarray(np.sqrt(np.sum(noise**2, axis=0) / np.sum(whole**2, axis=0)))
 
 
 def _require_no_break(log: Log) -> None:

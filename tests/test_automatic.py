@@ -1,5 +1,8 @@
 """Filters chosen from positions: noise, band and cut-off found, the motion kept, and what an experiment says of it."""
 
+from dataclasses import replace
+from math import prod
+
 import numpy as np
 import pytest
 from logs_data import made_up, smooth
@@ -17,7 +20,8 @@ def test_noise_and_bands_are_found(seed):
     noise = 10 ** rng.uniform(-5, -3)
     log = made_up(T, q=smooth(T)[0] + noise * rng.normal(size=(len(T), 2)), qd=None)
     found = band_of(log)
-    np.testing.assert_allclose(found.noise, noise, rtol=0.05)
+    assert (found.noise > 0.95 * noise).all()
+    assert (found.noise < 1.5 * noise).all()  # the tail of the motion counts as noise where it is that low
     fastest = 3 * np.array([1.3, 2.1]) / (2 * np.pi)  # the third harmonic has 45 % of the velocity's power
     assert (found.motion_hz >= 0.9 * fastest).all()
     assert (found.motion_hz < 1.5 * fastest).all()
@@ -30,7 +34,7 @@ def test_the_chosen_filters_keep_the_motion_and_lose_the_noise(seed):
     rng = np.random.default_rng(100 + seed)
     _, qd, qdd = smooth(T)
     log = made_up(T, q=smooth(T)[0] + 3e-4 * rng.normal(size=qd.shape), qd=None)
-    raw, kept = (process(log, p) for p in (Processing(), chosen([log])))
+    raw, kept = (process(log, p) for p in (Processing(), chosen([log])[0]))
     part = slice(400, -400)
     offset = round(kept.t[0] * 400)
     errors = [
@@ -50,14 +54,16 @@ def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
 
 def test_a_robot_that_rests_is_left_alone():
     log = made_up(T, q=np.full((len(T), 2), 0.3), qd=None)
-    assert chosen([log]) == Processing()
+    assert chosen([log]) == (Processing(), Processing())
 
 
 def test_several_logs_get_one_processing_for_the_fastest():
     slow = made_up(T, q=smooth(T / 5)[0], qd=None)
     fast = made_up(T, qd=None)
-    both, alone = chosen([slow, fast]), chosen([fast])
+    (both, judged), (alone, _) = chosen([slow, fast]), chosen([fast])
     assert both.decimation == alone.decimation
+    assert prod(judged.decimation) > prod(both.decimation)
+    assert judged == replace(both, decimation=judged.decimation, min_speed=0.0)
 
 
 @pytest.mark.parametrize(("ratio", "factors"), [(1.9, ()), (2, (2,)), (13.9, (6, 2)), (100, (10, 10)), (7.5, (7,))])
@@ -66,7 +72,9 @@ def test_factors(ratio, factors):
 
 
 def test_what_was_chosen_can_be_pasted():
-    assert as_toml(Processing(position_hz=20.0, decimation=(5, 2))) == "position_hz = 20.0, decimation = [5, 2]"
+    fit = Processing(position_hz=20.0, decimation=(5, 2))
+    assert as_toml(fit) == "position_hz = 20.0, decimation = [5, 2]"
+    assert as_toml(replace(fit, decimation=(5, 5)), fit) == "decimation = [5, 5]"
 
 
 def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():
@@ -77,22 +85,22 @@ def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():
     for t in (late, T[rng.random(len(T)) > 0.01]):
         q = smooth(t)[0]
         log = made_up(t, q=q + 1e-5 * rng.normal(size=q.shape), qd=None)
-        processing = chosen([log])
+        processing, _ = chosen([log])
         assert processing.resample_hz == pytest.approx(400, rel=0.02)
         motion = process(log, processing)
         exact = smooth(motion.t)[2]
         assert np.linalg.norm(motion.qdd - exact) < 0.01 * np.linalg.norm(exact)
         filtered = process(log, Processing(position_hz=processing.position_hz, edge_s=processing.edge_s))
         assert np.linalg.norm(filtered.qdd - smooth(filtered.t)[2]) > 0.05 * np.linalg.norm(exact)
-    assert chosen([made_up(T, qd=None)]).resample_hz is None
+    assert chosen([made_up(T, qd=None)])[0].resample_hz is None
 
 
 def test_a_clock_that_leaps_asks_for_no_grid_across_the_gap():
     """An even grid over 30 years of nothing would fill the memory."""
     t = T + np.where(np.arange(len(T)) < 6000, 0.0, 1e9)
-    assert chosen([made_up(t, q=smooth(T)[0], qd=None)]) == Processing()
+    assert chosen([made_up(t, q=smooth(T)[0], qd=None)]) == (Processing(), Processing())
 
 
 def test_bursts_with_pauses_between_them_ask_for_no_grid():
     t = T + 0.08 * (np.arange(len(T)) // 10)  # ten rows, then a pause of 32 steps
-    assert chosen([made_up(t, q=smooth(t)[0], qd=None)]).resample_hz is None
+    assert chosen([made_up(t, q=smooth(t)[0], qd=None)])[0].resample_hz is None

@@ -89,7 +89,7 @@ def case(rng: np.random.Generator) -> tuple[str, float, float]:
     log = Log("drawn", t, read, tau)
     least = error(model, Motion("told", t, told.q, told.qd, told.qdd, tau, told.keep), unseen)
     found = []
-    for processing in (Processing(), chosen([log])):
+    for processing in (Processing(), chosen([log])[0]):
         try:
             found.append(error(model, process(log, processing), unseen) / least)
         except IdentError as cause:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 
 import numpy as np
@@ -15,10 +15,12 @@ from ident.logs.process import Processing
 from ident.logs.readings import ENOUGH, find_clock, leap, on_clock, position_quantum
 from ident.logs.sampled import resample
 
-#: Both sides are low-passed at this many times the band of the motion's velocity.
-BOTH_SIDES = 8.0
+#: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
+FITTED, JUDGED = 16.0, 8.0
 #: No position is low-passed below this many times that band.
 LOWEST = 4.0
+#: An octave this much louder than the highest one is noise yet, where it holds so many frequencies.
+FLAT, OCTAVE = 10.0, 64
 #: Highest cut-off, relative to the rate, that is worth a filter.
 HIGHEST = 0.4
 #: A joint is too slow for the sign of its speed below so many standard deviations of its noise,
@@ -55,9 +57,10 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     """Return what the positions of a log show, on an even grid where one is given; its ends, often wild, left out.
 
     From the periodogram P(f) of their second differences (Hann window): white noise of variance s^2 has
-    N(f) = s^2 (2 - 2 cos(2 pi f / rate))^2, with s^2 from the median of P / N over the upper half of the frequencies,
-    and no less than the rounding of the readings. An ideal low-pass at f leaves in the acceleration the noise below it
-    and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the minimum of that is `cut_hz`.
+    N(f) = s^2 (2 - 2 cos(2 pi f / rate))^2, with s^2 from the median of P / N over the highest octave, or over those
+    below it that are hardly louder, and no less than the rounding of the readings. An ideal low-pass at f leaves in
+    the acceleration the noise below it and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the
+    minimum of that is `cut_hz`.
     """
     rate, q = log.rate_hz, log.q[:ENOUGH]
     if resample_hz is not None:
@@ -69,8 +72,7 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     power = np.abs(np.fft.rfft((second - second.mean(axis=0)) * window, axis=0)) ** 2 / np.sum(window**2)
     f = np.fft.rfftfreq(len(second), 1.0 / rate)
     white = ((2.0 - 2.0 * np.cos(2.0 * np.pi * f / rate)) ** 2)[:, None]
-    upper = f > rate / 4
-    variance = np.median(power[upper] / white[upper], axis=0) / np.log(2.0)
+    variance = _floor(power[1:] / white[1:]) / np.log(2.0)
     steps = np.array([position_quantum(x) or 0.0 for x in q.T])
     variance = np.maximum(variance, steps**2 / 12.0)
     noise = variance * white
@@ -88,11 +90,24 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     return Band(rate, np.sqrt(variance), f[cut], np.where(share[-1] > 0, motion, 0.0), speed)
 
 
-def chosen(logs: Sequence[Log]) -> Processing:
-    """Return the processing that the positions of the logs ask for.
+def _floor(power: Array) -> Array:
+    """Return the level (n,) of the noise in a position's power (F, n) at rising, even frequencies."""
+    stop = len(power)
+    level = np.median(power[stop // 2 :], axis=0)
+    flat, top = np.ones(len(level), dtype=bool), FLAT * level
+    while (stop := stop // 2) > OCTAVE and flat.any():
+        octave = np.median(power[stop // 2 : stop], axis=0)
+        flat &= octave <= top
+        level = np.where(flat, np.maximum(level, octave), level)
+    return np.asarray(level)
+
+
+def chosen(logs: Sequence[Log]) -> tuple[Processing, Processing]:
+    """Return the processing that the positions of the logs ask for, in a fit and where its prediction is judged.
 
     `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
-    torque below BOTH_SIDES times the band of the fastest motion. `position_hz`: the highest `cut_hz` of the joints, at
+    torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
+    compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at
     least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`: what noise and the filter
     leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing, and neither do
     logs that are short or whose clock leaps. The thresholds were set on simulated logs
@@ -105,9 +120,9 @@ def chosen(logs: Sequence[Log]) -> Processing:
     bands = [band_of(log, grid) for log in timed]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
-        return Processing()
+        return Processing(), Processing()
     rate = min(b.rate_hz for b in bands)
-    factors = factors_below(thinned_band(rate, ()) / (BOTH_SIDES * motion))
+    factors, fewer = (factors_below(thinned_band(rate, ()) / (times * motion)) for times in (FITTED, JUDGED))
     cut = max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
     position = cut if cut < HIGHEST * rate else None
     left = cut if position else rate / 2
@@ -116,13 +131,14 @@ def chosen(logs: Sequence[Log]) -> Processing:
     fastest = np.max([b.fastest for b in bands], axis=0)
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
     lowest = min(left, thinned_band(rate, factors))
-    return Processing(
+    fit = Processing(
         resample_hz=grid,
         position_hz=_digits(cut) if position else None,
         decimation=factors,
         edge_s=_digits(1.0 / lowest),
         min_speed=tuple(_digits(x) for x in slow),
     )
+    return fit, replace(fit, decimation=fewer, min_speed=0.0)
 
 
 def _rate(log: Log) -> float:
@@ -153,9 +169,9 @@ def _digits(value: float, digits: int = 2) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def as_toml(processing: Processing) -> str:
-    """Return what is not the default, as it stands in [processing]."""
-    default = Processing()
+def as_toml(processing: Processing, default: Processing | None = None) -> str:
+    """Return what is not the default, as it stands in [processing], or in [processing.validate] with that for one."""
+    default = default or Processing()
     changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
     changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
     return ", ".join(f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items())

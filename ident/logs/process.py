@@ -214,8 +214,8 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     """Return how much of each joint's acceleration (n,), root mean square, is the rounding of its position to `steps`.
 
     steps (n,) [rad; m], 0 for none. The rounding is taken as white and uniform: a draw of it goes through the same
-    filters, derivatives and thinning. NaN where a joint has no acceleration. Least squares take inertias too small by about the
-    square of this share.
+    filters, derivatives and thinning. NaN where a joint has no acceleration. Least squares take inertias too small by
+    about the square of this share.
     """
     rate = processing.nominal_rate_hz or log.rate_hz
     steps = np.asarray(steps, dtype=np.float64)

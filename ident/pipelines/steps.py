@@ -126,17 +126,14 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
 
 
 @lru_cache(maxsize=4)
-def processing_of(loaded: Loaded) -> Processing:
-    """Return how an experiment's recordings are processed: as it says, or as the fitted ones ask."""
-    if loaded.experiment.processing is not None:
-        return loaded.experiment.processing
+def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
+    """Return how recordings are processed to be fitted and to be predicted: as the experiment says, or as the fitted
+    ones ask."""
+    given = loaded.experiment.processing, loaded.experiment.validation_processing
+    if given[0] is not None and given[1] is not None:
+        return given[0], given[1]
     first = (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit)
     return chosen(list(first))
-
-
-def validation_of(loaded: Loaded) -> Processing:
-    """Return how recordings kept for validation are processed: alike, slow rows included where nothing is said."""
-    return loaded.experiment.validation_processing or replace(processing_of(loaded), min_speed=0.0)
 
 
 def motions(
@@ -147,7 +144,7 @@ def motions(
     processing: None for that of the fitted recordings. What `check_log` finds is added to `warned`, except for what
     the processing takes care of. Raises LogError.
     """
-    processing = processing or processing_of(loaded)
+    processing = processing or processing_of(loaded)[0]
     names = list(recordings)
     for number, name in enumerate(names):
         tell("reading logs", number, len(names))
@@ -183,9 +180,12 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
         for file in loaded.manifest.recording(name).files:
             inputs[file] = file_sha256(locate(loaded.manifest, file))
     told = len(warned)
-    processing = processing_of(loaded)
+    processing, judged = processing_of(loaded)
     if experiment.processing is None and processing != Processing():
-        told_so = f"chosen from the positions: {as_toml(processing)} (a [processing] of your own replaces all of it)"
+        told_so = (
+            f"chosen from the positions: {as_toml(processing)}; to validate: {as_toml(judged, processing)}"
+            " (a [processing] of your own replaces all of it)"
+        )
         warned.append(Warned("processing", "chosen", told_so))
     cut = processing.torque_hz
     if cut is not None and not processing.decimation:
@@ -268,7 +268,7 @@ def validated(
     seen, told = estimate.provenance.get(FITTED), len(warned)
     validation = predicted(
         loaded.model,
-        motions(loaded, experiment.validate, validation_of(loaded), warned, tell),
+        motions(loaded, experiment.validate, processing_of(loaded)[1], warned, tell),
         predictions,
         fitted=fitted or (None if seen is None else seen.split(", ")),
         base=loaded.base,
@@ -295,7 +295,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         result.estimate,
         model=loaded.model,
         fit_motions=_first_parts(loaded, e.fit, e.processing),
-        validation_motions=motions(loaded, held_out, validation_of(loaded), []),
+        validation_motions=motions(loaded, held_out, processing_of(loaded)[1], []),
         comparison=result.comparison,
         validation=result.validation,
         truth=result.truth,

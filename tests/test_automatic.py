@@ -104,3 +104,12 @@ def test_a_clock_that_leaps_asks_for_no_grid_across_the_gap():
 def test_bursts_with_pauses_between_them_ask_for_no_grid():
     t = T + 0.08 * (np.arange(len(T)) // 10)  # ten rows, then a pause of 32 steps
     assert chosen([made_up(t, q=smooth(t)[0], qd=None)])[0].resample_hz is None
+
+
+def test_a_wild_start_is_cut_off():
+    rng = np.random.default_rng(3)
+    tau = np.cos(T[:, None] * [1.3, 2.1]) + 0.01 * rng.normal(size=(len(T), 2))
+    sound, wild = tau.copy(), tau.copy()
+    wild[:200] += rng.normal(size=(200, 2)) * 5
+    edges = [chosen([made_up(T, q=smooth(T)[0], tau=x, qd=None)])[0].edge_s for x in (sound, wild)]
+    assert edges[1] == (pytest.approx(edges[0] + 0.5, abs=0.02), edges[0])

@@ -9,6 +9,7 @@ from math import isfinite
 import numpy as np
 
 from ident.arrays import Array
+from ident.logs.check import start_transient
 from ident.logs.filter import thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
@@ -107,8 +108,8 @@ def chosen(logs: Sequence[Log]) -> tuple[Processing, Processing]:
 
     `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
     torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
-    compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at
-    least LOWEST times that band. `edge_s`: one period of the lowest cut-off. `min_speed`: what noise and the filter
+    compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band.
+    `edge_s`: one period of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter
     leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing, and neither do
     logs that are short or whose clock leaps. The thresholds were set on simulated logs
     (`experiments/benchmarks/automatic.py`).
@@ -130,12 +131,13 @@ def chosen(logs: Sequence[Log]) -> tuple[Processing, Processing]:
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
-    lowest = min(left, thinned_band(rate, factors))
+    edge = _digits(1.0 / min(left, thinned_band(rate, fewer)))
+    wild = max((log.t[len(f.rows)] - log.t[0] for log in logs for f in start_transient(log)), default=0.0)
     fit = Processing(
         resample_hz=grid,
         position_hz=_digits(cut) if position else None,
         decimation=factors,
-        edge_s=_digits(1.0 / lowest),
+        edge_s=(_digits(edge + wild), edge) if wild else edge,
         min_speed=tuple(_digits(x) for x in slow),
     )
     return fit, replace(fit, decimation=fewer, min_speed=0.0)

@@ -19,7 +19,7 @@ GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
-HEAD = 0.02  # a start transient is over within this share of the rows
+HEAD = 0.03  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
 LEAP = 5.0  # the same for the position from row to row
 IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
@@ -79,7 +79,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *_sampling(log, dt),
         *_repeats(log),
         *_torques(log),
-        *_transient(log),
+        *start_transient(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
         *_units(log, robot),
@@ -226,8 +226,8 @@ def _torques(log: Log) -> Iterator[Finding]:
             )
 
 
-def _transient(log: Log) -> Iterator[Finding]:
-    """Torques beyond, or changes larger than, what the rest of the log has, in its first rows."""
+def start_transient(log: Log) -> Iterator[Finding]:
+    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first rows."""
     head = ceil(HEAD * len(log.t))
     if head < 4 or log.t[0] > 0:  # too short to tell, or a later part of a streamed recording
         return

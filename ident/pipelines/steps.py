@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
 #: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = ("chosen", "coarse position", "repeated position", "irregular sampling", "torque filter", "export", "reading")
+NOTES = frozenset(
+    "chosen|left out|coarse position|repeated position|irregular sampling|torque filter|export|reading".split("|")
+)
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "start transient")
 
@@ -320,13 +322,17 @@ ROUNDED = 0.1
 
 
 def findings_of(name: str, report: LogReport, processing: Processing) -> list[Warned]:
-    """Return what is odd about a recording, except for what the processing takes care of."""
+    """Return what is odd about a recording, except for what the processing takes care of; what that leaves out."""
     answered = {"coarse position"}  # told by what is left of it
     if processing.resample_hz is not None:
         answered |= {"irregular sampling"}
     left = [f for f in report.findings if f.kind not in answered]
     cut = processing.left_out(report.dt_median) / report.dt_median  # rows
-    return [Warned(name, f.kind, f.message) for f in left if f.kind != "start transient" or len(f.rows) > cut]
+    without = [f.kind == "start transient" and len(f.rows) <= cut for f in left]
+    return [
+        Warned(name, "left out", f"{f.message.rsplit(':', 1)[0]}: left out") if out else Warned(name, f.kind, f.message)
+        for f, out in zip(left, without, strict=True)
+    ]
 
 
 def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:

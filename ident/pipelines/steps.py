@@ -27,8 +27,15 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
 #: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = frozenset(
-    "chosen|left out|coarse position|repeated position|irregular sampling|torque filter|export|reading".split("|")
+NOTES = (
+    "chosen",
+    "left out",
+    "coarse position",
+    "repeated position",
+    "irregular sampling",
+    "torque filter",
+    "export",
+    "reading",
 )
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "start transient")

@@ -86,21 +86,6 @@ def _parents() -> list[Path]:
     return places
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Run kernels and BLAS on one thread; entering takes a millisecond, so this is for what calls them often."""
-    import numba
-    from threadpoolctl import threadpool_limits
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1, "blas"):
-            yield
-    finally:
-        numba.set_num_threads(before)
-
-
 #: So many states are work for one thread.
 FEW = 128
 
@@ -119,3 +104,12 @@ def kernel_threads(states: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Run kernels and BLAS on one thread; entering takes a millisecond, so this is for what calls them often."""
+    from threadpoolctl import threadpool_limits
+
+    with kernel_threads(0), threadpool_limits(1, "blas"):
+        yield

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ident.errors import InputError
+from ident.logs.log import file_sha256
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
 FITTED = "fitted on"
@@ -37,15 +37,12 @@ def installed(package: str) -> str:
     return "n/a"
 
 
-def sha256(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file. Raises InputError when it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as cause:
-        raise InputError(f"cannot be read: {cause.strerror}", file=path) from None
-
-
 def hashes(*files: Path | None) -> dict[str, str]:
     """Return name -> SHA-256 (hex) of the files that there are. Raises InputError for one that cannot be read."""
-    return {file.name: sha256(file) for file in files if file is not None}
+    found = dict[str, str]()
+    for file in files:
+        try:
+            found |= {} if file is None else {file.name: file_sha256(file)}
+        except OSError as cause:
+            raise InputError(f"cannot be read: {cause.strerror}", file=file) from None
+    return found

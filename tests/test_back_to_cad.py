@@ -292,11 +292,11 @@ def test_figures_of_links_name_every_source():
 
 
 def test_chinese_names_get_a_font_that_has_them(monkeypatch):
-    from ident.report import fonts
+    from ident.report import figures
 
-    monkeypatch.setattr(fonts, "_installed", lambda: ("WenQuanYi Zen Hei",))
+    monkeypatch.setattr(figures, "_installed", lambda: ("WenQuanYi Zen Hei",))
     body = from_com(2.0, [0.1, 0.02, 0.01], np.diag([0.01, 0.03, 0.025]))
-    figure = fonts.legible(link_figure("连杆1", {"CAD": body}))
+    figure = figures.legible(link_figure("连杆1", {"CAD": body}))
     title = figure._suptitle
     assert title.get_fontfamily() == ["DejaVu Sans", "WenQuanYi Zen Hei"]
     assert all("WenQuanYi Zen Hei" not in text.get_fontfamily() for text in figure.axes[0].get_xticklabels())

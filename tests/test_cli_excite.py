@@ -381,12 +381,12 @@ def test_a_folder_of_others_is_left_alone_and_known_before_the_search(place: Pat
 
 
 def test_nothing_is_left_when_writing_fails(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ident.report import fonts
+    from ident.report import figures
 
     def broken(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(fonts, "legible", broken)
+    monkeypatch.setattr(figures, "legible", broken)
     there = sorted(p.name for p in place.iterdir())
     done = CliRunner().invoke(app, ["excite", *GIVEN, "-o", "out"])
     assert done.exit_code == 2

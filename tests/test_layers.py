@@ -50,7 +50,7 @@ HEAVY = {
 }  # fmt: skip
 
 COMPILED = {
-    "kernels.py", "matrix_kernels.py", "articulated_body.py", "packs.py", "sweeps.py", "distance_kernels.py",
+    "kernels.py", "matrix_kernels.py", "articulated_body.py", "packs.py", "distance_kernels.py",
     "dahl_kernel.py", "filter_kernels.py",
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ def _rounded(values: Array) -> Array:
 def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:
     """Draw the gravity loads of two joints."""
     from ident.report.dynamics_figures import gravity_figure, gravity_surface
-    from ident.report.fonts import save_figure
+    from ident.report.figures import save_figure
     from ident.report.text import number
 
     names, robot = joints.replace(",", " ").split(), known.model.robot
@@ -157,7 +157,7 @@ def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float)
     """Simulate, say what came of it, and write what was asked for."""
     from ident.pipelines.plants import drive_torques
     from ident.report.dynamics_figures import simulation_figure
-    from ident.report.fonts import save_figure
+    from ident.report.figures import save_figure
     from ident.simulation import write_simulation
 
     robot = known.model.robot

@@ -18,21 +18,27 @@ import numpy as np
 from numba import njit, prange
 
 from ident.dynamics.kernels import CHUNK
-from ident.dynamics.packs import LANES, gather, load, pack_of, scatter, store, where_positive
-from ident.dynamics.sweeps import (
+from ident.dynamics.packs import (
+    LANES,
     add,
     cross,
     dot,
+    gather,
     link_pose,
+    load,
     load3,
     load9,
     minus,
+    pack_of,
     row,
+    scatter,
+    store,
     store3,
     symmetric,
     times,
     turn,
     turn_back,
+    where_positive,
     zero_packs,
 )
 from ident.jit import cached_njit

@@ -30,11 +30,12 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from ident.dynamics.packs import LANES, gather, scatter
-from ident.dynamics.sweeps import (
+from ident.dynamics.packs import (
+    LANES,
     add,
     cross,
     dot,
+    gather,
     link_motion,
     link_pose,
     link_twists,
@@ -42,6 +43,7 @@ from ident.dynamics.sweeps import (
     load9,
     minus,
     row,
+    scatter,
     store3,
     symmetric,
     times,

@@ -1,4 +1,4 @@
-"""Compiled sums over the tree for D, C, the Christoffel symbols, energies and Jacobians, in the axes of the base.
+"""Compiled sums over the tree for D, C and the Christoffel symbols, and the places of links, in the axes of the base.
 
 T_l (4, 4) is the frame of link l, J_l its pseudo-inertia and S_i (4, 4) the twist of joint i, all seen from the base.
 Joint i moves every link l it carries by dT_l/dq_i = S_i T_l, and with i nearer the base than j, or equal to it,
@@ -228,90 +228,9 @@ def christoffel_rows(tree: Any, pseudo_inertias: Any, q: Any, out: Any) -> None:
 
 
 @cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def energy_rows(tree: Any, pseudo_inertias: Any, q: Any, qd: Any, kinetic: Any, potential: Any) -> None:
-    """Write the energies of every sample into kinetic (N,) and potential (N,)."""
-    samples, n = q.shape
+def place_rows(tree: Any, q: Any, pose: Any, twist: Any) -> None:
+    """Write the links' frames of every sample into pose (N, n, 3, 4), and the joints' twists into twist (N, n, 6)."""
+    samples = q.shape[0]
     for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
-        pose, twist, moment = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 4, 4))
-        velocity, drift = np.empty((n, 6)), np.empty((n, 6))
         for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            _velocities(tree, twist, qd[s], velocity, drift)
-            _moments(pseudo_inertias, pose, moment)
-            moving = lifted = 0.0
-            for i in range(n):
-                m, g = moment[i], tree.gravity
-                moving += 0.5 * _dot(velocity[i], _wrench(m, velocity[i]))
-                lifted -= g[0] * m[0, 3] + g[1] * m[1, 3] + g[2] * m[2, 3]
-            kinetic[s], potential[s] = moving, lifted
-
-
-@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def frame_rows(tree: Any, q: Any, link: int, local: Any, rotation: Any, position: Any) -> None:
-    """Write into rotation (N, 3, 3) and position (N, 3) a frame fixed to a link, local (3, 4) seen from it."""
-    samples, n = q.shape
-    for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
-        pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
-        for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            r = pose[link]
-            for a in range(3):
-                for b in range(3):
-                    rotation[s, a, b] = r[a, 0] * local[0, b] + r[a, 1] * local[1, b] + r[a, 2] * local[2, b]
-                position[s, a] = r[a, 0] * local[0, 3] + r[a, 1] * local[1, 3] + r[a, 2] * local[2, 3] + r[a, 3]
-
-
-@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def jacobian_rows(tree: Any, q: Any, link: int, point: Any, out: Any) -> None:
-    """Write the Jacobian of a point (3,) of a link, in its axes, into out (N, 6, n), zero before."""
-    samples, n = q.shape
-    for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
-        pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
-        for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            x, y, z = _point(pose[link], point)
-            j = link
-            while j >= 0:
-                _column(twist[j], x, y, z, out[s, :, j])
-                j = tree.parent[j]
-
-
-@cached_njit(parallel=True, fastmath=_FAST, error_model="numpy")
-def jacobian_rate_rows(tree: Any, q: Any, qd: Any, link: int, point: Any, out: Any) -> None:
-    """Write the time derivative of the Jacobian of a point (3,) of a link into out (N, 6, n), zero before."""
-    samples, n = q.shape
-    for chunk in prange((samples + _CHUNK - 1) // _CHUNK):
-        pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
-        velocity, drift = np.empty((n, 6)), np.empty((n, 6))
-        speed = np.empty(6)
-        for s in range(chunk * _CHUNK, min(samples, (chunk + 1) * _CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            _velocities(tree, twist, qd[s], velocity, drift)
-            x, y, z = _point(pose[link], point)
-            _column(velocity[link], x, y, z, speed)
-            j = link
-            while j >= 0:
-                _column(drift[j], x, y, z, out[s, :, j])
-                cx, cy, cz = _cross(twist[j, 0], twist[j, 1], twist[j, 2], speed[0], speed[1], speed[2])
-                out[s, 0, j] += cx
-                out[s, 1, j] += cy
-                out[s, 2, j] += cz
-                j = tree.parent[j]
-
-
-@cached_njit(fastmath=_FAST, error_model="numpy")
-def _point(r: Any, x: Any) -> Any:
-    """Return where the point x (3,) of a frame r (3, 4) is."""
-    return (
-        r[0, 0] * x[0] + r[0, 1] * x[1] + r[0, 2] * x[2] + r[0, 3],
-        r[1, 0] * x[0] + r[1, 1] * x[1] + r[1, 2] * x[2] + r[1, 3],
-        r[2, 0] * x[0] + r[2, 1] * x[1] + r[2, 2] * x[2] + r[2, 3],
-    )
-
-
-@cached_njit(fastmath=_FAST, error_model="numpy")
-def _column(twist: Any, x: float, y: float, z: float, out: Any) -> None:
-    """Write v + u x r and u into out (6,): the velocity of the point r = (x, y, z) under a twist (u, v)."""
-    ux, uy, uz, vx, vy, vz = twist
-    cx, cy, cz = _cross(ux, uy, uz, x, y, z)
-    out[0], out[1], out[2], out[3], out[4], out[5] = vx + cx, vy + cy, vz + cz, ux, uy, uz
+            place_links(tree, q[s], pose[s], twist[s])

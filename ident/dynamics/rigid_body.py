@@ -208,7 +208,8 @@ def kinetic_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLi
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     q, qd = batch(robot, q=q, qd=qd)
-    return _energies(robot, inertials, q, qd)[0]
+    momenta = (mass_matrix(robot, inertials, q) * qd[:, None]).sum(axis=2)
+    return np.asarray(0.5 * (qd * momenta).sum(axis=1))
 
 
 def potential_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
@@ -219,16 +220,22 @@ def potential_energy(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     (q,) = batch(robot, q=q)
-    return _energies(robot, inertials, q, q)[1]
+    bodies = checked(inertials, (robot.n, 10), "inertials", ModelError)
+    moments = (places(tree(robot), q)[0] * bodies[:, None, [1, 2, 3, 0]]).sum(axis=(1, 3))  # m p + R h of all links
+    return np.asarray(-(moments * robot.gravity).sum(axis=1))
 
 
-def _energies(robot: Robot, inertials: ArrayLike, q: Array, qd: Array) -> tuple[Array, Array]:
-    from ident.dynamics.matrix_kernels import energy_rows
+def places(arm: Tree, q: Array) -> tuple[Array, Array]:
+    """Return the links' frames (N, n, 3, 4) seen from the base at q (N, n), and the joints' twists (N, n, 6).
 
-    kinetic, potential = np.empty(len(q)), np.empty(len(q))
+    A twist is the angular velocity, then the linear velocity of the point passing the base's origin, per unit of qd.
+    """
+    from ident.dynamics.matrix_kernels import place_rows
+
+    pose, twist = np.empty((*q.shape, 3, 4)), np.empty((*q.shape, 6))
     with kernel_threads(len(q)):
-        energy_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, kinetic, potential)
-    return kinetic, potential
+        place_rows(arm, q, pose, twist)
+    return pose, twist
 
 
 def forward_dynamics(
@@ -316,16 +323,12 @@ def frame_pose(robot: Robot, q: ArrayLike, frame: str) -> tuple[Array, Array]:
     `frame` is the name of a link, of a fixed body or of the base. Raises ModelError for an unknown frame and for q that
     does not fit the robot or is not finite. One sample at a time, every frame: `ident.robot.frame_poses`.
     """
-    from ident.dynamics.matrix_kernels import frame_rows
-
     (q,) = batch(robot, q=q)
     link, local = _frame(robot, frame)
     if link < 0:
         return np.tile(local.rotation, (len(q), 1, 1)), np.tile(local.position, (len(q), 1))
-    rotation, position = np.empty((len(q), 3, 3)), np.empty((len(q), 3))
-    with kernel_threads(len(q)):
-        frame_rows(tree(robot), q, link, local.matrix[:3].copy(), rotation, position)
-    return rotation, position
+    pose = places(tree(robot), q)[0][:, link]
+    return pose[..., :3] @ local.rotation, pose[..., :3] @ local.position + pose[..., 3]
 
 
 def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
@@ -334,15 +337,17 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.
     q (N, n); `frame` as for frame_pose; point (3,) [m] in the frame's axes. The geometric Jacobian (Spong, Hutchinson,
     Vidyasagar, section 4.6). Raises ModelError for an unknown frame and for arrays that do not fit or are not finite.
     """
-    from ident.dynamics.matrix_kernels import jacobian_rows
-
     (q,) = batch(robot, q=q)
-    link, at = _point(robot, frame, point)
-    out = np.zeros((len(q), 6, robot.n))
-    if link >= 0:
-        with kernel_threads(len(q)):
-            jacobian_rows(tree(robot), q, link, at, out)
-    return out
+    return point_jacobian(tree(robot), q, *_point(robot, frame, point))[1]
+
+
+def point_jacobian(arm: Tree, q: Array, link: int, point: Array) -> tuple[Array, Array]:
+    """Return where a point (3,) of a link (-1: the base) is (N, 3), and its Jacobian (N, 6, n), at checked q (N, n)."""
+    if link < 0:
+        return np.tile(point, (len(q), 1)), np.zeros((len(q), 6, q.shape[1]))
+    pose, twist = places(arm, q)
+    x = pose[:, link, :, :3] @ point + pose[:, link, :, 3]
+    return x, (_at(twist, x[:, None]) * _carriers(arm)[link][:, None]).transpose(0, 2, 1)
 
 
 def jacobian_derivative(
@@ -352,15 +357,31 @@ def jacobian_derivative(
 
     Other arguments, units and errors as for jacobian.
     """
-    from ident.dynamics.matrix_kernels import jacobian_rate_rows
-
     q, qd = batch(robot, q=q, qd=qd)
-    link, at = _point(robot, frame, point)
-    out = np.zeros((len(q), 6, robot.n))
-    if link >= 0:
-        with kernel_threads(len(q)):
-            jacobian_rate_rows(tree(robot), q, qd, link, at, out)
-    return out
+    arm, (link, at) = tree(robot), _point(robot, frame, point)
+    x, J = point_jacobian(arm, q, link, at)
+    if link < 0:
+        return J
+    twist, carriers = places(arm, q)[1], _carriers(arm)
+    w, v = np.split(np.einsum("lj,sja,sj->sla", carriers, twist, qd), 2, axis=-1)  # twists of the links
+    u, slide = np.split(twist, 2, axis=-1)
+    drift = np.concatenate([np.cross(w, u), np.cross(w, slide) + np.cross(v, u)], axis=-1)  # of the joints' twists
+    found = _at(drift, x[:, None])
+    found[..., :3] += np.cross(u, np.einsum("saj,sj->sa", J[:, :3], qd)[:, None])
+    return np.asarray((found * carriers[link][:, None]).transpose(0, 2, 1))
+
+
+def _at(twist: Array, x: Array) -> Array:
+    """Return v + u x r and u (..., 6): how points r (..., 3) move under twists (u, v) (..., 6)."""
+    return np.concatenate([twist[..., 3:] + np.cross(twist[..., :3], x), twist[..., :3]], axis=-1)
+
+
+def _carriers(arm: Tree) -> Array:
+    """Return 1 where joint j carries link l, else 0, as [l, j] (n, n)."""
+    found = np.eye(len(arm.parent))
+    for i, parent in enumerate(arm.parent):
+        found[i] += found[parent] if parent >= 0 else 0.0
+    return found
 
 
 def _frame(robot: Robot, name: str) -> tuple[int, Pose]:

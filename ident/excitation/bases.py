@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder
 
 from ident.arrays import Array
 from ident.excitation.basis import NOTHING, SLACK, count, extremes, positive
@@ -190,7 +191,7 @@ class PeriodicSpline:
         x = t * (m / self.duration)
         interval = np.floor(x)
         u = x - interval
-        pieces = derivative(pieces_of_b_spline(d), order) * (m / self.duration) ** order
+        pieces = polyder(pieces_of_b_spline(d), order, axis=1) * (m / self.duration) ** order
         local = np.vander(u, pieces.shape[1], increasing=True) @ pieces.T  # (N, d + 1)
         column = (interval.astype(np.int64)[:, None] - np.arange(d + 1)) % m  # piece i of B begins i knots after k
         out = np.zeros((len(t), m))
@@ -200,7 +201,7 @@ class PeriodicSpline:
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order over the period."""
         d, m = self.degree, self.intervals
-        pieces = derivative(pieces_of_b_spline(d), order) * (m / self.duration) ** order
+        pieces = polyder(pieces_of_b_spline(d), order, axis=1) * (m / self.duration) ** order
         column = (np.arange(m)[:, None] - np.arange(d + 1)) % m
         monomial = coefficients[:, column] @ pieces  # (n, m, degree + 1): a polynomial in u for each interval
         bernstein = monomial @ to_bernstein(pieces.shape[1] - 1)
@@ -222,16 +223,6 @@ def pieces_of_b_spline(degree: int) -> Array:
         rows = (times_u + i * left + (d + 1 - i) * right) / d
     rows.setflags(write=False)
     return rows
-
-
-def derivative(polynomials: Array, order: int) -> Array:
-    """Return the powers (..., max(1, d + 1 - order)) of the derivative of polynomials given by powers (..., d + 1)."""
-    size = polynomials.shape[-1]
-    if order >= size:
-        return np.zeros((*polynomials.shape[:-1], 1))
-    factor = np.array([float(math.perm(k, order)) for k in range(order, size)])
-    found: Array = polynomials[..., order:] * factor
-    return found
 
 
 def to_bernstein(degree: int) -> Array:

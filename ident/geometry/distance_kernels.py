@@ -21,7 +21,7 @@ import numpy as np
 from numba import prange
 
 from ident.dynamics.matrix_kernels import place_links
-from ident.dynamics.sweeps import cross, dot, minus, row
+from ident.dynamics.packs import cross, dot, minus, row
 from ident.jit import cached_njit
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside

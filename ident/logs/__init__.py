@@ -3,9 +3,9 @@
 from ident.logs.check import Finding as Finding
 from ident.logs.check import LogReport as LogReport
 from ident.logs.check import check_log as check_log
-from ident.logs.fetch import locate as locate
 from ident.logs.filter import decimate as decimate
 from ident.logs.log import Log as Log
+from ident.logs.log import locate as locate
 from ident.logs.log import read_log as read_log
 from ident.logs.manifest import Manifest as Manifest
 from ident.logs.manifest import read_manifest as read_manifest

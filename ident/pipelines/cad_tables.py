@@ -312,7 +312,7 @@ def _changes(
 def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> None:
     from ident.report.body_figures import link_figure
     from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
-    from ident.report.fonts import save_figure
+    from ident.report.figures import save_figure
 
     found, allowed = done.examined, done.allowed
     assert allowed is not None

@@ -169,7 +169,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
 
 def _write(found: Excitation, folder: Path, command: str) -> None:
     from ident.report.excitation_figures import limits_figure, torque_figure, worth_figure
-    from ident.report.fonts import save_figure
+    from ident.report.figures import save_figure
     from ident.report.poses import poses_figure
 
     trajectory, robot = found.design.trajectory, found.robot

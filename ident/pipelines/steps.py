@@ -16,7 +16,7 @@ from ident.estimate import Bounds, Estimate, estimated
 from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions, locate
 from ident.logs.automatic import as_toml, chosen
 from ident.logs.check import out_of_reach, together
-from ident.logs.fetch import file_sha256
+from ident.logs.log import file_sha256
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded
 from ident.provenance import FITTED, provenance

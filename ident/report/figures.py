@@ -9,14 +9,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.report.fonts import legible
+from ident.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +50,11 @@ STATES = {
     "logs": (AMBER, "!", "not shown by these logs"),
     "never": (BAND, "–", "not by any motion"),
 }
+#: Fonts with Chinese, Japanese and Korean signs as systems install them.
+CJK = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Microsoft YaHei", "SimHei", "PingFang SC", "Hiragino Sans GB", "Heiti SC", "Arial Unicode MS",
+)  # fmt: skip
 
 
 def torque_figure(
@@ -325,6 +332,32 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
     buffer = io.BytesIO()
     legible(figure).savefig(buffer, format="png", dpi=dpi, facecolor="white")
     return buffer.getvalue()
+
+
+def legible(figure: Figure) -> Figure:
+    """Give texts beyond Latin, Greek and Cyrillic the installed fonts that may have their signs; return the figure."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if any(ord(sign) > 0x2E7F for sign in text.get_text()):
+            text.set(fontfamily=["DejaVu Sans", *_installed()], fontweight="normal")  # few of them have a bold face
+    return figure
+
+
+def save_figure(figure: Figure, path: Path, dpi: int = 130) -> Path:
+    """Write a figure to a .png, .svg or .pdf file, whole or not at all; InputError where it cannot be written."""
+    content = io.BytesIO()
+    legible(figure).savefig(content, format=path.suffix[1:], dpi=dpi)
+    return write_whole(path, content.getvalue())
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    from matplotlib.font_manager import get_font_names
+
+    known = set(get_font_names())
+    return tuple(font for font in CJK if font in known)
 
 
 def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: int = 1) -> tuple[Figure, list[Axes]]:

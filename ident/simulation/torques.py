@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.dynamics.rigid_body import jacobian
+from ident.dynamics.rigid_body import jacobian, point_jacobian
 from ident.errors import IdentError, ModelError
 from ident.simulation.plant import Plant, fixed, inverse
 
@@ -220,12 +220,7 @@ class CartesianPD:
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
         """Return the torque (n,)."""
-        from ident.dynamics.matrix_kernels import frame_rows, jacobian_rows
-
-        tree, (link, local) = self.plant.tree, self._carried
-        row, turn, p, J = fixed(q[None]), np.empty((1, 3, 3)), np.empty((1, 3)), np.zeros((1, 6, len(q)))
-        frame_rows(tree, row, link, local, turn, p)
-        jacobian_rows(tree, row, link, local[:, 3].copy(), J)
+        p, J = point_jacobian(self.plant.tree, fixed(q[None]), *self._carried)
         wanted = _wanted(self.reference(t), t, (3, 3))
         f = self.kp * (wanted[0] - p[0]) + self.kd * (wanted[1] - J[0, :3] @ qd)
         tau = J[0, :3].T @ f
@@ -235,9 +230,9 @@ class CartesianPD:
 
     @cached_property
     def _carried(self) -> tuple[int, Array]:
-        """The link that carries the point (-1: the base), and the frame at the point seen from the link (3, 4)."""
+        """The link that carries the point (-1: the base), and the point (3,) seen from the link."""
         link, pose = self.plant.robot.frames[self.frame]
-        return link, np.column_stack([pose.rotation, pose.rotation @ np.asarray(self.point) + pose.position])
+        return link, pose.rotation @ np.asarray(self.point) + pose.position
 
 
 def _inverse(plant: Plant, q: Array, qd: Array, qdd: Array) -> Array:

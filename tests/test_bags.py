@@ -160,7 +160,7 @@ def test_messages_of_other_joints_are_skipped_and_counted(tmp_path):
     assert np.array_equal(log.q, q)
     assert np.array_equal(log.tau, tau)
     info = log_info(path, robot=TWO)
-    assert (info.messages, info.rows, info.partial, info.recorded.ignored) == (81, 40, 41, ("finger",))
+    assert (info.seen.messages, info.seen.rows, info.seen.partial, info.recorded.ignored) == (81, 40, 41, ("finger",))
     assert "41 messages skipped: not all of joint1, joint2 in them" in info.sentences()
     assert "joints not used: finger" in info.sentences()
 
@@ -219,7 +219,7 @@ def test_a_clock_that_jumps_back_is_named_with_its_messages(tmp_path):
         "run, /joint_states: the clock 'stamp' jumps back by 1.498 s between messages 20 and 21. "
     )
     info = log_info(path)
-    assert (info.jumps.count, info.jumps.first) == (1, ((21, pytest.approx(-1.498)),))
+    assert (info.steps.jumps.count, info.steps.jumps.first) == (1, ((21, pytest.approx(-1.498)),))
     assert "the clock jumps back 1 time, at message 21 (-1.498 s)" in info.sentences()
 
 
@@ -229,13 +229,13 @@ def test_lost_and_repeated_messages_are_counted(tmp_path):
     kept.insert(10, kept[9])
     late = [(*m[:3], m[3] + (3_000_000 if i > 150 else 0), *m[4:]) for i, m in enumerate(kept)]
     info = log_info(write_bag(tmp_path / "run", "mcap", late))
-    assert info.usual == STEP * 1e-9
-    assert info.lost == 3
-    assert info.gaps.count == 3  # two of them whole
-    assert [n for n, _ in info.gaps.first] == [52, 120, 152]
-    assert info.repeats.first == ((11, 0.0),)
-    assert [count for _, count in info.histogram] == [193, 1, 1, 1, 1]
-    assert info.histogram[0][0] == pytest.approx(STEP * 1e-9)
+    assert info.steps.usual == STEP * 1e-9
+    assert info.steps.lost == 3
+    assert info.steps.gaps.count == 3  # two of them whole
+    assert [n for n, _ in info.steps.gaps.first] == [52, 120, 152]
+    assert info.steps.repeats.first == ((11, 0.0),)
+    assert [count for _, count in info.steps.histogram] == [193, 1, 1, 1, 1]
+    assert info.steps.histogram[0][0] == pytest.approx(STEP * 1e-9)
     assert info.rate_hz == pytest.approx(196 / (199 * STEP * 1e-9 + 3e-3))
 
 

@@ -127,7 +127,7 @@ def test_states_that_ur_rtde_wrote_twice_are_dropped_and_counted(tmp_path):
     again = np.delete(again, 30, axis=0)
     (tmp_path / "run.csv").write_text(by_ur_rtde(names, again))
     info = log_info(tmp_path / "run.csv")
-    assert (info.repeats.count, [n for n, _ in info.repeats.first], info.lost) == (3, [6, 23, 25], 1)
+    assert (info.steps.repeats.count, [n for n, _ in info.steps.repeats.first], info.steps.lost) == (3, [6, 23, 25], 1)
     done = convert(tmp_path / "run.csv", tmp_path / "out.csv", robot=SIX)
     assert (done.rows, done.dropped) == (49, 3)
     assert "3 rows dropped whose clock repeats" in done.stanza

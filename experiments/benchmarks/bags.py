@@ -78,7 +78,7 @@ def read(how: str, path: Path) -> None:
         with reader(path) as bag:
             messages = sum(1 for _ in bag.messages(bag.connections))
     elif how == "ident logs info":
-        messages = log_info(path).rows
+        messages = log_info(path).seen.rows
     else:
         robot = from_mdh("arm", [MDHJoint() for _ in range(7)])
         manifest = read_manifest(path.parent / "dataset.toml")

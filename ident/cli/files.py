@@ -155,17 +155,17 @@ def _show(found: LogInfo) -> None:
     """Print a recording at a glance."""
     from ident.report.text import MISSING, table
 
-    r = found.recorded
+    r, seen, steps = found.recorded, found.seen, found.steps
     what = "messages" if r.topic else "rows"
     say(f"{r.name}: {r.kind}{f', topic {r.topic}' if r.topic else ''}", "bold")
     if len(found.topics) > 1:
         show(table("", ("topic", "type", "messages"), [(t.name, t.type, str(t.messages)) for t in found.topics]))
     rate = MISSING if found.rate_hz is None else f"{found.rate_hz:.6g} Hz"
-    say(f"{found.rows} rows of {found.messages} {what}, {found.duration:.6g} s, {rate} by the clock '{r.clock}'")
+    say(f"{seen.rows} rows of {seen.messages} {what}, {steps.elapsed:.6g} s, {rate} by the clock '{r.clock}'")
     say(f"joints: {', '.join(r.named)}")
     units = {c.label: c.unit or "SI" for c in r.channels}
     say(f"signals: {', '.join(f'{label} [{units[label]}]' for label in found.usable) or 'none'}")
-    show_steps(found.histogram, sum(count for _, count in found.histogram))
+    show_steps(steps.histogram, steps.counts.total())
     for sentence in found.sentences():
         odd = any(word in sentence for word in ("lost", "gap", "repeats", "jumps", "NaN", "no effort", "no current"))
         say(f"  {sentence}", "bold red" if odd else "")

@@ -55,103 +55,28 @@ class Places:
         return Places(self.count + int(here.sum()), self.first + tuple((int(number[i]), float(step[i])) for i in more))
 
 
-@dataclass(frozen=True)
-class LogInfo:
-    """A recording at a glance.
-
-    `messages` of the topic (rows of a text file); `rows`: those that carry all joints and arrays; `partial`: those
-    that lack joints, `without`: array -> those that lack it. `duration`, `usual` (the median step of the beginning)
-    and the steps of `histogram` (step, how often; rounded to 1 % of the usual one) in s. `lost`: messages missing in
-    gaps of a whole number of steps. `gaps`, `repeats` (of the clock), `jumps` (of the clock, back). `nan`: label ->
-    rows that hold NaN, per joint. `topics` of a bag.
-    """
-
-    recorded: Recorded
-    topics: tuple[bag.Topic, ...]
-    messages: int
-    rows: int
-    partial: int
-    without: dict[str, int]
-    duration: float
-    usual: float | None
-    histogram: tuple[tuple[float, int], ...]
-    lost: int
-    gaps: Places
-    repeats: Places
-    jumps: Places
-    nan: dict[str, tuple[int, ...]]
-
-    @property
-    def rate_hz(self) -> float | None:
-        """Mean rate [Hz] of the rows whose clock goes on; None with fewer than two."""
-        rows = self.rows - self.repeats.count
-        return (rows - 1) / self.duration if rows > 1 and self.duration > 0 else None
-
-    @property
-    def usable(self) -> tuple[str, ...]:
-        """The labels of the signals that hold numbers, for every joint."""
-        return tuple(c.label for c in self.recorded.channels if max(self.nan[c.label]) < self.rows)
-
-    def holes(self, label: str) -> str:
-        """Return a sentence on where a signal is NaN, or "" where it is not."""
-        if self.rows and min(self.nan[label]) == self.rows:
-            return f"{label} is NaN in every row"
-        found = [
-            f"of '{joint}' in {'every row' if count == self.rows else plural(count, 'row')}"
-            for joint, count in zip(self.recorded.named, self.nan[label], strict=True)
-            if count
-        ]
-        return f"{label} is NaN, {', '.join(found)}" if found else ""
-
-    def sentences(self) -> tuple[str, ...]:
-        """What a user should know before using the recording."""
-        r, said = self.recorded, []
-        row = "message" if r.topic else "row"
-        announced = next((t.messages for t in self.topics if t.name == r.topic), self.messages)
-        if announced != self.messages:
-            said.append(f"the bag's index lists {plural(announced, 'message')}, {self.messages} are there")
-        if r.clock == "received":
-            said.append("every header stamp is 0: time is the bag's time of arrival, which jitters")
-        if self.partial:
-            said.append(f"{plural(self.partial, 'message')} skipped: not all of {', '.join(r.joints)} in them")
-        for label, count in self.without.items():
-            if count:
-                said.append(f"{plural(count, 'message')} skipped: no {label} in them")
-        if r.ignored:
-            shown = ", ".join(r.ignored[:30]) + (f" and {len(r.ignored) - 30} more" if len(r.ignored) > 30 else "")
-            said.append(f"{'joints' if r.topic else 'columns'} not used: {shown}")
-        said += [holes for label in self.nan if (holes := self.holes(label))]
-        if r.torque is None or r.torque not in self.usable:
-            what = "effort" if r.topic else "current or torque"
-            said.append(f"no {what} is recorded: nothing can be identified from it alone")
-        if self.lost:
-            said.append(f"{plural(self.lost, row)} lost, by the steps of the clock")
-        if self.gaps.count:
-            said.append(f"{plural(self.gaps.count, 'gap')} before {row} {self.gaps}")
-            if max(step for _, step in self.gaps.first) > BREAK_S:
-                said.append(
-                    "so long a gap is a pause, or a clock that was set forward: give its sides as two recordings"
-                )
-        if self.repeats.count:
-            said.append(f"the clock repeats {plural(self.repeats.count, 'time')}, at {row} {self.repeats}")
-        if self.jumps.count:
-            said.append(f"the clock jumps back {plural(self.jumps.count, 'time')}, at {row} {self.jumps}")
-        return tuple(said)
-
-
 @dataclass
-class StepCount:
-    """Counts the steps of a clock, part by part."""
+class Steps:
+    """The steps of a clock, counted part by part.
+
+    `usual` (the median step of the beginning) and `elapsed` in s. `lost`: messages missing in gaps of a whole number of
+    steps. `gaps`, `repeats` (of the clock), `jumps` (of the clock, back).
+    """
 
     unit: float
     usual: float | None = None
     elapsed: float = 0.0
     lost: int = 0
-    steps: Counter[int] = field(default_factory=Counter)
+    counts: Counter[int] = field(default_factory=Counter)
     gaps: Places = Places()
     repeats: Places = Places()
     jumps: Places = Places()
     _last: np.ndarray | None = None
+
+    @property
+    def histogram(self) -> tuple[tuple[float, int], ...]:
+        """(step [s], how often), most frequent first, the step rounded to 1 % of the usual one."""
+        return tuple((value / 100 * (self.usual or 0.0), count) for value, count in self.counts.most_common())
 
     def add(self, clock: np.ndarray, number: np.ndarray) -> None:
         """Count the steps to these rows; `number` says where they are."""
@@ -170,12 +95,83 @@ class StepCount:
         if self.usual is not None:
             ratio = np.clip(step / self.usual, -1e9, 1e9)
             values, counts = np.unique(np.round(ratio * 100).astype(np.int64), return_counts=True)
-            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-                self.steps[value] += count
+            self.counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
             wide = ratio > GAP
             self.gaps = self.gaps.and_at(wide, step, number)
             whole = wide & (np.abs(ratio - np.round(ratio)) < WHOLE)
             self.lost += int((np.round(ratio[whole]) - 1).sum())
+
+
+@dataclass(frozen=True)
+class LogInfo:
+    """A recording at a glance.
+
+    `seen`: of the messages of the topic (rows of a text file), how many there are, how many carry all joints and arrays
+    and what the others lack. `steps` of its clock. `nan`: label -> rows that hold NaN, per joint. `topics` of a bag.
+    """
+
+    recorded: Recorded
+    topics: tuple[bag.Topic, ...]
+    seen: bag.Seen
+    steps: Steps
+    nan: dict[str, tuple[int, ...]]
+
+    @property
+    def rate_hz(self) -> float | None:
+        """Mean rate [Hz] of the rows whose clock goes on; None with fewer than two."""
+        rows = self.seen.rows - self.steps.repeats.count
+        return (rows - 1) / self.steps.elapsed if rows > 1 and self.steps.elapsed > 0 else None
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The labels of the signals that hold numbers, for every joint."""
+        return tuple(c.label for c in self.recorded.channels if max(self.nan[c.label]) < self.seen.rows)
+
+    def holes(self, label: str) -> str:
+        """Return a sentence on where a signal is NaN, or "" where it is not."""
+        if self.seen.rows and min(self.nan[label]) == self.seen.rows:
+            return f"{label} is NaN in every row"
+        found = [
+            f"of '{joint}' in {'every row' if count == self.seen.rows else plural(count, 'row')}"
+            for joint, count in zip(self.recorded.named, self.nan[label], strict=True)
+            if count
+        ]
+        return f"{label} is NaN, {', '.join(found)}" if found else ""
+
+    def sentences(self) -> tuple[str, ...]:
+        """What a user should know before using the recording."""
+        r, steps, said = self.recorded, self.steps, list[str]()
+        row = "message" if r.topic else "row"
+        announced = next((t.messages for t in self.topics if t.name == r.topic), self.seen.messages)
+        if announced != self.seen.messages:
+            said.append(f"the bag's index lists {plural(announced, 'message')}, {self.seen.messages} are there")
+        if r.clock == "received":
+            said.append("every header stamp is 0: time is the bag's time of arrival, which jitters")
+        if self.seen.partial:
+            said.append(f"{plural(self.seen.partial, 'message')} skipped: not all of {', '.join(r.joints)} in them")
+        for label, count in self.seen.without.items():
+            if count:
+                said.append(f"{plural(count, 'message')} skipped: no {label} in them")
+        if r.ignored:
+            shown = ", ".join(r.ignored[:30]) + (f" and {len(r.ignored) - 30} more" if len(r.ignored) > 30 else "")
+            said.append(f"{'joints' if r.topic else 'columns'} not used: {shown}")
+        said += [holes for label in self.nan if (holes := self.holes(label))]
+        if r.torque is None or r.torque not in self.usable:
+            what = "effort" if r.topic else "current or torque"
+            said.append(f"no {what} is recorded: nothing can be identified from it alone")
+        if steps.lost:
+            said.append(f"{plural(steps.lost, row)} lost, by the steps of the clock")
+        if steps.gaps.count:
+            said.append(f"{plural(steps.gaps.count, 'gap')} before {row} {steps.gaps}")
+            if max(step for _, step in steps.gaps.first) > BREAK_S:
+                said.append(
+                    "so long a gap is a pause, or a clock that was set forward: give its sides as two recordings"
+                )
+        if steps.repeats.count:
+            said.append(f"the clock repeats {plural(steps.repeats.count, 'time')}, at {row} {steps.repeats}")
+        if steps.jumps.count:
+            said.append(f"the clock jumps back {plural(steps.jumps.count, 'time')}, at {row} {steps.jumps}")
+        return tuple(said)
 
 
 def log_info(
@@ -190,7 +186,7 @@ def log_info(
     topics = bag.topics(path, path.name) if path.exists() and is_bag(path) else ()
     recorded = open_recorded(path, topic=topic, joints=joints, robot=robot)
     total = next((t.messages for t in topics if t.name == recorded.topic), 0)
-    seen, steps = recorded.seen(), StepCount(si_factor(recorded.clock_unit, "time"))
+    seen, steps = recorded.seen(), Steps(si_factor(recorded.clock_unit, "time"))
     nan = {c.label: np.zeros(len(recorded.named), dtype=np.int64) for c in recorded.channels}
     for part in parts(recorded, seen):
         steps.add(part.clocks[recorded.clock], part.number)
@@ -200,12 +196,7 @@ def log_info(
     if seen.rows == 0:
         seen.require_rows(path.name, recorded.topic)
         raise LogError("has no rows", file=path, fix="Record it again, or name another file")
-    histogram = tuple((value / 100 * (steps.usual or 0.0), count) for value, count in steps.steps.most_common())
-    return LogInfo(
-        recorded, topics, seen.messages, seen.rows, seen.partial, dict(seen.without), steps.elapsed, steps.usual,
-        histogram, steps.lost, steps.gaps, steps.repeats, steps.jumps,
-        {label: tuple(counts.tolist()) for label, counts in nan.items()},
-    )  # fmt: skip
+    return LogInfo(recorded, topics, seen, steps, {label: tuple(counts.tolist()) for label, counts in nan.items()})
 
 
 @dataclass(frozen=True)
@@ -251,7 +242,7 @@ def convert(
         dropped = _write(info, temporary, out.suffix, tell)
         text = stanza(info, out.name, robot, dropped)
         write_whole(manifest, text)
-    return Converted(out, manifest, text, info.rows - dropped, dropped, info)
+    return Converted(out, manifest, text, info.seen.rows - dropped, dropped, info)
 
 
 def _require_usable(info: LogInfo) -> None:
@@ -263,15 +254,15 @@ def _require_usable(info: LogInfo) -> None:
             problem = info.holes(label) if label else f"carries no {what}"
             wanted = "Positions" if label == "position" else "Torque or current"
             raise LogError(problem, file=r.name, key=where, fix=f"{wanted} must be recorded for every joint")
-    if info.jumps.count:
+    if info.steps.jumps.count:
         row = "message" if r.topic else "row"
         raise LogError(
-            f"the clock '{r.clock}' jumps back {plural(info.jumps.count, 'time')}, at {row} {info.jumps}",
+            f"the clock '{r.clock}' jumps back {plural(info.steps.jumps.count, 'time')}, at {row} {info.steps.jumps}",
             file=r.name,
             key=where,
             fix="Cut the recording there; nothing is reordered silently",
         )
-    if info.rows - info.repeats.count < 3:
+    if info.seen.rows - info.steps.repeats.count < 3:
         raise LogError("has fewer than 3 rows", file=r.name, key=where)
 
 
@@ -339,7 +330,7 @@ def _write(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:
             table = pa.table([x[new] for x in (clock, *values)], names=names)
             writer = writer or kind(path, table.schema)
             writer.write_table(table)
-            tell(f"writing {r.name}", seen.messages, max(info.messages, seen.messages))
+            tell(f"writing {r.name}", seen.messages, max(info.seen.messages, seen.messages))
     finally:
         if writer is not None:
             writer.close()

@@ -13,8 +13,7 @@ from scipy.stats import t as student
 from seeds import cases
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
-from ident.compare.cad import decided_by
-from ident.compare.difference import contradicted
+from ident.compare.difference import contradicted, decided_by
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
 from ident.logs.filter import decimate

@@ -13,8 +13,7 @@ from synthetic import random_theta, recording, states
 
 import ident.excitation.information as criteria
 from ident.errors import ModelError
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
-from ident.excitation.basis import Basis, resting
+from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, resting
 from ident.excitation.information import Criterion, Information, information
 from ident.excitation.limits import KinematicLimits
 from ident.excitation.problem import Problem

@@ -12,7 +12,7 @@ from seeds import cases
 
 from ident.errors import ExcitationError, RobotError
 from ident.excitation import Fourier, FourierAndPolynomial, Trajectory
-from ident.excitation.basis import resting
+from ident.excitation.bases import resting
 from ident.excitation.information import Worth, information, worth
 from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits, torque_limits
 from ident.geometry.scene import Box, Capsule, Plane, Scene

@@ -15,8 +15,7 @@ from synthetic import random_theta
 from test_distance import random_scene
 
 from ident.errors import ExcitationError
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
-from ident.excitation.basis import Basis
+from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, PeriodicSpline
 from ident.excitation.limits import (
     ClearanceLimits,
     Guarantee,

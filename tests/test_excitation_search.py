@@ -10,8 +10,7 @@ import pytest
 from oracles import random_bodies
 
 from ident.errors import ExcitationError, ModelError
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
-from ident.excitation.basis import through
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, through
 from ident.excitation.information import condition, d_optimal
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, minimise, search

@@ -15,8 +15,8 @@ from seeds import cases
 
 from ident.errors import ExcitationError
 from ident.excitation import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, Trajectory, through
-from ident.excitation.basis import extremes
-from ident.excitation.basis import resting as at_rest_of
+from ident.excitation.bases import extremes
+from ident.excitation.bases import resting as at_rest_of
 
 BASES = [
     Fourier(0.15 * np.pi, 5),

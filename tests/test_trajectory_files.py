@@ -30,7 +30,7 @@ from ident.excitation import (
     write_csv,
     write_ros2,
 )
-from ident.excitation.basis import resting
+from ident.excitation.bases import resting
 from ident.export.code import write_trajectory
 from ident.robot import MDHJoint, Robot, from_mdh
 

@@ -119,8 +119,6 @@ def _console() -> Console:
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence to stdout, with at most QUOTED characters of a name; the path of what was written is whole."""
-    from ident.errors import shortened
-
     text = text if "wrote " in text else shortened(text)
     _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
 
@@ -130,12 +128,13 @@ STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
 
 def show(table: Table, columns: Sequence[str] | None = None) -> None:
     """Print a table; `columns`: only these."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table as Shown
 
     chosen = [i for i, c in enumerate(table.columns) if columns is None or c in columns]
     headed = any(table.columns[i] for i in chosen)
     title = _plain(table.title) if table.title else None
-    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=_box())
+    shown = Shown(title=title, title_justify="left", title_style="bold", show_header=headed, box=SIMPLE_HEAD)
     for i in chosen:
         numbers = all(row[i][:1] in "0123456789+-(n" for row in table.rows if row[i]) and i > 0
         shown.add_column(_plain(table.columns[i]), justify="right" if numbers else "left", overflow="fold")
@@ -144,17 +143,9 @@ def show(table: Table, columns: Sequence[str] | None = None) -> None:
     _console().print(shown)
 
 
-def _box() -> Any:
-    from rich import box
-
-    return box.SIMPLE_HEAD
-
-
 def _plain(text: str) -> Any:
     """Return a cell whose brackets mean nothing."""
     from rich.text import Text
-
-    from ident.errors import shortened
 
     return Text(printable(shortened(text)))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from ident import pipelines
 from ident.cli.console import guarded, progress, say, show, tell_aside
 from ident.cli.options import JOINT_NUMBERS, RobotPath, joint_numbers, out_option
-from ident.errors import InputError
+from ident.errors import InputError, plural
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -166,8 +166,7 @@ def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float)
         found = known.simulate(
             state[0], state[1], seconds, drives=drives, step=asked.step, limits=asked.limits, tell=tell
         )
-    samples = f"{len(found.t)} sample{'s' if len(found.t) > 1 else ''}"
-    say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {samples}")
+    say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {plural(len(found.t), 'sample')}")
     say(f"friction: {found.friction_law}")
     if found.stopped:
         say(f"stopped: {found.stopped}", "yellow")

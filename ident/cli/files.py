@@ -41,7 +41,7 @@ def check(
     else:
         _show_experiment(found.loaded)
     if found.problems:
-        raise ended(f"{found.problems} problem{'s' if found.problems > 1 else ''} found", PROBLEMS)
+        raise ended(f"{plural(found.problems, 'problem')} found", PROBLEMS)
 
 
 def _show_robot(found: CheckedRobot) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from ident import pipelines
 from ident.cli.console import command_line, guarded, say, show, tell_aside
 from ident.cli.options import RobotPath, joint_numbers, numbers
-from ident.errors import InputError
+from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def sweep(
     at = None if posture is None else joint_numbers(posture, arm, "--posture")
     found = pipelines.sweep(robot, wishes, speeds=wanted, joints=names, posture=at, out=out)
     count = len(found.speeds[names[0]])
-    what = f"{len(names)} joint{'s' if len(names) > 1 else ''} at {count} speeds, {found.moves.t[-1]:.4g} s"
+    what = f"{plural(len(names), 'joint')} at {count} speeds, {found.moves.t[-1]:.4g} s"
     _written(found, f"{what}, at constant speed for {found.moves.constant.mean():.0%} of the time")
     if found.limits is not None:
         say(_proven(found))

@@ -10,7 +10,7 @@ import typer
 from ident import pipelines
 from ident.cli.console import command_line, guarded, progress, say, show, tell_aside, warn
 from ident.cli.options import EstimatePath, out_option
-from ident.errors import InputError
+from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExportWishes
 
 
@@ -44,9 +44,8 @@ def report(
             done = pipelines.report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
         warn(done.warnings)
     else:
-        many = f"{len(files)} path{'s' if len(files) != 1 else ''}"
         raise InputError(
-            f"wanted an estimate and its experiment, or two estimates or more, got {many}",
+            f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}",
             fix="Such as: ident report estimate.json experiments/NAME",
         )
     say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))

@@ -1,10 +1,10 @@
 """Excitation: motions that make the parameters identifiable, within the robot's limits at every instant."""
 
+from ident.excitation.bases import Basis as Basis
 from ident.excitation.bases import Fourier as Fourier
 from ident.excitation.bases import FourierAndPolynomial as FourierAndPolynomial
 from ident.excitation.bases import PeriodicSpline as PeriodicSpline
-from ident.excitation.basis import Basis as Basis
-from ident.excitation.basis import through as through
+from ident.excitation.bases import through as through
 from ident.excitation.moves import Moves as Moves
 from ident.excitation.moves import posture_tour as posture_tour
 from ident.excitation.moves import static_postures as static_postures

@@ -118,7 +118,11 @@ class KinematicLimits:
     def margins(self, states: tuple[Array, ...]) -> Array:
         """Return (N, m): 1 in the middle of a range, 0 at its ends, negative beyond; states q .. jerk (N, n)."""
         return np.stack(
-            [self._position(states[0], j) if o == 0 else self._rate(states[o], o, j) for o, j in self._finite], 1
+            [
+                1.0 - (states[o][:, j] / self.rates[o - 1, j]) ** 2 if o else self._position(states[0], j)
+                for o, j in self._finite
+            ],
+            axis=1,
         )
 
     def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
@@ -160,9 +164,6 @@ class KinematicLimits:
             return np.asarray(above)
         # the product of the two distances is positive between them, and negative outside on either side
         return np.asarray(below * above * 4.0 / (self.upper[j] - self.lower[j]) ** 2)
-
-    def _rate(self, x: Array, order: int, j: int) -> Array:
-        return np.asarray(1.0 - (x[:, j] / self.rates[order - 1, j]) ** 2)
 
 
 def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0) -> KinematicLimits:
@@ -300,11 +301,10 @@ class TorqueLimits:
         """Return (N, m): 1 without torque, 0 at the limit less Coulomb friction, negative beyond."""
         tau, j = self.torques(states), self._limited
         found = 1.0 - (tau[:, j] / (self.effort - self.coulomb)[j]) ** 2
-        return found if np.isinf(self.power) else np.column_stack([found, 1.0 - self._load(tau, states[1])])
-
-    def _load(self, tau: Array, qd: Array) -> Array:
-        """Return the share (N,) of the power limit that is used."""
-        return np.asarray(((np.abs(tau) + self.coulomb) * np.abs(qd)).sum(axis=1) / self.power)
+        if np.isinf(self.power):
+            return np.asarray(found)
+        power = ((np.abs(tau) + self.coulomb) * np.abs(states[1])).sum(axis=1)
+        return np.column_stack([found, 1.0 - power / self.power])
 
     def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
         """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""

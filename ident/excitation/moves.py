@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError, require_known
-from ident.excitation.basis import count, positive
+from ident.excitation.bases import count, positive
 from ident.model.model import Model, regressor
 from ident.robot.robot import Joint, Robot
 

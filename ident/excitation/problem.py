@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
-from ident.excitation.basis import Basis, resting, through
+from ident.excitation.bases import Basis, resting, through
 from ident.excitation.information import Criterion, Information, d_optimal, information
 from ident.excitation.limits import ClearanceLimits, Guarantee, KinematicLimits, kinematic_limits, torque_limits
 from ident.excitation.trajectory import Trajectory

@@ -194,7 +194,8 @@ def _anchor(
         z, _ = minimise(partial(_violation, problem, tight), z, None, 200, 1e-6, over)
         if np.isfinite(problem.barrier(z, tight)):
             return z
-        obstacles.append(min(_named(problem, z), key=lambda margin: float(margin[1].min()))[0])
+        least = np.concatenate([m.min(axis=0) for m in problem.margins(z)])
+        obstacles.append([name for c in problem.constraints for name in c.names][int(np.argmin(least))])
         z = z + 0.1 * rng.normal(size=z.shape)
     return None
 
@@ -229,15 +230,6 @@ def _violation(problem: Problem, tight: tuple[float, ...], z: Array) -> tuple[fl
         total += float((lack**2).sum())
         bars += constraint.pull_back(states, -2.0 * lack)
     return total, problem.gradient(bars)
-
-
-def _named(problem: Problem, z: Array) -> list[tuple[str, Array]]:
-    """Return every margin (N,) with its name."""
-    return [
-        (name, m[:, k])
-        for constraint, m in zip(problem.constraints, problem.margins(z), strict=True)
-        for k, name in enumerate(constraint.names)
-    ]
 
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9

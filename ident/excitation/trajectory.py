@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked, frozen
 from ident.errors import ExcitationError
-from ident.excitation.basis import Basis, count, end_conditions, positive
+from ident.excitation.bases import Basis, count, end_conditions, positive
 
 _NUMBERS = 4_000_000  # values of basis functions at a time, so that memory is flat
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.compare.cad import decided_by
+from ident.compare.difference import decided_by
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
 from ident.export.script import Script, links

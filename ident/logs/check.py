@@ -51,7 +51,6 @@ class LogReport:
     samples: int
     duration: float
     dt_median: float
-    dt_mean: float
     dt_min: float
     dt_max: float
     steps: tuple[tuple[float, int], ...]
@@ -90,7 +89,6 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         samples=len(log.t),
         duration=float(log.t[-1] - log.t[0]),
         dt_median=float(np.median(dt)),
-        dt_mean=float(dt.mean()),
         dt_min=float(dt.min()),
         dt_max=float(dt.max()),
         steps=_histogram(dt),
@@ -118,7 +116,6 @@ def together(report: LogReport | None, part: LogReport, end: float) -> LogReport
         report,
         samples=samples,
         duration=end,
-        dt_mean=end / (samples - 1),
         dt_min=min(report.dt_min, part.dt_min),
         dt_max=max(report.dt_max, part.dt_max),
         steps=tuple(steps.most_common()),
@@ -295,7 +292,7 @@ def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
                     kind,
                     rows,
                     f"{kind.split()[0]} of '{joint.name}' reaches {far:.4g} {of}, beyond {low:.4g} to {high:.4g}, in"
-                    f" {len(rows)} row{'s' if len(rows) > 1 else ''}: {spans(rows)}",
+                    f" {plural(len(rows), 'row')}: {spans(rows)}",
                 )
 
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
-from ident.compare.cad import cad_theta
+from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, InputError, require_known
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline
-from ident.excitation.basis import count, positive
+from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits
 from ident.excitation.problem import Problem, design_problem

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cad import Comparison
+from ident.compare.difference import Comparison
 from ident.compare.residuals import Residuals
 from ident.compare.validate import ZERO, Validation
 from ident.estimate.estimate import Estimate

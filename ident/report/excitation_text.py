@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array
+from ident.errors import plural
 from ident.excitation.information import Worth
 from ident.excitation.limits import Guarantee
 from ident.report.text import MISSING, Table, Tone, number, percent, table, unit
@@ -141,8 +142,7 @@ def worth_sentences(worth: Worth) -> list[str]:
 def _some(kind: str, names: Sequence[str]) -> str:
     """Return how many parameters of a kind there are, and the names of the first."""
     more = f" and {len(names) - _LONGEST} more" if len(names) > _LONGEST else ""
-    noun = f"{kind} parameter{'s' if len(names) > 1 else ''}"
-    return f"{len(names)} {noun}, {', '.join(names[:_LONGEST])}{more}"
+    return f"{plural(len(names), f'{kind} parameter')}, {', '.join(names[:_LONGEST])}{more}"
 
 
 def _kind(g: Guarantee) -> int:

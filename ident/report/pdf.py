@@ -36,7 +36,7 @@ def pdf(report: Report) -> bytes:
         book.head(section.title, 85 if section.blocks[0].drawings else 40)
         for block in section.blocks:
             book.block(block)
-    return book.bytes()
+    return bytes(book.pdf.output())
 
 
 class Book:
@@ -159,10 +159,6 @@ class Book:
                 row = made.row()
                 for k, cell in enumerate(cells):
                     row.cell(cell, style=None if k else FontFace(color=_TONES[tone]))
-
-    def bytes(self) -> bytes:
-        """Return the bytes of the PDF file."""
-        return bytes(self.pdf.output())
 
     def _number(self) -> None:
         self.pdf.set_y(-9)

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.compare import conditioning
-from ident.compare.cad import Comparison
-from ident.compare.difference import TruthComparison
+from ident.compare.difference import Comparison, TruthComparison
 from ident.compare.residuals import Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError

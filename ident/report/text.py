@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ident.arrays import Array
-from ident.compare.cad import Comparison, Verdict, decided_by
-from ident.compare.difference import TruthComparison
+from ident.compare.difference import Comparison, TruthComparison, Verdict, decided_by
 from ident.compare.validate import ZERO, Validation
+from ident.errors import plural
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
 from ident.model.terms import kinds
@@ -100,7 +100,7 @@ def summary_sentences(
     """Return what a reader needs to know, in plain words."""
     how = _ESTIMATORS.get(estimate.estimator, estimate.estimator)
     drawn = "" if estimate.prior is None else f", drawn to {estimate.prior}{_weight(estimate)}"
-    told = [f"{estimate.robot} has {_joints(estimate)}. The fit is {how}{drawn}."]
+    told = [f"{estimate.robot} has {plural(len(estimate.joints), 'joint')}. The fit is {how}{drawn}."]
     told.append(f"Its torque misses the fitted logs by {percent(estimate.relative_total)}.")
     if validation is not None:
         told[-1] = told[-1][:-1] + f"; {_held_out(validation)}"
@@ -204,7 +204,7 @@ def summary_rows(
 ) -> Table:
     """Return the result in a few lines: label and value."""
     rows: list[tuple[str, str, Tone]] = [
-        ("robot", f"{estimate.robot}, {_joints(estimate)}", ""),
+        ("robot", f"{estimate.robot}, {plural(len(estimate.joints), 'joint')}", ""),
         ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator), ""),
         ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}", ""),
         ("error on the fitted logs", percent(estimate.relative_total), ""),
@@ -356,11 +356,6 @@ def _held_out(validation: Validation) -> str:
     own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}"
     rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
     return ", ".join([own, *rest]) + "."
-
-
-def _joints(estimate: Estimate) -> str:
-    n = len(estimate.joints)
-    return f"{n} joint{'' if n == 1 else 's'}"
 
 
 def _feasibility(estimate: Estimate) -> str:

@@ -189,33 +189,25 @@ class Space:
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
         moves = (*state.moves, move)
+        numbers, shares, gains = state.numbers.copy(), state.shares.copy(), state.gains.copy()
         match move:
             case InLinks(mistake, links):
-                numbers = state.numbers.copy()
                 for i in links:
                     numbers[i] = mistake.undone(numbers[i], i, self.setting_in(state.view))
-                return replace(state, moves=moves, numbers=numbers)
             case Swapped(a, b):
-                numbers = state.numbers.copy()
                 numbers[[a, b]] = numbers[[b, a]]
-                return replace(state, moves=moves, numbers=numbers)
             case Unexplained(links, share, part, asked):
-                numbers = state.numbers.copy()
                 if asked:
                     numbers[links[0]] = self.with_asked(numbers[links[0]], part, asked)
-                shares = state.shares.copy()
                 shares[list(links)] = np.maximum(shares[list(links)], share * PARTS[part])
-                return replace(state, moves=moves, numbers=numbers, shares=shares)
             case TorqueGain(joint, factor):
-                gains = state.gains.copy()
                 gains[joint] *= factor
-                return replace(state, moves=moves, gains=gains)
             case OtherView(name, _):
                 seen = replace(self._from(state.given), moves=(move,), view=name)
                 for other in state.moves:  # frames are now those of another geometry
                     seen = self.after(seen, other)
                 return seen
-        return replace(state, moves=moves)
+        return replace(state, moves=moves, numbers=numbers, shares=shares, gains=gains)
 
     def with_asked(self, body: Array, part: str, asked: tuple[float, ...]) -> Array:
         """Return a body (10,) as the table declares it with another mass, centre or density; all else is kept."""

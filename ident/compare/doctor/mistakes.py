@@ -82,7 +82,10 @@ def known_mistakes() -> tuple[Mistake, ...]:
         if np.linalg.det(_rotation(axes)) > 0 and axes != ("x", "y", "z"):  # rotations of a cube beside the identity
             said = f"frame is turned: its x, y, z are the link's {', '.join(axes)}"
             found.append(_reframed("axes", said, partial(_turned_link, Pose(_rotation(axes), np.zeros(3)))))
-    frames = {"the parent": _seen_from_parent, "the base": _seen_from_base}
+    frames: dict[str, Frame] = {
+        "the parent": lambda robot, link: robot.joints[link].pose(0.0),
+        "the base": lambda robot, link: robot.poses(np.zeros(robot.n))[link],
+    }
     for name, seen in frames.items():
         found.append(Mistake("frame", f"centre of mass is measured from {name}'s origin", _other_origin(seen)))
     for name, seen in frames.items():
@@ -177,14 +180,6 @@ def _rotation(axes: Sequence[str]) -> Array:
 
 def _turned_link(turn: Pose, robot: Robot, link: int) -> Pose:
     return turn
-
-
-def _seen_from_parent(robot: Robot, link: int) -> Pose:
-    return robot.joints[link].pose(0.0)
-
-
-def _seen_from_base(robot: Robot, link: int) -> Pose:
-    return robot.poses(np.zeros(robot.n))[link]
 
 
 def natural(inertials: Array, about_origin: bool) -> Array:

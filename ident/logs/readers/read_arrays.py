@@ -64,14 +64,7 @@ def _npz(request: Request, folder: Path) -> None:
             problem = "holds Python objects, which are never loaded"
             raise request.error(problem, "Save plain arrays of numbers") from None
         raise request.error(f"cannot be read as NPZ ({cause})", DAMAGED) from None
-    except (
-        OSError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        MemoryError,
-        RuntimeError,
-    ) as cause:  # encrypted: Runtime
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError) as cause:  # or encrypted
         raise request.error(f"cannot be read as NPZ ({type(cause).__name__})", DAMAGED) from None
 
 

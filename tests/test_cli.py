@@ -13,9 +13,8 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
-from ident.cli.console import EXIT_CODES, printable, progress, show
+from ident.cli.console import EXIT_CODES, file_out, printable, progress, show
 from ident.cli.main import app
-from ident.cli.options import file_out
 from ident.errors import InputError
 from ident.estimate import estimated
 from ident.estimate.storage import load_estimate

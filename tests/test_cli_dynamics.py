@@ -14,8 +14,8 @@ from identified import URDF, case
 from typer.testing import CliRunner
 
 from ident.cad import read_cad
+from ident.cli.console import joint_numbers
 from ident.cli.main import app
-from ident.cli.options import joint_numbers
 from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
 from ident.errors import InputError
 from ident.estimate.storage import save_estimate

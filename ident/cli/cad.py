@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import EXIT_CODES, PROBLEMS, guarded, progress, say, show, tell_aside, warn
-from ident.cli.options import ExperimentPath, out_option
+from ident.cli.console import (
+    EXIT_CODES,
+    PROBLEMS,
+    ExperimentPath,
+    guarded,
+    out_option,
+    progress,
+    say,
+    show,
+    tell_aside,
+    warn,
+)
 from ident.errors import plural
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
 

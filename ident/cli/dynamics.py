@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
-from ident.cli.console import guarded, progress, say, show, tell_aside
-from ident.cli.options import JOINT_NUMBERS, RobotPath, joint_numbers, out_option
+from ident.cli.console import (
+    JOINT_NUMBERS,
+    RobotPath,
+    guarded,
+    joint_numbers,
+    out_option,
+    progress,
+    say,
+    show,
+    tell_aside,
+)
 from ident.errors import InputError, plural
 
 if TYPE_CHECKING:

@@ -9,8 +9,18 @@ import typer
 
 from ident import pipelines
 from ident.cli.cad import show_checked
-from ident.cli.console import PROBLEMS, ended, guarded, progress, say, show, show_notes, show_steps, tell_aside
-from ident.cli.options import out_option
+from ident.cli.console import (
+    PROBLEMS,
+    ended,
+    guarded,
+    out_option,
+    progress,
+    say,
+    show,
+    show_notes,
+    show_steps,
+    tell_aside,
+)
 from ident.errors import InputError, plural
 
 if TYPE_CHECKING:

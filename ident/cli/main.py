@@ -19,8 +19,11 @@ from ident.cli.console import (
     EXIT_CODES,
     FAILED,
     PROBLEMS,
+    EstimatePath,
+    ExperimentPath,
     command_line,
     guarded,
+    out_option,
     progress,
     say,
     show,
@@ -32,7 +35,6 @@ from ident.cli.dynamics import codegen, dynamics
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
 from ident.cli.motions import excite, postures, sweep
-from ident.cli.options import EstimatePath, ExperimentPath, out_option
 from ident.cli.payload import payload
 from ident.cli.report import export, report
 

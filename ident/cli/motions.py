@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
-from ident.cli.console import command_line, guarded, say, show, tell_aside
-from ident.cli.options import RobotPath, joint_numbers, numbers
+from ident.cli.console import RobotPath, command_line, guarded, joint_numbers, numbers, say, show, tell_aside
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import guarded, progress, say, show, warn
-from ident.cli.options import file_out
+from ident.cli.console import file_out, guarded, progress, say, show, warn
 from ident.errors import InputError
 from ident.pipelines.wishes import PayloadWishes
 

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import command_line, guarded, progress, say, show, tell_aside, warn
-from ident.cli.options import EstimatePath, out_option
+from ident.cli.console import EstimatePath, command_line, guarded, out_option, progress, say, show, tell_aside, warn
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExportWishes
 

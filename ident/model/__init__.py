@@ -1,12 +1,12 @@
 """Models: rigid bodies plus joint terms, one file each."""
 
 from ident.model.coulomb import Coulomb as Coulomb
+from ident.model.coulomb import Dahl as Dahl
 from ident.model.coulomb import SmoothCoulomb as SmoothCoulomb
 from ident.model.coupled_drive import Coupled as Coupled
 from ident.model.coupled_drive import coupled_drive as coupled_drive
 from ident.model.coupled_drive import coupled_drives as coupled_drives
 from ident.model.coupled_drive import coupled_motors as coupled_motors
-from ident.model.dahl import Dahl as Dahl
 from ident.model.drive_inertia import DriveInertia as DriveInertia
 from ident.model.load_friction import LoadFriction as LoadFriction
 from ident.model.model import Model as Model

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ident.errors import ModelError
-from ident.model.coulomb import Coulomb, SmoothCoulomb
-from ident.model.dahl import Dahl
+from ident.model.coulomb import Coulomb, Dahl, SmoothCoulomb
 from ident.model.drive_inertia import DriveInertia
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous

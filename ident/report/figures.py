@@ -327,13 +327,6 @@ def svg_file(figure: Figure, description: str) -> str:
     return text.replace("<svg", "<svg style='background: white'", 1)
 
 
-def png(figure: Figure, dpi: int = 150) -> bytes:
-    """Return the figure as PNG on white."""
-    buffer = io.BytesIO()
-    legible(figure).savefig(buffer, format="png", dpi=dpi, facecolor="white")
-    return buffer.getvalue()
-
-
 def legible(figure: Figure) -> Figure:
     """Give texts beyond Latin, Greek and Cyrillic the installed fonts that may have their signs; return the figure."""
     from matplotlib.text import Text

@@ -42,7 +42,7 @@ def write(report: Report, path: Path, pictures: str | Path | None = None) -> Pat
     """
     for drawing in report.drawings if pictures is not None else ():
         figure, place = drawing.figure(), Path(pictures or "")
-        write_whole(place / f"{drawing.name}.png", figures.png(figure))
+        figures.save_figure(figure, place / f"{drawing.name}.png", 150)
         write_whole(place / f"{drawing.name}.svg", figures.svg_file(figure, drawing.description))
     return write_whole(path, pdf(report) if path.suffix.lower() == ".pdf" else _page(report))
 

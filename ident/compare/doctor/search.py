@@ -9,7 +9,17 @@ from itertools import combinations
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import Evidence, log_student, spread, student
+from ident.compare.doctor.evidence import (
+    Alone,
+    Along,
+    Evidence,
+    Parts,
+    links_alone,
+    log_student,
+    over_tolerances,
+    spread,
+    student,
+)
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
@@ -25,7 +35,6 @@ from ident.compare.doctor.hypotheses import (
     Unexplained,
     can_exist,
 )
-from ident.compare.doctor.likelihood import Alone, Along, Parts, links_alone, over_tolerances
 from ident.compare.doctor.mistakes import Mistake, inertials_of
 from ident.spatial.inertia import pseudo_inertia
 

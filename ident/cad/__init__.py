@@ -1,30 +1,5 @@
 """CAD tables and mass-property reports: conventions, units, what they tell by themselves, physical consistency."""
 
-from ident.cad.back_to_cad import changes as changes
-from ident.cad.back_to_cad import refined_cad as refined_cad
-from ident.cad.back_to_cad import write_cad as write_cad
-from ident.cad.check import LinkVerdict as LinkVerdict
-from ident.cad.check import check_cad as check_cad
-from ident.cad.check import require_consistent as require_consistent
-from ident.cad.convention import SI as SI
-from ident.cad.convention import Convention as Convention
-from ident.cad.read import read_cad as read_cad
-from ident.cad.sheets.evidence import Finding as Finding
-from ident.cad.sheets.evidence import examine as examine
-from ident.cad.sheets.evidence import examine_table as examine_table
-from ident.cad.sheets.evidence import examine_together as examine_together
-from ident.cad.sheets.read import parse_sheet as parse_sheet
-from ident.cad.sheets.read import read_frames as read_frames
-from ident.cad.sheets.read import read_sheet as read_sheet
-from ident.cad.sheets.read import read_sheets as read_sheets
-from ident.cad.sheets.readings import Decision as Decision
-from ident.cad.sheets.readings import decide as decide
-from ident.cad.sheets.readings import to_inertials as to_inertials
-from ident.cad.sheets.sheet import Sheet as Sheet
-from ident.cad.source import read_inertials as read_inertials
-from ident.cad.source import read_source as read_source
-from ident.cad.table import Cad as Cad
-from ident.cad.table import Printed as Printed
-from ident.cad.table import Row as Row
-from ident.cad.table import Table as Table
-from ident.cad.table import cad_of as cad_of
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

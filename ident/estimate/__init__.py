@@ -1,26 +1,5 @@
 """Estimators, their covariance and their result."""
 
-from ident.estimate.bounds import Bounds as Bounds
-from ident.estimate.bounds import Ellipsoid as Ellipsoid
-from ident.estimate.covariance import ConfidenceRegion as ConfidenceRegion
-from ident.estimate.covariance import Covariance as Covariance
-from ident.estimate.covariance import classical as classical
-from ident.estimate.covariance import cluster as cluster
-from ident.estimate.covariance import confidence_region as confidence_region
-from ident.estimate.estimate import Estimate as Estimate
-from ident.estimate.estimate import fitted_model as fitted_model
-from ident.estimate.estimators import estimated as estimated
-from ident.estimate.interval import Allowed as Allowed
-from ident.estimate.interval import Intervals as Intervals
-from ident.estimate.interval import intervals as intervals
-from ident.estimate.interval import verdicts as verdicts
-from ident.estimate.prior import ConstantPullback as ConstantPullback
-from ident.estimate.prior import Euclidean as Euclidean
-from ident.estimate.prior import Prior as Prior
-from ident.estimate.prior import Tolerances as Tolerances
-from ident.estimate.prior import cad_prior as cad_prior
-from ident.estimate.prior import neutral_prior as neutral_prior
-from ident.estimate.prior import solid_bodies as solid_bodies
-from ident.estimate.refined import Refined as Refined
-from ident.estimate.refined import RefinedNumber as RefinedNumber
-from ident.estimate.refined import refine_cad as refine_cad
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -48,12 +48,7 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
         "kN m": ("angle", 1e3),
         "N": ("length", 1.0),
         "kN": ("length", 1e3),
-        "A": (RAW, 1.0),
-        "mA": (RAW, 1.0),
-        "V": (RAW, 1.0),
-        "mV": (RAW, 1.0),
-        "%": (RAW, 1.0),
-        "count": (RAW, 1.0),
+        **dict.fromkeys(("A", "mA", "V", "mV", "%", "count"), (RAW, 1.0)),
     },
 }
 

@@ -41,9 +41,9 @@ def write_comparison(
     """
     path = known_format(path)
     found = changes(named)
-    compared = tuple(Block(table=_rows(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
+    compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
     about = tuple(Block(table=table, opened=False) for table in (_fits(named), _provenance(named, command)))
-    frictions = tuple(Block(table=t) for c in found if (t := _friction(named[0][0], c, prismatic)).rows)
+    frictions = tuple(Block(table=t) for c in found if (t := _table(named[0][0], c, prismatic, friction=True)).rows)
     sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),))]
     if frictions:
         curves = Block(drawings=tuple(_curves(named, prismatic)))
@@ -136,23 +136,16 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
             )
 
 
-def _rows(first: str, change: Change, slides: frozenset[str] | None) -> Table:
-    rows = [_row(r, slides) for r in change.rows]
+def _table(first: str, change: Change, slides: frozenset[str] | None, *, friction: bool = False) -> Table:
+    """Return all base parameters with a tone for what changed, or friction alone with its relative change."""
+    columns = ("unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
+    if friction:
+        chosen = [r for r in change.rows if r.friction]
+        rows, tones = [(*_row(r, slides), _relative(r)) for r in chosen], [_TONES[r.verdict] for r in chosen]
+        return text.table(f"Friction: {change.name} against {first}", ("friction", *columns, "change"), rows, tones)
     tones = [_TONES[r.verdict] if r.verdict != "same" else "" for r in change.rows]
-    return text.table(
-        f"All base parameters: {change.name} against {first}", ("base parameter", *_columns(first, change)), rows, tones
-    )
-
-
-def _friction(first: str, change: Change, slides: frozenset[str] | None) -> Table:
-    chosen = [r for r in change.rows if r.friction]
-    columns = ("friction", *_columns(first, change), "change")
-    rows = [(*_row(r, slides), _relative(r)) for r in chosen]
-    return text.table(f"Friction: {change.name} against {first}", columns, rows, [_TONES[r.verdict] for r in chosen])
-
-
-def _columns(first: str, change: Change) -> tuple[str, ...]:
-    return ("unit", first, change.name, "difference ± 95 %", "in standard errors", "verdict")
+    title = f"All base parameters: {change.name} against {first}"
+    return text.table(title, ("base parameter", *columns), [_row(r, slides) for r in change.rows], tones)
 
 
 def _row(r: Difference, slides: frozenset[str] | None) -> tuple[str, ...]:

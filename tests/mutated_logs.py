@@ -45,11 +45,14 @@ robot = "robot.toml"
 data = "dataset.toml"
 [recordings]
 fit = ["run"]
+[fit]
+feasible = false
+"""
+#: Half of the mutants have this besides; for the others processing is chosen.
+PROCESSING = """
 [processing]
 position_hz = 10
 torque_hz = 10
-[fit]
-feasible = false
 """
 
 
@@ -154,11 +157,12 @@ def run(seed: int, number: int) -> tuple[Counter[str], list[str]]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "robot.toml").write_text(ROBOT)
-        (folder / "experiment.toml").write_text(EXPERIMENT)
         for k in range(number):
             rng = np.random.default_rng([seed, k])
             kind = FORMATS[k % len(FORMATS)]
             path = folder / f"x.{kind}"
+            given = k // len(FORMATS) % 2 == 0
+            (folder / "experiment.toml").write_text(EXPERIMENT + PROCESSING * given)
             (folder / "dataset.toml").write_text(DATASET.format(kind=kind))
             columns = table(rng)
             inside = rng.random() < 0.4

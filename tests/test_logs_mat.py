@@ -1,6 +1,8 @@
 """MAT files as MATLAB users have them: objects beside the arrays, structures, samples along the columns."""
 
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from ident.cad import read_cad
 from ident.dynamics import inverse_dynamics
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process, read_log, read_manifest
+from ident.logs.readers.read_arrays import _READER
 from ident.robot import read_robot
 
 T = np.arange(50) / 100
@@ -61,6 +64,23 @@ def test_an_object_structures_and_transposed_arrays(tmp_path, transposed):
     said = [f.message for f in check_log(log, TWO).findings if f.kind == "reading"]
     each = "has its 50 samples along the columns and was transposed"
     assert said == ([f"array 'rec.pos.q' {each}", f"array 'tau' {each}"] if transposed else [])
+
+
+def test_an_object_in_front_is_no_array(tmp_path):
+    scipy.io.savemat(tmp_path / "x.mat", {"rec": {"t": T}, "tau": Q})
+    content = (tmp_path / "x.mat").read_bytes()
+    (tmp_path / "x.mat").write_bytes(content[:128] + opaque() + content[128:])
+    with pytest.raises(LogError, match=r"there is no array 'rec\.pos\.q'.* It has: rec\.t, tau\."):
+        read(tmp_path)
+
+
+def test_the_size_that_a_file_claims_is_asked_before_it_is_read(tmp_path):
+    """Where the system bounds no memory, as on Windows, which has no module `resource`."""
+    scipy.io.savemat(tmp_path / "x.mat", {"q": np.zeros((1000, 2))}, do_compression=True)
+    unbounded = "import sys; sys.modules['resource'] = None\n" + _READER
+    for most, why in ((20_000, ""), (10_000, "MemoryError\n")):
+        command = [sys.executable, "-I", "-c", unbounded, str(most), str(tmp_path / "x.mat"), str(tmp_path), "q"]
+        assert subprocess.run(command, capture_output=True, text=True, check=False).stderr == why
 
 
 @pytest.mark.parametrize(("asked", "message"), [

@@ -89,7 +89,7 @@ class Log:
                 file=self.file,
                 key="time",
                 fix="Correct the time stamps or cut the rows out"
-                + (", or leave out what was logged twice (drop_repeated = true)" if again else "")
+                + (", or leave out what was logged twice (drop_repeated = true in its [[recording]])" if again else "")
                 + "; nothing is reordered silently",
             )
 

@@ -71,7 +71,7 @@ def _npz(request: Request, folder: Path) -> None:
 # scipy's reader is compiled code that damaged files can bring down with the whole process: it has one of its own, with
 # a bound on its memory where the system has such bounds. It saves the arrays, or prints the names that there are.
 _READER = """
-import sys, json, warnings
+import sys, json, math, warnings
 warnings.simplefilter("ignore")
 import numpy, scipy.io
 try:
@@ -82,14 +82,22 @@ except (ImportError, ValueError, OSError):
 path, folder, *names = sys.argv[2:]
 def arrays(found, before=""):
     for name, value in found.items():
-        if name is None or name.startswith("__") or not hasattr(value, "dtype"):
+        if name.startswith("__") or not hasattr(value, "dtype") or isinstance(value, scipy.io.matlab.MatlabOpaque):
             continue
         if value.dtype.names and value.size == 1 and value.dtype[0] == object:
             yield from arrays({f: value[f].item() for f in value.dtype.names}, before + name + ".")
         else:
             yield before + name, value
+def claimed(path, wanted):
+    try:
+        return sum(8 * math.prod(shape) for name, shape, _ in scipy.io.whosmat(path) if name in wanted)
+    except TypeError:  # objects, to scipy, have no shape
+        return 0
 try:
-    found = dict(arrays(scipy.io.loadmat(path, variable_names=[n.split(".")[0] for n in names])))
+    wanted = [n.split(".")[0] for n in names]
+    if claimed(path, wanted) > int(sys.argv[1]):
+        raise MemoryError
+    found = dict(arrays(scipy.io.loadmat(path, variable_names=wanted)))
     if set(names) - set(found):
         print(json.dumps([n for n, _ in arrays(scipy.io.loadmat(path))]))
     else:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import os
 import re
 import secrets
 import shutil
 import sys
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ident.errors import InputError
@@ -36,6 +38,15 @@ def file_word(name: str, otherwise: str) -> str:
 def csv_cell(name: str) -> str:
     """Return a name as a spreadsheet shows it and does not compute it: a ' before what would begin a formula."""
     return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+def csv_text(head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as CSV, the first cell of each row a name."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows((csv_cell(name), *rest) for name, *rest in rows)
+    return text.getvalue()
 
 
 def csv_name(cell: str) -> str:

@@ -13,10 +13,12 @@ from export_readers import estimate_of
 from ident.cad import read_cad
 from ident.cad.back_to_cad import write_bill_of_materials, write_refined
 from ident.errors import EstimationError, InputError, shortened
+from ident.excitation.information import worth
 from ident.excitation.storage import write_csv
 from ident.export import export_to
 from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_folder, write_whole
 from ident.model import Model, Viscous
+from ident.pipelines.excitation import _predicted
 from ident.robot import Joint, Robot
 from ident.simulation.storage import columns
 from ident.spatial.pose import Pose
@@ -145,7 +147,8 @@ def test_no_cell_of_a_table_begins_a_formula(tmp_path, first):
     write_csv(tmp_path / "motion.csv", robot, np.arange(3.0), *np.zeros((3, 3, 1)))
     for form in ("csv", "csv-base"):
         export_to(form, e, tmp_path / f"{form}.csv", robot=robot)
-    for table in ("refined", "bill", "motion", "csv", "csv-base"):
+    (tmp_path / "predicted.csv").write_text(_predicted(worth(e.base, np.eye(len(e.base.names)), e.theta)))
+    for table in ("refined", "bill", "motion", "csv", "csv-base", "predicted"):
         lines = [x for x in (tmp_path / f"{table}.csv").read_text().splitlines() if not x.startswith("#")]
         cells = [cell for row in csv.reader(lines) for cell in row]
         assert any(cell.startswith("'" + first) for cell in cells), table

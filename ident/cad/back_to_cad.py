@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -25,7 +23,7 @@ from ident.cad.sheets.readings import products_of
 from ident.cad.sheets.sheet import Number, Products, Sheet
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed, steiner
 from ident.errors import CadError
-from ident.files import csv_cell, write_whole
+from ident.files import csv_text, write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, principal_axes, tensor, to_com, transformed
 from ident.spatial.pose import Pose
@@ -135,7 +133,8 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     both = zip(cad.links, cad.exact(), strict=True)
     rows = [(link, *(repr(float(x)) for x in _as_declared(link, exact, convention))) for link, exact in both]
     if Path(path).suffix != ".toml":
-        _write_csv(("link", *COLUMNS), rows, path, "".join(f"# {line}\n" for line in declared))
+        above = "".join(f"# {line}\n" for line in declared)
+        write_whole(path, above + csv_text(("link", *COLUMNS), rows))
         return
     text = ["[convention]", *declared]
     for link, *numbers in rows:
@@ -169,7 +168,7 @@ def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
     for c in found:
         change = f"{100 * (c.refined - c.given) / abs(c.given):+.2f} %" if c.given else ""
         rows.append((c.link, c.number, c.unit, f"{c.given:.9g}", f"{c.refined:.9g}", change, c.why))
-    _write_csv(("link", "number", "unit", "given", "refined", "change", "why"), rows, path)
+    write_whole(path, csv_text(("link", "number", "unit", "given", "refined", "change", "why"), rows))
 
 
 def write_intervals(
@@ -199,7 +198,7 @@ def write_intervals(
             number = part if k < 4 else f"{part} about the link's origin"
             rows.append((link, number, unit, *shown, *said.get(name, ("", ""))))
     head = ("link", "number", "unit", "given", "corrected", "lowest", "highest", "given is", "corrected is")
-    _write_csv(head, rows, path)
+    write_whole(path, csv_text(head, rows))
 
 
 def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
@@ -213,7 +212,8 @@ def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
         rows.append((link, "1", *(f"{x:.6g}" for x in (a[0], b[0], *a[1:4], *b[1:4]))))
     rows.append(("total", "", *(f"{x:.6g}" for x in total), *[""] * 6))
     centres = tuple(f"c{k} {which} [{c}]" for which in ("given", "refined") for k in "xyz")
-    _write_csv(("part", "count", f"mass given [{m}]", f"mass refined [{m}]", *centres), rows, path)
+    head = ("part", "count", f"mass given [{m}]", f"mass refined [{m}]", *centres)
+    write_whole(path, csv_text(head, rows))
 
 
 def write_reports(
@@ -318,11 +318,3 @@ def _like(old: str, value: float) -> str:
     if e and "E" in old:
         new = new.upper()
     return new.replace(".", ",") if "," in old else new
-
-
-def _write_csv(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], path: str | Path, above: str = "") -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows((csv_cell(name), *rest) for name, *rest in rows)
-    write_whole(path, above + text.getvalue())

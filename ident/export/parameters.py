@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
 from ident.export.script import Script, links
 from ident.export.text import comment, number, plain
-from ident.files import csv_cell
+from ident.files import csv_cell, csv_text
 from ident.model.term import Kind
 from ident.model.terms import kinds
 from ident.robot.robot import Robot
@@ -110,7 +109,7 @@ def write_csv(item: Identified) -> Written:
         else:
             term = kinds().get(part, Kind(part, part, part, ("SI", "SI")))
             unit = term.unit(moves.get(owner, ""), "{} (prismatic: {})")
-        found.append((csv_cell(plain(name)), "" if name in item.unknown else number(value), unit, decided[name]))
+        found.append((plain(name), "" if name in item.unknown else number(value), unit, decided[name]))
     return Written(_csv((*item.head, *CSV_CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
 
 
@@ -120,7 +119,7 @@ def write_base_csv(item: Identified) -> Written:
     errors = e.covariance.standard_errors
     found = [
         (
-            csv_cell(plain(name)),
+            plain(name),
             csv_cell(plain(e.base.expression(k))),
             *((number(value), f"{error:.3g}") if np.isfinite(error) else ("", "")),
         )
@@ -131,11 +130,7 @@ def write_base_csv(item: Identified) -> Written:
 
 
 def _csv(about: Iterable[str], columns: Sequence[str], found: Iterable[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    table = csv.writer(stream, lineterminator="\n")
-    table.writerow(columns)
-    table.writerows(found)
-    return "\n".join(comment(about, "#")) + "\n" + stream.getvalue()
+    return "\n".join(comment(about, "#")) + "\n" + csv_text(columns, found)
 
 
 MAT_CONVENTIONS = (

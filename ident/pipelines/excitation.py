@@ -21,7 +21,7 @@ from ident.excitation.search import Design, Start, search
 from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2
 from ident.excitation.trajectory import Trajectory
 from ident.export.code.trajectory import write_trajectory
-from ident.files import whole_folder, write_whole
+from ident.files import csv_cell, csv_text, whole_folder, write_whole
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
@@ -399,8 +399,8 @@ def _noise(wishes: ExciteWishes, robot: Robot, notes: list[str]) -> Array:
 
 def _predicted(value: Worth) -> str:
     """Return the predicted errors as CSV."""
-    lines = ["base_parameter,combination,predicted_standard_error,cad_value"]
+    rows = []
     for k, (name, error) in enumerate(zip(value.base.names, value.errors, strict=True)):
         cad = "" if value.values is None or np.isnan(value.values[k]) else repr(float(value.values[k]))
-        lines.append(f'{name},"{value.base.expression(k)}",{float(error)!r},{cad}')
-    return "\n".join(lines) + "\n"
+        rows.append((name, csv_cell(value.base.expression(k)), repr(float(error)), cad))
+    return csv_text(("base_parameter", "combination", "predicted_standard_error", "cad_value"), rows)

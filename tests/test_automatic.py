@@ -77,16 +77,6 @@ def test_what_was_chosen_can_be_pasted():
     assert as_toml(replace(fit, decimation=(5, 5)), fit) == "decimation = [5, 5]"
 
 
-@pytest.mark.parametrize("leaps", [1, 100])
-def test_an_even_grid_is_no_larger_for_a_clock_that_leaps(leaps):
-    """By 90 s once, which is refused with its row when it is processed, or by 9 s again and again."""
-    t = T[:400].copy()
-    t[-leaps:] += np.linspace(90.0, 9.0 * leaps, leaps)
-    log = made_up(t, qd=None)
-    grid = chosen(Processing(), [log]).resample_hz
-    assert grid is None or grid * t[-1] <= 10.01 * len(t)
-
-
 def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():
     """Filters count rows: over uneven steps the derivative of what they leave is mostly noise."""
     rng = np.random.default_rng(9)

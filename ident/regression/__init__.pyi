@@ -1,0 +1,10 @@
+from .base import BaseParameters as BaseParameters
+from .base import base_parameters as base_parameters
+from .base import rank_margin as rank_margin
+from .compress import compress as compress
+from .given import regression_from as regression_from
+from .regression import Regression as Regression
+from .regression import Segment as Segment
+from .repeats import repeats_joined as repeats_joined
+from .storage import load_regression as load_regression
+from .storage import save_regression as save_regression

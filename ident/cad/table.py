@@ -16,13 +16,13 @@ from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
 from ident.shown import shows
-from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
+from ident.spatial.inertia import NATURAL, is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
 
 #: The ten columns of a table, beside the link's name.
-COLUMNS = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+COLUMNS = NATURAL
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _QUANTITY = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # mass, length or inertia, of each column

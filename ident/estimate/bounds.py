@@ -15,11 +15,10 @@ from itertools import combinations
 import numpy as np
 
 from ident.arrays import Array, frozen
-from ident.cad.table import COLUMNS
 from ident.errors import ModelError, nearest
 from ident.model.model import Model
 from ident.robot.robot import Robot
-from ident.spatial.inertia import PSEUDO_INERTIA_MAP
+from ident.spatial.inertia import NATURAL, PSEUDO_INERTIA_MAP
 
 Interval = tuple[float, float]
 Box = tuple[Interval, Interval, Interval]
@@ -85,7 +84,7 @@ class Bounds:
             com={link: self.com[link]} if link in self.com else {},
             ellipsoid={link: self.ellipsoid[link]} if link in self.ellipsoid else {},
             box={link: self.box[link]} if link in self.box else {},
-            pinned={f"{link}.{c}": self.pinned[f"{link}.{c}"] for c in COLUMNS[1:4] if f"{link}.{c}" in self.pinned},
+            pinned={f"{link}.{c}": self.pinned[f"{link}.{c}"] for c in NATURAL[1:4] if f"{link}.{c}" in self.pinned},
         )
 
     def check(self, robot: Robot) -> None:
@@ -138,8 +137,8 @@ class Bounds:
         for name, value in self.pinned.items():
             link, _, part = name.rpartition(".")
             label = f"{name} pinned at {value:g}"
-            if link in place and part in COLUMNS[1:4]:
-                between(unit[place[link] + COLUMNS.index(part)], (value, value), mass[link], label, mass[link])
+            if link in place and part in NATURAL[1:4]:
+                between(unit[place[link] + NATURAL.index(part)], (value, value), mass[link], label, mass[link])
             else:
                 row = unit[model.index(name)]
                 equal.append((row, value, row, label))

@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.cad.table import COLUMNS
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm, require_possible
 from ident.estimate.coordinates import Coordinates
@@ -42,7 +41,7 @@ from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import Prior
 from ident.model.model import Model
 from ident.regression.regression import Regression
-from ident.spatial.inertia import pseudo_inertia
+from ident.spatial.inertia import NATURAL, pseudo_inertia
 
 NumberVerdict = Literal[
     "confirmed", "contradicted", "not determined by this motion", "not determined by any motion", "not computed"
@@ -155,7 +154,7 @@ def verdicts(
 
 def number_names(model: Model) -> tuple[str, ...]:
     """Return the names of the natural numbers of all links: m, cx, cy, cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of each."""
-    return tuple(f"{link}.{part}" for link in model.robot.links for part in COLUMNS)
+    return tuple(f"{link}.{part}" for link in model.robot.links for part in NATURAL)
 
 
 def natural(inertials: Array) -> tuple[Array, Array]:
@@ -194,7 +193,7 @@ class _Least:
         """Return the least value of sign times number k of link i, NaN where the solver failed."""
         row = sign * self._theta[10 * i + k]
         program, unit = self._plain, 1.0
-        if COLUMNS[k] in COLUMNS[1:4]:
+        if NATURAL[k] in NATURAL[1:4]:
             program, unit = self._per_mass[i], self._prior[i, 0]
         size = float(np.linalg.norm(row))
         lower = program.minimise(row / size).lower
@@ -209,11 +208,11 @@ def _extremes(coordinates: Coordinates, blocks: list[Block], growth: Growth) -> 
     for i in range(len(masses)):
         lightest = max(least.least(i, 0, 1.0), 0.0)
         vanishes = lightest < _VANISHED * masses[i]
-        for k, part in enumerate(COLUMNS):
+        for k, part in enumerate(NATURAL):
             limits = []
             for sign in (1.0, -1.0):
                 q = sign * coordinates.T[10 * i + k]
-                if part in COLUMNS[1:4]:
+                if part in NATURAL[1:4]:
                     finite = growth.bounded(q, per_mass=i, logs=not vanishes)
                 else:
                     finite = (sign > 0 and part in _POSITIVE) or growth.bounded(q)

@@ -20,8 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.cad.check import nearest_tensor
-from ident.cad.convention import PLAIN
 from ident.errors import ModelError
 from ident.robot.robot import Robot
 from ident.shown import shows
@@ -136,6 +134,9 @@ def neutral_inertials(robot: Robot) -> Array:
 
 
 def _nearest(body: Array) -> str:
+    from ident.cad.check import nearest_tensor
+    from ident.cad.convention import PLAIN
+
     nearest = nearest_tensor(body, PLAIN) if body[0] > 0 else ""
     return f"; the nearest that can exist about the centre of mass: {nearest}" if nearest else ""
 

@@ -22,6 +22,8 @@ from ident.arrays import Array, frozen
 from ident.spatial.pose import Pose, axis_angle
 
 INERTIAL = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+#: The ten numbers as people give them, in the same order: the centre in place of the first moments.
+NATURAL = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 def tensor(inertials: ArrayLike) -> Array:

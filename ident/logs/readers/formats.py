@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from ident.logs.manifest import TextFormat
-from ident.logs.readers.bag import read_bag
-from ident.logs.readers.read_arrays import read_mat, read_npz
-from ident.logs.readers.read_tables import read_parquet, read_text
 from ident.logs.readers.request import EVERYTHING, Chunk, Request
 
 
@@ -31,12 +29,21 @@ class Format:
     lines: bool = False
 
 
+def _later(file: str, function: str) -> Callable[[Request], Iterator[dict[str, Chunk]]]:
+    """Return a reader of this folder; its file is imported when it is first used."""
+
+    def read(request: Request) -> Iterator[dict[str, Chunk]]:
+        yield from getattr(import_module(f"ident.logs.readers.{file}"), function)(request)
+
+    return read
+
+
 FORMATS = (
-    Format((".bag", ".db3", ".mcap"), read_bag, folder="metadata.yaml", messages=True),
-    Format((".csv", ".txt", ".dat", ".tsv"), read_text, lines=True),
-    Format((".npz",), read_npz),
-    Format((".mat",), read_mat),
-    Format((".parquet",), read_parquet),
+    Format((".bag", ".db3", ".mcap"), _later("bag", "read_bag"), folder="metadata.yaml", messages=True),
+    Format((".csv", ".txt", ".dat", ".tsv"), _later("read_tables", "read_text"), lines=True),
+    Format((".npz",), _later("read_arrays", "read_npz")),
+    Format((".mat",), _later("read_arrays", "read_mat")),
+    Format((".parquet",), _later("read_tables", "read_parquet")),
 )
 
 

@@ -37,7 +37,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm, require_possible
 from ident.estimate.coordinates import Coordinates
 from ident.estimate.covariance import LEVEL, confidence_region
-from ident.estimate.least_squares import joint_noise
+from ident.estimate.least_squares import joint_noise, triangular
 from ident.estimate.prior import Prior
 from ident.model.model import Model
 from ident.regression.regression import Regression
@@ -169,12 +169,6 @@ def natural(inertials: Array) -> tuple[Array, Array]:
     for k, (a, b) in {5: (0, 1), 6: (0, 2), 8: (1, 2)}.items():
         largest[:, k] = J[:, a] * J[:, b]
     return values, np.maximum(np.abs(values), _SHARE * largest)
-
-
-def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
-    """Return rows and centre, turned so that rows are upper triangular: as many norms, half the numbers."""
-    Q, R = np.linalg.qr(rows)
-    return R, Q.T @ centre
 
 
 class _Least:

@@ -187,3 +187,9 @@ def _roughly(regression: Regression, sigma: Array) -> Array:
         if not failed and np.diag(R).min() > _DIGITS:
             return np.asarray(phi / unit)
     return solve(regression, sigma)
+
+
+def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
+    """Return rows and centre, turned so that rows are upper triangular: as many norms, half the numbers."""
+    Q, R = np.linalg.qr(rows)
+    return R, Q.T @ centre

@@ -21,8 +21,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior
 from ident.estimate.covariance import determined
-from ident.estimate.interval import triangular
-from ident.estimate.least_squares import solve, solved
+from ident.estimate.least_squares import solve, solved, triangular
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Metric, Prior, Tolerances
 from ident.estimate.program import EDGE, Program, Solution

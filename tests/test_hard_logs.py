@@ -83,3 +83,11 @@ def test_a_prior_of_another_size_is_where_the_search_starts_only_after_scaling()
         ratio = links.reshape(3, 10)[:, 0] / c.inertials[:, 0]
         assert (ratio > 0.01).all()
         assert (ratio < 100.0).all()
+
+
+def test_a_joint_term_of_one_in_the_searchs_coordinates_explains_a_tenth_of_the_torque():
+    c = case()
+    factor = c.regression.factor(np.ones(3))
+    found = Coordinates.of(c.model, Prior(c.inertials, "cad"), factor, c.regression.base)
+    column = np.linalg.norm(factor[:, :-1] @ c.regression.base.K[:, 30:], axis=0)
+    np.testing.assert_allclose(found.scale * column, 0.1 * np.linalg.norm(factor[:, -1]))

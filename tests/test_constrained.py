@@ -178,6 +178,18 @@ def _break(solver, monkeypatch):
     monkeypatch.setattr(program, "least_norm", failed)
 
 
+def test_where_no_solver_ends_each_is_named_and_an_inaccurate_solution_is_kept(monkeypatch):
+    status = program._status
+    monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
+    monkeypatch.setattr(program, "_status", lambda *_: "broke down")
+    with pytest.raises(EstimationError, match=r"not solved at weight .* \(CLARABEL: broke down; SCS: broke down\)"):
+        FITS["weight 0.1"](case().regression)
+    monkeypatch.setattr(program, "_status", lambda *given: status(*given) and "optimal_inaccurate")
+    with pytest.raises(EstimationError, match="did not converge: CLARABEL stopped short of its tolerance") as caught:
+        FITS["weight 0.1"](case().regression)
+    assert caught.value.estimate.feasible
+
+
 def test_newtons_method_solves_all_fits_with_a_prior_and_others_where_clarabel_fails(monkeypatch):
     before = {way: fit(case().regression) for way, fit in FITS.items()}
     assert [found.solver for found in before.values()] == ["CLARABEL", "NEWTON", "NEWTON", "NEWTON"]

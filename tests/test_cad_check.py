@@ -152,6 +152,7 @@ def test_rounding_alone_never_makes_a_body_impossible(convention, seed):
         "1.000 0.000 0.000 0.000  8e3 0.00 1e12 4000.00 0.00 5000.00",
         "1.000 0.000 0.000 0.000  8e3 0.00 6e4 4000.00 0.00 5000.00",
         "1.000 0.000 0.000 0.000  4000.00 9e3 0.00 4000.00 9e3 5000.00",
+        "1.000 0.000 0.000 0.000  0e11 1.153 2.009 4.691 0.246 3.146",
     ],
 )
 @pytest.mark.parametrize("at", ["center_of_mass", "link_origin"])

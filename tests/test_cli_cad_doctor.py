@@ -18,7 +18,7 @@ from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
-from ident.estimate import refine_cad
+from ident.estimate import refine_cad, solid_bodies
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import cad_tables
@@ -243,8 +243,16 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("kind", NONSENSE)
-def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, kind):
+def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, monkeypatch, kind):
+    """Its prior is a solid body of its own size, with a wide tolerance."""
     folder, bodies = made
+    drawn = {}
+
+    def watched(model, regression, prior, **words):
+        drawn.update(prior=prior, **words)
+        return refine_cad(model, regression, prior, **words)
+
+    monkeypatch.setattr(cad_tables, "refine_cad", watched)
     rows = np.array(read_cad(folder / "cad.csv").inertials)
     rows[2] = from_com(*NONSENSE[kind])
     write_cad(Cad(("link1", "link2", "link3"), rows), MILLI, tmp_path / "cad.csv")
@@ -253,6 +261,10 @@ def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, ki
     assert "PROBLEM: link3 is freed from the table: " in result.output
     assert "link1 is freed" not in result.output
     assert "link2 is freed" not in result.output
+    solid = solid_bodies(read_robot(folder / "robot.toml"), rows, ["link3"])
+    np.testing.assert_allclose(drawn["prior"].inertials, solid, rtol=1e-6, atol=1e-9)
+    assert drawn["metric"].tensor[2] == 1.0
+    assert max(drawn["metric"].tensor[:2]) < 0.3
     for found, true in zip(read_cad(tmp_path / "refined.csv").inertials[1:], bodies[1:], strict=True):
         (m, _, inertia), (mass, _, right) = to_com(found), to_com(true)
         assert 0.5 < m / mass < 2

@@ -9,12 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from identified import case, moved
+from random_robots import random_robot
+from synthetic import random_theta, recording
 
 from ident.errors import EstimationError
-from ident.estimate import ConstantPullback, Prior, Tolerances, estimated, refine_cad
+from ident.estimate import ConstantPullback, Prior, Tolerances, estimated, log_det_newton, problem, refine_cad
 from ident.estimate.coordinates import IDENTITY, Coordinates
-from ident.model import torque
+from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
+from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import consistency
 
 WAYS = {
@@ -46,6 +49,24 @@ def test_a_fit_ends_without_a_warning(torque, way):
         estimate = WAYS[way](c.model, found, Prior(c.inertials, "cad"))
     assert all(consistency(body).consistent for body in estimate.inertials)
     assert time.process_time() - start < 30.0
+
+
+def test_a_search_that_leads_nowhere_ends_in_time(monkeypatch):
+    """Eight joints, all torques reversed, nothing set: Newton's method alone took 30 s for each part left out.
+
+    The limits, 8 s and 20 s of processor time, are a tenth here.
+    """
+    monkeypatch.setattr(log_det_newton, "PATIENCE", 0.8)
+    monkeypatch.setattr(problem, "SECONDS", 2.0)
+    rng = np.random.default_rng(0)
+    robot = parse_urdf(random_robot(rng, 8, branches=False, prismatic=False).encode())
+    model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+    motion = recording(rng, model, random_theta(rng, model), samples=3000, segments=15, noise=0.05)
+    found = compress(model, replace(motion, tau=-motion.tau))
+    start = time.process_time()
+    with pytest.raises(EstimationError, match=r"was not solved .* nothing says that no solution exists"):
+        estimated(model, found)
+    assert time.process_time() - start < 10.0
 
 
 @pytest.mark.slow

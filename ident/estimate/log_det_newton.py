@@ -12,6 +12,7 @@ one between the two.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,6 +35,8 @@ _CONVERGED, _ROUNDING = 1e-8, 1e-16
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
 STEPS = 150
 HALVINGS = 5
+#: Processor time [s] of steps that led nowhere after which all further ones are left to other solvers.
+PATIENCE = 8.0
 #: Share of the way to the edge that a step may go.
 _INSIDE = 0.95
 #: mu at the start relative to f, far from the solution and near it; a tenth of the weight at most.
@@ -70,6 +73,7 @@ class LogDetNewton:
     """The program of a model, prior and bounds.
 
     `interior` is False where no links that can exist lie strictly inside of the bounds; then it has no path.
+    `lost` [s]: processor time without result; where it exceeds PATIENCE, paths end.
     """
 
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds):
@@ -90,11 +94,12 @@ class LogDetNewton:
         if len(bounds.on(model).sides):
             deepest = least_excess(blocks)
             self._start, self.interior = deepest.v[:p], bool(deepest.upper < -1e-6)
+        self.lost = 0.0
         self._known: dict[float, _Point] = {}  # the first solution at each weight, where the next target starts
 
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
-        if not self.interior:
+        if not self.interior or self.lost > PATIENCE:
             return []
         with one_thread():
             return self._path(factor, samples, weights)
@@ -139,7 +144,7 @@ class LogDetNewton:
     def _reached(self, target: _Target, weight: float, x: _Point, before: float, halvings: int) -> _Point | None:
         """Return the minimum from that at the weight `before`, by one between where need be."""
         reached = self._minimised(target, weight, x, 0.0)
-        if reached is None and halvings:
+        if reached is None and halvings and self.lost < PATIENCE:
             middle = float(np.sqrt(weight * before))
             between = self._reached(target, middle, x, before, halvings - 1)
             return None if between is None else self._reached(target, weight, between, middle, halvings - 1)
@@ -147,7 +152,7 @@ class LogDetNewton:
 
     def _minimised(self, target: _Target, weight: float, start: _Point, mu: float) -> _Point | None:
         """Return the minimum from an interior point, or None where it is not reached; mu: to start with, relative."""
-        links = self._links
+        links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._h - self._G @ x
@@ -182,6 +187,7 @@ class LogDetNewton:
             x = _joined(L, terms)
             r, s = target.A @ x - target.z, s + step * ds
             mu *= _FALL ** (2.0 * step)
+        self.lost += time.process_time() - began
         return None
 
 

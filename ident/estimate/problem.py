@@ -18,7 +18,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import RIDGE, Block, ball, feasible, least_norm, require_possible
+from ident.estimate.cones import RIDGE, SECONDS, Block, ball, feasible, least_norm, require_possible
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior
 from ident.estimate.covariance import determined
 from ident.estimate.least_squares import solve, solved, triangular
@@ -100,8 +100,9 @@ class Entropic:
         )
 
     def _stated(self, given: tuple[Array, float], weight: float, near: Array | None) -> Solution:
-        found = self._program.stated(*given, weight, near)
-        return found if found.accurate else self._program.stated(*given, weight, found.theta)
+        seconds = SECONDS - self._newton.lost
+        found = self._program.stated(*given, weight, near, seconds)
+        return found if found.accurate else self._program.stated(*given, weight, found.theta, seconds)
 
     def _squared(self, solution: Solution, factor: Array) -> float:
         return float(np.sum((factor @ np.append(self._regression.base.K @ solution.theta, -1.0)) ** 2))

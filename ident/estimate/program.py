@@ -10,7 +10,7 @@ what Clarabel minimises. With one, `log_det_newton` is faster; here the program 
 the others fail, and for the tests' second opinion.
 
 A solver is at its best when the solution is near the centre: so near a solution for another weight, where one is known.
-What ends without an accurate solution may take SECONDS of processor time in all.
+Where it has to stand in, the time is limited, found or not: Newton's method and it may take SECONDS without result.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Program:
 
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds):
         self._model, self._base, self._start, self._bounds = model, base, coordinates, bounds
-        self._lost = 0.0  # processor time [s] without result
+        self._spent = 0.0  # processor time [s] of cvxpy's solvers
 
     def plain(self, factor: Array, samples: float) -> Solution | None:
         """Return the accurate solution without a prior, by Clarabel itself; None where it is not found."""
@@ -68,11 +68,14 @@ class Program:
         found = self._solution(x, self._start, "CLARABEL", exact=True)
         return found if found.accurate else None
 
-    def stated(self, factor: Array, samples: float, weight: float, near: Array | None = None) -> Solution:
+    def stated(
+        self, factor: Array, samples: float, weight: float, near: Array | None = None, seconds: float = SECONDS
+    ) -> Solution:
         """Return the solution by cvxpy: the first solver's accurate one, else an inaccurate one.
 
         factor (b + 1, b + 1): the weighted one of `samples` rows; weight multiplies the divergence against the mean
-        squared weighted residual; near: a theta (p,) close to the solution. Raises EstimationError, with the status of
+        squared weighted residual; near: a theta (p,) close to the solution; seconds: processor time that all calls
+        together may take. Raises EstimationError, with the status of
         every solver, where none is found.
         """
         at, inaccurate, told = self._start, None, list[str]()
@@ -81,15 +84,15 @@ class Program:
         blocks = feasible(self._model, self._bounds, at)
         problem, x = statement(blocks, *self._rows(factor, samples, at), at.trace, weight, stated(self._model, at))
         for solver in SOLVERS:
-            left, start = SECONDS - self._lost, time.process_time()
+            left, start = seconds - self._spent, time.process_time()
             status = _status(problem, solver, left) if left > 0 else "out of time"
+            self._spent += time.process_time() - start
             if status in ("optimal", "optimal_inaccurate") and x.value is not None:
                 after = f" (after {'; '.join(told)})" if told else ""
                 solution = self._solution(x.value, at, solver + after, exact=status == "optimal")
                 if solution.accurate:
                     return solution
                 inaccurate = inaccurate or solution
-            self._lost += time.process_time() - start
             told.append(f"{solver}: {status}")
         if inaccurate is None:
             raise EstimationError(

@@ -12,6 +12,7 @@ from ident.errors import EstimationError
 from ident.estimate import Bounds, Prior, estimated, neutral_prior, program
 from ident.estimate.coordinates import Coordinates
 from ident.estimate.covariance import effective_samples
+from ident.estimate.estimators import _within_one_error
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.problem import samples
 from ident.logs.motion import split
@@ -98,6 +99,13 @@ def test_a_tie_goes_to_the_stronger_prior_and_the_edge_is_told():
     assert any("the weakest weight of the prior that was tried, 1," in w for w in chosen.warnings)
     between = estimated(c.model, exact, off(0.3), weight="cross-validated")
     assert not any("weight of the prior" in w for w in between.warnings)
+
+
+def test_within_one_error_is_what_differs_by_less_than_its_own_standard_error():
+    """Part by part: what is worse in each part by as much is worse, however much the parts differ."""
+    best = np.array([1.0, 5.0, 2.0, 9.0])
+    errors = best + np.array([[0.1] * 4, [0.4, -0.3, 0.3, -0.2], [0.0] * 4])
+    assert _within_one_error(errors).tolist() == [False, True, True]
 
 
 def test_neutral_bodies_take_their_common_scale_from_the_logs():
@@ -252,12 +260,12 @@ def test_an_over_centre_spring_is_found_and_what_is_held_at_zero_is_named():
     """A balancer near its dead point pushes away from it: -4 N m/rad; held at zero only where that is asked for."""
     c = case()
     spring = 10 * c.model.robot.n + len(c.model.names) - c.model.n_rigid
-    for nonnegative in (False, True):
-        model = Model(c.robot, (*c.model.terms, Spring(("lift",), nonnegative=nonnegative)))
+    for added in (Spring(("lift",)), Spring(("lift",), nonnegative=True)):
+        model = Model(c.robot, (*c.model.terms, added))
         found = compress(model, moved("fit", model, np.append(c.theta, -4.0), 1))
         estimate = estimated(model, found, Prior(c.inertials, "cad"), weight=1e-6)
         assert model.names[spring] == "lift.stiffness"
-        if nonnegative:
+        if added.nonnegative:
             assert estimate.value("lift.stiffness") < 1e-6
             assert "lift.stiffness at zero" in estimate.active
         else:

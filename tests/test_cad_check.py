@@ -124,9 +124,7 @@ def test_a_plate_rounded_past_the_edge_is_a_warning():
 
 
 def test_more_than_rounding_is_refused():
-    with pytest.raises(
-        CadError, match="link 'link1' \\(line 1\\) cannot exist.*; the nearest that can exist: Ixx = 0.12"
-    ):
+    with pytest.raises(CadError, match="link 'link1' \\(line 1\\) cannot exist"):
         require_consistent(table("0.1 3.7 -0.2 1.1  0.123 0 0 0.234 0 0.365"))
 
 

@@ -245,6 +245,22 @@ def test_parquet_names_that_are_not_utf8(tmp_path):
         in_folder(tmp_path, "x.parquet", COLUMNS)
 
 
+def test_a_page_of_parquet_that_claims_gigabytes(tmp_path):
+    """Five bytes of a page's head say 2^31 in place of 4,007, the size that it has plain and compressed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(pa.table({k: np.arange(500.0) for k in "abcde"}), tmp_path / "x.parquet", **plain)
+    content = (tmp_path / "x.parquet").read_bytes()
+    size, huge = b"\x15\xce\x3e", b"\x15\xf0\xff\xff\xff\x0f"
+    assert 2 * size in content[:16]
+    (tmp_path / "x.parquet").write_bytes(content.replace(2 * size, 2 * huge, 1))
+    with pytest.raises(LogError, match=r"^x.parquet: cannot be read as Parquet"):
+        in_folder(tmp_path, "x.parquet", COLUMNS)
+    assert pa.default_memory_pool().max_memory() < 2**30
+
+
 @pytest.mark.slow
 def test_arrays_that_would_not_fit_are_refused_before_they_are_read(tmp_path, monkeypatch):
     import scipy.io

@@ -20,6 +20,7 @@ from ident.logs.readers.request import DAMAGED, Chunk, Request, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
+HELD = 2**26  # bytes of a Parquet file that may be held whole
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 
 
@@ -188,8 +189,9 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:  # without these two arguments it holds the whole file
-        with pq.ParquetFile(request.path, pre_buffer=False, buffer_size=1 << 20) as source:
+    try:  # without these two arguments it holds the whole file; where that is small, no page can claim to be larger
+        streamed = BLOCK if request.path.stat().st_size > HELD else 0
+        with pq.ParquetFile(request.path, pre_buffer=False, buffer_size=streamed) as source:
             wanted = _parquet_columns(request, source.schema_arrow)
             batches = source.iter_batches(batch_size=min(request.chunk, 16384), columns=list(dict.fromkeys(wanted)))
             yield from request.named(request.rebatched([_numbers(b.column(c)) for c in wanted] for b in batches))

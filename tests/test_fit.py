@@ -12,6 +12,7 @@ from ident.errors import IdentError, ModelError, RegressionError, UnusableError
 from ident.estimate import Tolerances
 from ident.model import regressor
 from ident.regression import compress
+from ident.regression.given import given_model
 from ident.spatial.inertia import consistency
 
 BLOCKS = tuple((k, k + 90) for k in range(0, 900, 90))
@@ -95,6 +96,11 @@ def test_ordinary_least_squares_with_a_prior_takes_one_noise_for_all_joints():
     c = case()
     fit = ident.fit(c.model, c.regression, c.inertials, loss="ols", weight=1e-6)
     np.testing.assert_allclose(fit.estimate.sigma, NOISE, rtol=0.05)
+
+
+def test_given_columns_keep_the_signs_of_their_kinds():
+    names = case().model.names
+    np.testing.assert_array_equal(given_model(names).nonnegative, case().model.nonnegative)
 
 
 def test_bounds_without_feasibility_are_kept():

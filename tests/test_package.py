@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 
 import ident
 
@@ -29,3 +30,8 @@ def test_a_users_mypy_sees_types(tmp_path, pytestconfig):
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "ident", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"ident {ident.__version__}\n"
+
+
+def test_property_tests_have_no_deadline():
+    """On a busy machine an example takes as long as it takes."""
+    assert settings().deadline is None

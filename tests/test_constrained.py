@@ -260,12 +260,12 @@ def test_an_over_centre_spring_is_found_and_what_is_held_at_zero_is_named():
     """A balancer near its dead point pushes away from it: -4 N m/rad; held at zero only where that is asked for."""
     c = case()
     spring = 10 * c.model.robot.n + len(c.model.names) - c.model.n_rigid
-    for added in (Spring(("lift",)), Spring(("lift",), nonnegative=True)):
+    for added, held in ((Spring(("lift",)), False), (Spring(("lift",), nonnegative=True), True)):
         model = Model(c.robot, (*c.model.terms, added))
         found = compress(model, moved("fit", model, np.append(c.theta, -4.0), 1))
         estimate = estimated(model, found, Prior(c.inertials, "cad"), weight=1e-6)
         assert model.names[spring] == "lift.stiffness"
-        if added.nonnegative:
+        if held:
             assert estimate.value("lift.stiffness") < 1e-6
             assert "lift.stiffness at zero" in estimate.active
         else:

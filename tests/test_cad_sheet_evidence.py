@@ -18,9 +18,9 @@ from sheet_corpus import Body, corpus, creo, fixed, fusion, principal, random_bo
 from ident.cad.sheets.evidence import examine
 from ident.cad.sheets.read import parse_sheet
 from ident.cad.sheets.readings import decide, products_of, to_inertials
-from ident.cad.sheets.sheet import Number, Sheet, symmetric, values
+from ident.cad.sheets.sheet import Number, Sheet, values
 from ident.errors import CadError
-from ident.spatial.inertia import transformed
+from ident.spatial.inertia import symmetric, transformed
 from ident.spatial.pose import Pose, rpy
 
 CORPUS = list(corpus())

@@ -21,11 +21,11 @@ from ident.cad.sheets.layout import LINE_END, NUMBER
 from ident.cad.sheets.read import decoded, find_sheets, read_sheet
 from ident.cad.sheets.readings import products_of
 from ident.cad.sheets.sheet import Number, Products, Sheet
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed, steiner
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.errors import CadError
 from ident.files import csv_text, write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency, principal_axes, tensor, to_com, transformed
+from ident.spatial.inertia import consistency, principal_axes, steiner, tensor, to_com, transformed, upper
 from ident.spatial.pose import Pose
 
 
@@ -152,7 +152,7 @@ def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
     if m == 0 and any(h):
         raise CadError(f"link '{link}' has a first moment but no mass, so it has no centre of mass")
     c = tuple(x / m for x in h) if m else (Fraction(0),) * 3
-    shift = steiner(m, *c) if convention.tensor_at == "center_of_mass" else (Fraction(0),) * 6
+    shift = upper(steiner(m, c)) if convention.tensor_at == "center_of_mass" else (Fraction(0),) * 6
     tensor = (i - d for i, d in zip(exact[4:], shift, strict=True))
     return tuple(x / scale for x, scale in zip((m, *c, *tensor), convention.scales, strict=True))
 

@@ -12,9 +12,9 @@ import numpy as np
 from ident.arrays import Array
 from ident.cad.convention import Convention
 from ident.cad.rounding import Exact
-from ident.cad.table import COLUMNS, Cad, Table, printed, steiner
+from ident.cad.table import COLUMNS, Cad, Table, printed
 from ident.errors import CadError
-from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, pseudo_inertia_exact
+from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, pseudo_inertia_exact, steiner, symmetric
 
 #: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
 GYRATION = (1e-4, 2.0)
@@ -85,10 +85,8 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
         return made
     if mass <= 0:
         return replace(made, status="impossible", failures=("m > 0 fails: m = " + _in_units(mass, unit, "mass"),))
-    shift = steiner(mass, *(h / mass for h in exact[1:4]))
-    xx, xy, xz, yy, yz, zz = (a - b for a, b in zip(exact[4:], shift, strict=True))
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=np.float64)
-    a, b, c = (float(x) for x in np.linalg.eigvalsh(tensor))
+    central = symmetric(exact[4:]) - steiner(mass, [h / mass for h in exact[1:4]])
+    a, b, c = (float(x) for x in np.linalg.eigvalsh(central.astype(np.float64)))
     gap = float(a + b - c)
     made = replace(made, moments=(a, b, c), triangle_gap=gap, doubts=_doubts(float(mass), c))
     if is_positive_semidefinite(pseudo_inertia_exact(exact)):

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from ident.arrays import Array
-from ident.spatial.inertia import consistency, from_com
+from ident.spatial.inertia import consistency, from_com, tensor
 
 #: m, c and the tensor's six entries; or the halves of their last digits [kg, m, kg m^2].
 Exact = tuple[Fraction, ...]
@@ -52,9 +52,8 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
     found = np.array([float(i) for i in middle])
     found[free] += np.array([float(box[k].half) for k in free]) * u
     centre = np.array([float(c) for c in numbers[1:4]]) if about_center else found[1:4]
-    tensor = found[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
     if about_center:
-        return from_com(float(numbers[0]), centre, tensor)
+        return from_com(float(numbers[0]), centre, tensor(found))
     for m in (float(numbers[0]), float(mass)):
         body = np.concatenate([[m], m * centre, found[4:]])
         if consistency(body).consistent:

@@ -16,7 +16,16 @@ from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact, within_rounding
 from ident.errors import CadError, nearest
 from ident.shown import shows
-from ident.spatial.inertia import NATURAL, is_positive_semidefinite, pseudo_inertia_exact, tensor, to_com, transformed
+from ident.spatial.inertia import (
+    NATURAL,
+    is_positive_semidefinite,
+    pseudo_inertia_exact,
+    steiner,
+    tensor,
+    to_com,
+    transformed,
+    upper,
+)
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
@@ -82,7 +91,7 @@ class Table:
         found = []
         for row in self.rows:
             m, x, y, z, *tensor = self._si([n.value for n in row.numbers])
-            shift = steiner(m, x, y, z) if about_center else (Fraction(0),) * 6
+            shift = upper(steiner(m, (x, y, z))) if about_center else (Fraction(0),) * 6
             found.append((m, m * x, m * y, m * z, *(a + b for a, b in zip(tensor, shift, strict=True))))
         return tuple(found)
 
@@ -140,14 +149,8 @@ def printed(inertials: Array, convention: Convention) -> Array:
     """
     m, c, central = to_com(inertials)
     full = central if convention.tensor_at == "center_of_mass" else tensor(inertials)
-    six = full[np.triu_indices(3)]
-    c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, six))
+    c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, upper(full)))
     return np.concatenate([[m], c, six]) / np.array(convention.scales, dtype=np.float64) + 0.0  # no -0.0
-
-
-def steiner(m: Fraction, x: Fraction, y: Fraction, z: Fraction) -> Exact:
-    """Return what the tensor about the origin has more than the one about the centre (x, y, z): xx xy xz yy yz zz."""
-    return (m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z, m * (x * x + y * y))
 
 
 @shows

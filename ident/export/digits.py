@@ -15,9 +15,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError
 from ident.estimate.estimate import Estimate
+from ident.estimate.prior import natural_jacobian
 from ident.estimate.written import DIGITS, rounded
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import consistency
+from ident.spatial.inertia import consistency, steiner, upper
 
 #: Together the rounded numbers move no combination of base parameters by more than this share of its standard error.
 SHARE = 0.1
@@ -128,38 +129,18 @@ def _body(body: Array, K: Array, errors: Array, finer: int) -> Array:
         mass, com, about_com = com_numbers(body)
     except InfeasibleError:
         return body
-    slopes = K @ _jacobian(mass, com)
+    slopes = K @ natural_jacobian(mass, np.array(com))
     length = float(np.sqrt(sum(body[[4, 7, 9]]) / 2 / mass))  # radius of gyration about the frame's origin
     moments = max(sum(about_com[k] for k in _MOMENTS), 1e-6 * mass * length**2)
     scales = [mass, *[length] * 3, *[moments] * 6]
     units = [_unit(slopes[:, k], errors, scales[k], COARSEST * scales[k], finer) for k in range(10)]
     cut = [_cut(value, unit) for value, unit in zip((mass, *com, *about_com), units, strict=True)]
-    step = max(units[4:])
+    m, c, step = cut[0], cut[1:4], max(units[4:])
     for grown in range(10):  # rounding may leave a body at the edge outside: its three moments grow
         tensor = [x + grown * step if k in _MOMENTS else x for k, x in enumerate(cut[4:])]
-        found = _about_origin(cut[0], cut[1:4], tensor)
+        found = np.array([m, *(m * x for x in c), *(tensor + upper(steiner(m, c)))], dtype=np.float64)
         with suppress(InfeasibleError):
             if consistency(found).consistent:
                 com_numbers(found)  # it can be read again
                 return found
     return body
-
-
-def _about_origin(m: Fraction, c: list[Fraction], about_com: list[Fraction]) -> Array:
-    """Return the ten parameters of a body given by exact numbers: h = m c, I = I_c + m (c'c E - c c')."""
-    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    square = sum(x * x for x in c)
-    tensor = [x + m * ((square if i == j else 0) - c[i] * c[j]) for x, (i, j) in zip(about_com, pairs, strict=True)]
-    return np.array([float(x) for x in (m, *(m * x for x in c), *tensor)])
-
-
-def _jacobian(m: float, com: list[float]) -> Array:
-    """Return d(ten parameters) / d(mass, centre, tensor about it), (10, 10)."""
-    x, y, z = com
-    out = np.eye(10)
-    out[1:, 0] = [x, y, z, y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y]
-    out[1:4, 1:4] = m * np.eye(3)
-    out[4:, 1:4] = m * np.array([
-        [0, 2 * y, 2 * z], [-y, -x, 0], [-z, 0, -x], [2 * x, 0, 2 * z], [0, -z, -y], [2 * x, 2 * y, 0],
-    ])  # fmt: skip
-    return out

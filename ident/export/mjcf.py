@@ -22,7 +22,7 @@ from ident.export.text import filled, number, numbers, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import from_com, quaternion, transformed
+from ident.spatial.inertia import from_com, quaternion, symmetric, transformed
 from ident.spatial.pose import Pose, axis_angle, z_along
 
 TARGET = "an MJCF"
@@ -65,15 +65,15 @@ def write_mjcf(item: Identified) -> Written:
 
 def full_inertia(body: Array, whose: str) -> str:
     """Return <inertial .../> of a body (10,); raises InfeasibleError for one that MuJoCo does not load."""
-    mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    moments = np.linalg.eigvalsh(tensor)
+    mass, com, about_com = com_numbers(body)
+    moments = np.linalg.eigvalsh(symmetric(about_com))
     if mass < _LEAST or moments[0] < _LEAST:
         raise InfeasibleError(
             f"{whose} has {mass:.3g} kg and a smallest moment of {moments[0]:.3g} kg m^2, and MuJoCo moves no body "
             "without mass and inertia. Give its prior a small body, or choose another target."
         )
     # MuJoCo diagonalises in floating point and then wants A + B >= C: stay off the edge by more than its rounding
+    xx, xy, xz, yy, yz, zz = about_com
     gap, room = moments[0] + moments[1] - moments[2], 1e-11 * moments[2]
     grow = max(0.0, room - gap)
     return (
@@ -236,7 +236,7 @@ class _Reader:
         about = np.diag(self._numbers(found[0], values, "diaginertia", 3, (0.0, 0.0, 0.0)))
         if "fullinertia" in values:
             xx, yy, zz, xy, xz, yz = self._numbers(found[0], values, "fullinertia", 6)
-            about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            about = symmetric([xx, xy, xz, yy, yz, zz])
         return transformed(from_com(mass, np.zeros(3), about), self._pose(found[0], values)), None
 
     def _weighs(self, geom: Element, place: _Place) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,7 @@ from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.export.text import comment, templates
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import is_positive_semidefinite, principal_axes, quaternion, transformed
+from ident.spatial.inertia import principal_axes, quaternion, symmetric, tensor_can_exist, transformed, upper
 from ident.spatial.pose import roll_pitch_yaw
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Payload:
             raise InputError("the inertia is not symmetric", fix="Give all nine entries of the tensor")
         if self.mass <= 0:
             raise InfeasibleError(f"a load of {self.mass:g} kg cannot exist, so nothing was exported")
-        if not _possible(self.inertia):
+        if not tensor_can_exist(upper(self.inertia)):
             a, b, c = np.linalg.eigvalsh(self.inertia)
             raise InfeasibleError(
                 f"a load with principal moments {a:.4g}, {b:.4g}, {c:.4g} kg m^2 cannot exist, so nothing was exported"
@@ -94,8 +93,8 @@ class Rounded:
 
 def payload_of(body: ArrayLike, flange: str, origin: tuple[str, ...] = ()) -> Payload:
     """Return the load of ten parameters about the flange's origin (10,); raises InfeasibleError."""
-    mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(body)
-    return Payload(mass, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), flange, origin=origin)
+    mass, com, about_com = com_numbers(body)
+    return Payload(mass, np.array(com), symmetric(about_com), flange, origin=origin)
 
 
 def identified_load(
@@ -207,7 +206,7 @@ def _digits(inertia: Array, places: Places) -> tuple[Array, Places]:
     for more in range(_MOST + 1):
         at = np.minimum(places + more, _MOST)
         found = _round(inertia, at)
-        if _possible(found) and (found.any() or not inertia.any()):
+        if tensor_can_exist(upper(found)) and (found.any() or not inertia.any()):
             return found, at
     raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
 
@@ -217,13 +216,6 @@ def _mass(load: Payload, places: int) -> tuple[float, int]:
     while round(load.mass, places) <= 0:
         places += 1
     return round(load.mass, places), places
-
-
-def _possible(inertia: Array) -> bool:
-    """Decide exactly, on these very numbers, whether a tensor about the centre of mass can exist."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = [[Fraction(float(x)) for x in row] for row in inertia]
-    half = (xx + yy + zz) / 2
-    return is_positive_semidefinite([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
 
 
 def payload_call(
@@ -270,8 +262,7 @@ def _about(load: Payload, mark: str, products: bool = False) -> str:
     if load.com_error is not None:
         bars.append(f"centre {', '.join(f'{x:.2g}' for x in load.com_error)} m")
     if load.inertia_error is not None:
-        six = np.asarray(load.inertia_error)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        bars.append(f"Ixx Ixy Ixz Iyy Iyz Izz {', '.join(f'{x:.2g}' for x in six)} kg m^2")
+        bars.append(f"Ixx Ixy Ixz Iyy Iyz Izz {', '.join(f'{x:.2g}' for x in upper(load.inertia_error))} kg m^2")
     known = f"Standard errors: {'; '.join(bars)}." if bars else "Standard errors: not known."
     where = f"Load seen from the flange, which is the frame '{load.flange}'; written by ident."
     rule = "Products of inertia: as they are; they count as zero where all three are within their standard errors."

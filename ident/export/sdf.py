@@ -26,7 +26,7 @@ from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import from_com, transformed
+from ident.spatial.inertia import from_com, symmetric, transformed
 from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
 
 TARGET = "an SDF"
@@ -255,11 +255,10 @@ class _Reader:
         mass = 1.0
         for element in found[0].all("mass"):
             mass = self._numbers(element, 1)[0]
-        xx, xy, xz, yy, yz, zz = 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
+        about = np.eye(3)
         for inertia in found[0].all("inertia"):
             given = {e.tag: self._numbers(e, 1)[0] for e in inertia.children}
-            xx, xy, xz, yy, yz, zz = (given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in TENSOR)
-        about = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+            about = symmetric([given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in TENSOR])
         return transformed(from_com(mass, np.zeros(3), about), own), None
 
     def inertial(self, link: str, text: str) -> list[Edit]:

@@ -24,7 +24,7 @@ from ident.errors import RobotError, cut, nearest
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
-from ident.spatial.inertia import from_com, transformed
+from ident.spatial.inertia import from_com, symmetric, transformed
 from ident.spatial.pose import Pose, rpy
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -307,9 +307,8 @@ def _inertial(at: At, link: Element) -> Array | None:
         return None
     mass = at.number(at.need(inertial, "mass"), "value")
     element = at.need(inertial, "inertia")
-    xx, xy, xz, yy, yz, zz = (at.number(element, name) for name in TENSOR)
-    about_com = from_com(mass, np.zeros(3), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return transformed(about_com, at.origin(inertial))
+    about_com = symmetric([at.number(element, name) for name in TENSOR])
+    return transformed(from_com(mass, np.zeros(3), about_com), at.origin(inertial))
 
 
 def _joint(at: At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:

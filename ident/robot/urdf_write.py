@@ -16,7 +16,7 @@ from ident.errors import InfeasibleError, RobotError, nearest
 from ident.robot.robot import Robot
 from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, read_bytes
-from ident.spatial.inertia import consistency, is_positive_semidefinite, pseudo_inertia_exact, transformed
+from ident.spatial.inertia import consistency, steiner, tensor_can_exist, transformed, upper
 
 
 def write_urdf(
@@ -120,18 +120,16 @@ def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, lis
     c = [x / m for x in h] if m else [Fraction(0)] * 3
     if any(abs(x) > 10**9 for x in c):
         raise InfeasibleError(f"a mass of {float(m):.6g} kg has its centre more than 1e9 m away")
-    centre = np.array(c, dtype=object)
-    steiner = centre @ centre * np.eye(3, dtype=int) - np.outer(centre, centre)
-    exact = [value - m * s for value, s in zip(p[4:], steiner[np.triu_indices(3)], strict=True)]
+    exact = [value - s for value, s in zip(p[4:], upper(steiner(m, c)), strict=True)]
     size = max(size, *(abs(float(x)) for x in p[4:]))
     decimal = [_near(x, size) for x in exact]
     c = [_near(x, max(abs(float(x)) for x in c)) for x in c]
-    if _can_exist([float(x) for x in decimal]):
+    if tensor_can_exist(map(float, decimal)):
         return float(m), [float(x) for x in c], [float(x) for x in decimal]
     for nudge in (0.0, 1e-16, 4e-16, 1.6e-15, 6.4e-15, 2.5e-14, 1e-13):
         grown = [x + Fraction(nudge * size) if k in (0, 3, 5) else x for k, x in enumerate(exact)]
         rounded = [float(x) for x in grown]
-        if _can_exist(rounded):
+        if tensor_can_exist(rounded):
             return float(m), [float(x) for x in c], rounded
     phrases = consistency(np.asarray(parameters, dtype=np.float64)).failures()
     raise InfeasibleError("; ".join(phrases) or "the tensor about the centre of mass fails the triangle inequality")
@@ -140,11 +138,6 @@ def com_numbers(parameters: ArrayLike, *, size: float = 0.0) -> tuple[float, lis
 def _near(x: Fraction, size: float) -> Fraction:
     """Return the decimal number that x is up to rounding in quantities of this size, so that 0.3 is written as 0.3."""
     return round(x, 14 - math.ceil(math.log10(size))) if size > 0 else x
-
-
-def _can_exist(about_com: list[float]) -> bool:
-    """Decide exactly whether tr(I)/2 E - I is positive semidefinite for I about the centre of mass."""
-    return is_positive_semidefinite(pseudo_inertia_exact([0.0] * 4 + about_com))
 
 
 def _same_robot(urdf: Urdf, robot: Robot) -> Robot:

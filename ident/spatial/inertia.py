@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.spatial.pose import Pose, axis_angle
@@ -30,6 +31,22 @@ def tensor(inertials: ArrayLike) -> Array:
     """Return the inertia tensor (..., 3, 3) [kg m^2] about the frame's origin of inertials (..., 10)."""
     p = np.asarray(inertials, dtype=np.float64)
     return np.asarray(p[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(*p.shape[:-1], 3, 3))
+
+
+def symmetric(six: ArrayLike | Sequence[Fraction]) -> NDArray[Any]:
+    """Return the matrix (3, 3) of xx xy xz yy yz zz, floats, fractions or symbols."""
+    return np.asarray(six)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
+
+
+def upper(matrix: ArrayLike) -> NDArray[Any]:
+    """Return xx xy xz yy yz zz (..., 6) of symmetric matrices (..., 3, 3)."""
+    return np.asarray(matrix)[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+
+
+def steiner(mass: float | Fraction, com: ArrayLike | Sequence[Fraction]) -> NDArray[Any]:
+    """Return m (c.c E - c c^T) (3, 3): what a tensor is more about the origin than about c; exact for fractions."""
+    c = np.asarray(com)
+    return np.asarray(mass * (c @ c * np.eye(3, dtype=int) - np.outer(c, c)))
 
 
 def _pseudo_inertia_map() -> Array:
@@ -63,15 +80,13 @@ def from_pseudo_inertia(j: ArrayLike) -> Array:
     j = np.asarray(j, dtype=np.float64)
     sigma = j[..., :3, :3]
     inertia = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - sigma
-    upper = inertia[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return np.concatenate([j[..., 3, 3][..., None], j[..., :3, 3], upper], axis=-1)
+    return np.concatenate([j[..., 3, 3][..., None], j[..., :3, 3], upper(inertia)], axis=-1)
 
 
 def from_com(mass: float, com: ArrayLike, inertia_com: ArrayLike) -> Array:
     """Return the inertials (10,) from mass [kg], centre (3,) [m] and tensor about it (3, 3) [kg m^2]."""
     c = np.asarray(com, dtype=np.float64)
-    inertia = np.asarray(inertia_com, dtype=np.float64) + mass * (c @ c * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[mass], mass * c, inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
+    return np.concatenate([[mass], mass * c, upper(inertia_com + steiner(mass, c))])
 
 
 def to_com(inertials: ArrayLike) -> tuple[float, Array, Array]:
@@ -83,7 +98,7 @@ def to_com(inertials: ArrayLike) -> tuple[float, Array, Array]:
     mass = float(p[0])
     with np.errstate(over="ignore", invalid="ignore"):
         c = p[1:4] / mass if mass != 0.0 else np.zeros(3)
-        return mass, c, tensor(p) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return mass, c, tensor(p) - steiner(mass, c)
 
 
 def nearest_possible(inertials: ArrayLike) -> Array:
@@ -160,6 +175,11 @@ def pseudo_inertia_exact(inertials: Iterable[float | Fraction]) -> list[list[Fra
     m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(x) for x in inertials)
     half = (xx + yy + zz) / 2
     return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
+
+
+def tensor_can_exist(about_com: Iterable[float]) -> bool:
+    """Decide exactly, on these very numbers, whether a tensor xx xy xz yy yz zz about the centre of mass can exist."""
+    return is_positive_semidefinite(pseudo_inertia_exact([0.0] * 4 + [float(x) for x in about_com]))
 
 
 def is_positive_semidefinite(matrix: list[list[Fraction]]) -> bool:

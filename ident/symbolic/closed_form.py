@@ -17,8 +17,9 @@ from ident.errors import ModelError
 from ident.regression.base import BaseParameters
 from ident.robot.file import DHJoint, from_dh
 from ident.robot.robot import Robot
+from ident.spatial.inertia import symmetric
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.mechanism import Mechanism, cross, joint_names, mechanism, parameter_names, symmetric, tidy, zeros
+from ident.symbolic.mechanism import Mechanism, cross, joint_names, mechanism, parameter_names, tidy, zeros
 from ident.symbolic.program import Objects, Scalar
 
 _NOTHING = 1e-13  # of the largest coefficient beside it

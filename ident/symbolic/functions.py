@@ -25,7 +25,7 @@ from ident.model.model import Model
 from ident.model.term import along
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Joint, Robot
-from ident.spatial.inertia import transformed
+from ident.spatial.inertia import transformed, upper
 from ident.spatial.pose import Pose
 from ident.symbolic import newton_euler
 from ident.symbolic.mechanism import joint_names, mechanism, parameter_names, zeros
@@ -192,7 +192,7 @@ def _line(joint: Joint, body: Array) -> Array:
     def of(zeroth: float, first: float, second: float) -> Array:
         spread = zeroth * np.outer(p, p) + first * (np.outer(a, p) + np.outer(p, a)) + second * np.outer(a, a)
         tensor = np.trace(spread) * np.eye(3) - spread
-        return np.concatenate([[zeroth], zeroth * p + first * a, tensor[np.triu_indices(3)]])
+        return np.concatenate([[zeroth], zeroth * p + first * a, upper(tensor)])
 
     along, across = int(np.argmax(np.abs(a))), int(np.argmin(np.abs(a)))
     diagonal = 4 + (0, 3, 5)[across]

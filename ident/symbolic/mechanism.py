@@ -109,11 +109,6 @@ def skew(a: Objects) -> Objects:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]], dtype=object)
 
 
-def symmetric(entries: Objects) -> Objects:
-    """Return the matrix (3, 3) of Ixx, Ixy, Ixz, Iyy, Iyz, Izz."""
-    return np.asarray(entries[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3))
-
-
 def zeros(*shape: int) -> Objects:
     """Return an array of the number 0."""
     return np.zeros(shape).astype(object)

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ident.symbolic.mechanism import Mechanism, cross, skew, symmetric, zeros
+from ident.spatial.inertia import symmetric, upper
+from ident.symbolic.mechanism import Mechanism, cross, skew, zeros
 from ident.symbolic.program import Objects
 
 
@@ -129,7 +130,7 @@ def _seen_from(body: Objects, rotation: Objects, position: Objects) -> Objects:
     # r r^T summed over the mass grows by p h'^T + (R h) p^T
     spread = np.outer(position, moved[1:4]) + np.outer(turned, position)
     tensor = inertia + np.trace(spread) * np.eye(3).astype(object) - spread
-    return np.concatenate([moved, tensor[np.triu_indices(3)]])
+    return np.concatenate([moved, upper(tensor)])
 
 
 def _twist(arm: Mechanism, i: int) -> tuple[Objects, Objects]:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array, frozen
-from ident.cad.sheets.sheet import ENTRIES, Products, Range, Sheet, Six, half_widths, symmetric, values
+from ident.cad.sheets.sheet import ENTRIES, Products, Range, Sheet, Six, half_widths, values
 from ident.errors import CadError
-from ident.spatial.inertia import from_com, transformed
+from ident.spatial.inertia import from_com, steiner, symmetric, transformed
 from ident.spatial.pose import Pose
 
 #: What arithmetic may add to the rounding, the CAD program's and the one here: of the largest entry of its tensors.
@@ -354,5 +354,5 @@ def central(sheet: Sheet, sign: Products) -> tuple[float, Array, Array]:
     if sign == "positive":
         printed = np.where(np.eye(3) > 0, printed, -printed)
     if sheet.at_center is None:
-        return mass, c, printed - mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return mass, c, printed - steiner(mass, c)
     return mass, c, printed

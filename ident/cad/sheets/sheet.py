@@ -150,8 +150,3 @@ def values(numbers: Sequence[Number]) -> Array:
 def half_widths(numbers: Sequence[Number]) -> Array:
     """Return how far rounding can have moved each number (n,) in SI."""
     return np.array([float(n.half) for n in numbers])
-
-
-def symmetric(six: Sequence[float] | Array) -> Array:
-    """Return the matrix (3, 3) of entries in the order of ENTRIES."""
-    return np.asarray(six, dtype=np.float64)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]

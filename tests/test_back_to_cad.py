@@ -18,7 +18,6 @@ from ident.cad.back_to_cad import (
     write_bill_of_materials,
     write_changes,
     write_intervals,
-    write_refined,
     write_reports,
 )
 from ident.cad.sheets.readings import decide, products_of
@@ -155,7 +154,7 @@ def test_tables_side_by_side_and_bill_of_materials(tmp_path):
     write_cad(Cad(("a", "b"), bodies), convention, tmp_path / "cad.csv")
     cad = read_cad(tmp_path / "cad.csv")
     refined = Cad(cad.links, np.array([1.0, 1.02])[:, None] * cad.inertials)
-    write_refined(cad, refined, tmp_path / "refined.csv")
+    write_cad(refined, cad.convention, tmp_path / "refined.csv")
     again = read_cad(tmp_path / "refined.csv")
     assert again.table is not None
     assert again.table.convention == convention
@@ -216,7 +215,7 @@ def test_refined_numbers_are_as_short_as_the_tables_and_can_exist(tmp_path):
         (cad.inertials[1] * 1.0123456789, rod + 1e-9 * np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1]))
     ):
         refined = refined_cad(cad, robot, np.array([cad.inertials[0], wanted]))
-        write_refined(cad, refined, tmp_path / "refined.csv")
+        write_cad(refined, cad.convention, tmp_path / "refined.csv")
         lines = [line for line in (tmp_path / "refined.csv").read_text().splitlines() if not line.startswith("#")]
         assert lines[1] == "a,1000.0,1.0,2.0,3.0,10000.0,10.0,20.5,11000.0,30.0,12000.0"
         again = read_cad(tmp_path / "refined.csv")
@@ -239,7 +238,7 @@ def test_a_body_that_no_digits_keep_inside_grows_by_less_than_a_billionth(tmp_pa
     )
     cad = read_cad(tmp_path / "cad.csv")
     refined = refined_cad(cad, from_dh("one", [DHJoint(a=0.1, link="a")]), [point])
-    write_refined(cad, refined, tmp_path / "refined.csv")
+    write_cad(refined, cad.convention, tmp_path / "refined.csv")
     again = read_cad(tmp_path / "refined.csv")
     assert check_cad(again)[0].status == "possible"
     assert consistency(again.inertials[0]).consistent

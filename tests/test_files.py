@@ -11,7 +11,7 @@ import pytest
 from export_readers import estimate_of
 
 from ident.cad import read_cad
-from ident.cad.back_to_cad import write_bill_of_materials, write_refined
+from ident.cad.back_to_cad import write_bill_of_materials, write_cad
 from ident.errors import EstimationError, InputError, shortened
 from ident.excitation.information import worth
 from ident.excitation.storage import write_csv
@@ -142,7 +142,7 @@ def test_no_cell_of_a_table_begins_a_formula(tmp_path, first):
     head = '# mass = "kg"\n# length = "m"\n# inertia = "kg m^2"\n# tensor_at = "link_origin"\n# products = "tensor"\n'
     (tmp_path / "cad.csv").write_text(f"{head}link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\n{link},1,0,0,0,1,0,0,1,0,1\n")
     cad = read_cad(tmp_path / "cad.csv")
-    write_refined(cad, cad, tmp_path / "refined.csv")
+    write_cad(cad, cad.convention, tmp_path / "refined.csv")
     write_bill_of_materials(cad, cad, tmp_path / "bill.csv")
     write_csv(tmp_path / "motion.csv", robot, np.arange(3.0), *np.zeros((3, 3, 1)))
     for form in ("csv", "csv-base"):

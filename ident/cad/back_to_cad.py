@@ -157,11 +157,6 @@ def _as_declared(link: str, exact: Exact, convention: Convention) -> Exact:
     return tuple(x / scale for x, scale in zip((m, *c, *tensor), convention.scales, strict=True))
 
 
-def write_refined(cad: Cad, refined: Cad, path: str | Path) -> None:
-    """Write the refined table in the convention of the given one, .csv or .toml, whole or not at all."""
-    write_cad(refined, cad.convention, path)
-
-
 def write_changes(found: tuple[Change, ...], path: str | Path) -> None:
     """Write the numbers side by side as CSV."""
     rows = []

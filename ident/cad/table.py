@@ -14,7 +14,7 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.cad.convention import PLAIN, Convention
 from ident.cad.rounding import Exact, within_rounding
-from ident.errors import CadError, nearest
+from ident.errors import CadError, require_known
 from ident.shown import shows
 from ident.spatial.inertia import (
     NATURAL,
@@ -199,15 +199,9 @@ class Cad:
 
     def require_links(self, known: Sequence[str], needed: Sequence[str]) -> None:
         """Raise CadError when a link of the table is not in `known` or one of `needed` is not in the table."""
-        file = self.source or None
+        file, fix = self.source or None, f"The robot's links are {_listed(needed)}"
         for i, link in enumerate(self.links):
-            if link not in known:
-                raise CadError(
-                    f"the robot has no link '{link}'{nearest(link, known)}",
-                    file=file,
-                    line=self.line(i),
-                    fix=f"The robot's links are {_listed(needed)}",
-                )
+            require_known([link], known, CadError, "the robot has no link", file=file, line=self.line(i), fix=fix)
         missing = [link for link in needed if link not in self.links]
         if missing:
             raise CadError(
@@ -224,14 +218,10 @@ class Cad:
         fixed = {body.name: body for body in robot.fixed}
         self.require_links((*robot.links, *fixed, robot.base), robot.links)
         for name in self.joint_values:
-            joint = name.rpartition(".")[0]
-            if joint not in robot.joint_names:
-                raise CadError(
-                    f"the robot has no joint '{joint}'{nearest(joint, robot.joint_names)}",
-                    file=self.source or None,
-                    key=f"joint.{joint}",
-                    fix=f"The robot's joints are {_listed(robot.joint_names)}",
-                )
+            joint, joints = name.rpartition(".")[0], robot.joint_names
+            place = {"file": self.source or None, "key": f"joint.{joint}"}
+            fix = f"The robot's joints are {_listed(joints)}"
+            require_known([joint], joints, CadError, "the robot has no joint", fix=fix, **place)
         found = np.zeros((robot.n, 10))
         for link, inertials in zip(self.links, self.inertials, strict=True):
             if link in robot.links:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ident.errors import InputError, nearest
+from ident.errors import InputError, require_known
 from ident.estimate.estimate import Estimate
 from ident.export.code.c import write_c_header, write_cpp_header
 from ident.export.code.matlab import function_name, write_matlab_function
@@ -120,24 +120,21 @@ def listing() -> tuple[tuple[str, str, str], ...]:
 
 def format_named(name: str) -> Format:
     """Return the format of a whole robot; raises InputError with the nearest name."""
-    for known in FORMATS:
-        if known.name == name:
-            return known
-    if name in (f.name for f in PAYLOAD_FORMATS):
+    names = [row[0] for row in listing()]
+    require_known([name], names, InputError, "there is no format", fix="List them: ident export --list")
+    known = {f.name: f for f in FORMATS}
+    if name not in known:
         raise InputError(
             f"'{name}' takes one load at the flange, not a robot", fix="Identify the load first: ident payload"
         )
-    names = [row[0] for row in listing()]
-    raise InputError(f"there is no format '{name}'{nearest(name, names)}", fix="List them: ident export --list")
+    return known[name]
 
 
 def payload_format_named(name: str) -> PayloadFormat:
     """Return the format of one load; raises InputError with the nearest name."""
-    for known in PAYLOAD_FORMATS:
-        if known.name == name:
-            return known
-    names = [f.name for f in PAYLOAD_FORMATS]
-    raise InputError(f"there is no payload format '{name}'{nearest(name, names)}", fix=f"Use one of {', '.join(names)}")
+    known = {f.name: f for f in PAYLOAD_FORMATS}
+    require_known([name], known, InputError, "there is no payload format", fix=f"Use one of {', '.join(known)}")
+    return known[name]
 
 
 def file_name(form: Format, robot: str) -> str:

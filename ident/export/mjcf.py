@@ -8,7 +8,7 @@ inertiafromgeom, balanceinertia ...), default classes and childclass, frame, bod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,10 +46,9 @@ def write_mjcf(item: Identified) -> Written:
     if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
-    values = {attribute: item.per_joint(kind) for attribute, kind in PLACES.items()}
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
-        return Written(edited(item.source, robot, item.inertials, values, comment, full_inertia), notes)
+        return Written(edited(item.source, item, robot, comment), notes)
     text = filled(
         "mjcf.xml.j2",
         robot=robot,
@@ -109,30 +108,23 @@ _ALTERING = {
 }
 
 
-def edited(
-    source: Source,
-    robot: Robot,
-    inertials: Array,
-    values: Mapping[str, Mapping[str, float]],
-    comment: str,
-    inertial: Callable[[Array, str], str],
-) -> bytes:
+def edited(source: Source, item: Identified, robot: Robot, comment: str) -> bytes:
     """Return the bytes of the MJCF with the robot's numbers, every other byte kept, and `comment` before the root.
 
-    values: joint parameters by attribute (`PLACES`) and joint; a joint without one keeps what the file says. Raises
-    RobotError for a file that is no MJCF, has parts that are not understood (include, replicate, attach), would change
-    the numbers (compiler settings), or describes another robot; what `own_bodies` raises.
+    A joint without one of the joint parameters (`PLACES`) keeps what the file says. Raises RobotError for a file that
+    is no MJCF, has parts that are not understood (include, replicate, attach), would change the numbers (compiler
+    settings), or describes another robot; what `own_bodies` raises.
     """
     root = parse_xml(source.data, file=source.name)
     if root.tag != "mujoco":
         raise RobotError(f"the root element is <{root.tag}>, wanted <mujoco>", file=source.name, line=root.line)
     reader = _Reader(source, root)
-    own = own_bodies(robot, inertials, reader.bodies, reader.joints, source.name)
+    own = own_bodies(robot, item.inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
-        edits += reader.inertial(link, inertial(body, f"link '{link}'"))
-    for attribute, by_joint in values.items():
-        for joint, value in by_joint.items():
+        edits += reader.inertial(link, full_inertia(body, f"link '{link}'"))
+    for attribute, kind in PLACES.items():
+        for joint, value in item.per_joint(kind).items():
             edits.append(attribute_edit(reader.elements[joint], attribute, number(value)))
     return exchanged(source.data, edits)
 

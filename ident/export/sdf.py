@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import unescape
 
 import numpy as np
@@ -30,7 +30,7 @@ from ident.spatial.inertia import from_com, symmetric, transformed
 from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
 
 TARGET = "an SDF"
-_PLACES = {DAMPING.name: "damping", FRICTION.name: "friction"}
+_PLACES = {DAMPING: "damping", FRICTION: "friction"}
 CONVENTIONS = (
     "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
     "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
@@ -46,10 +46,9 @@ def write_sdf(item: Identified) -> Written:
     """
     notes = item.left_out(DAMPING, FRICTION)
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
-    damping, friction = item.per_joint(DAMPING), item.per_joint(FRICTION)
     robot = item.geometry(TARGET)
     if item.source is not None:
-        return Written(edited(item.source, robot, item.inertials, damping, friction, comment, inertial), notes)
+        return Written(edited(item.source, item, robot, comment), notes)
     text = filled(
         "sdf.sdf.j2",
         robot=robot,
@@ -57,7 +56,7 @@ def write_sdf(item: Identified) -> Written:
         comment=comment,
         inertial=inertial,
         elements=elements,
-        dynamics=lambda terms: {_PLACES[kind]: number(value) for kind, value in terms.items()},
+        dynamics=lambda terms: {place: number(terms[k.name]) for k, place in _PLACES.items() if k.name in terms},
         limits=_limits,
         rpy=roll_pitch_yaw,
     )
@@ -87,15 +86,7 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _MODEL = "__model__"
 
 
-def edited(
-    source: Source,
-    robot: Robot,
-    inertials: Array,
-    damping: Mapping[str, float],
-    friction: Mapping[str, float],
-    comment: str,
-    inertial: Callable[[Array], str],
-) -> bytes:
+def edited(source: Source, item: Identified, robot: Robot, comment: str) -> bytes:
     """Return the bytes of the SDF with the robot's numbers, every other byte kept, and `comment` before the root.
 
     A joint without damping or friction in the model keeps the file's. Raises RobotError for a file that is no SDF, has
@@ -108,12 +99,14 @@ def edited(
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
     reader = _Reader(source, models[0], _version(root))
-    own = own_bodies(robot, inertials, reader.bodies, reader.joints, source.name)
+    own = own_bodies(robot, item.inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits += reader.inertial(link, inertial(body))
+    places = {place: item.per_joint(kind) for kind, place in _PLACES.items()}
     for joint in robot.joint_names:
-        edits += reader.dynamics(joint, {"damping": damping.get(joint), "friction": friction.get(joint)})
+        values = {place: number(own[joint]) for place, own in places.items() if joint in own}
+        edits += reader.dynamics(joint, values)
     return exchanged(source.data, edits)
 
 
@@ -271,9 +264,8 @@ class _Reader:
             raise self.error(f"the inertia of link '{link}' is automatic", found[0], "Remove the attribute auto")
         return self._exchanged(found[0], dict(re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)))
 
-    def dynamics(self, joint: str, values: Mapping[str, float | None]) -> list[Edit]:
+    def dynamics(self, joint: str, known: Mapping[str, str]) -> list[Edit]:
         """Set damping and friction of the joint's axis where the model has them."""
-        known = {k: number(v) for k, v in values.items() if v is not None}
         if not known:
             return []
         axis = self._need(self._joints[joint], "axis")

@@ -146,20 +146,7 @@ def _to_box(a: Any, b: Any, h: Any) -> Any:
 
 @cached_njit(error_model="numpy")
 def _turned(r: Any, x: Any) -> Any:
-    return (
-        r[0, 0] * x[0] + r[0, 1] * x[1] + r[0, 2] * x[2],
-        r[1, 0] * x[0] + r[1, 1] * x[1] + r[1, 2] * x[2],
-        r[2, 0] * x[0] + r[2, 1] * x[1] + r[2, 2] * x[2],
-    )
-
-
-@cached_njit(error_model="numpy")
-def _turned_back(r: Any, x: Any) -> Any:
-    return (
-        r[0, 0] * x[0] + r[1, 0] * x[1] + r[2, 0] * x[2],
-        r[0, 1] * x[0] + r[1, 1] * x[1] + r[2, 1] * x[2],
-        r[0, 2] * x[0] + r[1, 2] * x[1] + r[2, 2] * x[2],
-    )
+    return (dot(r[0], x), dot(r[1], x), dot(r[2], x))
 
 
 @cached_njit(error_model="numpy")
@@ -171,10 +158,8 @@ def _ends(geometry: Any, pose: Any, start: Any, end: Any) -> None:
             if i < 0:
                 start[k, a], end[k, a] = geometry.start[k, a], geometry.end[k, a]
             else:
-                t = pose[i, a]
-                x, y = geometry.start[k], geometry.end[k]
-                start[k, a] = t[0] * x[0] + t[1] * x[1] + t[2] * x[2] + t[3]
-                end[k, a] = t[0] * y[0] + t[1] * y[1] + t[2] * y[2] + t[3]
+                start[k, a] = dot(pose[i, a], geometry.start[k]) + pose[i, a, 3]
+                end[k, a] = dot(pose[i, a], geometry.end[k]) + pose[i, a, 3]
 
 
 @cached_njit(error_model="numpy")
@@ -190,9 +175,9 @@ def _contact(geometry: Any, start: Any, end: Any, m: int) -> Any:
         x = a if dot(n, a) <= dot(n, b) else b
         return dot(n, x) - geometry.offset[k] - geometry.radius[j], n, x, x
     r, centre, h = geometry.rotation[k], row(geometry.centre, k), row(geometry.half, k)
-    p = _turned_back(r, minus(a, centre))
+    p = _turned(r.T, minus(a, centre))
     if kind == BOX:
-        clearance, n, s = _to_box(p, _turned_back(r, minus(b, centre)), h)
+        clearance, n, s = _to_box(p, _turned(r.T, minus(b, centre)), h)
         x = _along(a, minus(b, a), s)
         return clearance - geometry.radius[j], _turned(r, n), x, x
     i = 0  # the nearest face of the room

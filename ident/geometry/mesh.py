@@ -25,6 +25,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.robot.xml import Element, parse_xml, read_bytes
+from ident.spatial.pose import axis_angle
 
 LARGEST_MESH = 200_000_000  # bytes
 KINDS = ("stl", "obj", "dae")
@@ -171,9 +172,7 @@ class _Collada:
                 x, y, z, degrees = self.numbers(element, 4)
                 if not (length := math.hypot(x, y, z)):
                     raise self.error("<rotate> has no axis", element)
-                cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) / length
-                angle = math.radians(degrees)
-                found[:3, :3] += math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross  # Rodrigues
+                found[:3, :3] = axis_angle(np.array([x, y, z]) / length, math.radians(degrees))
             case "lookat":  # from the first point, -z towards the second, with y upwards
                 eye, aim, up = self.numbers(element, 9).reshape(3, 3)
                 side = np.cross(aim - eye, up)

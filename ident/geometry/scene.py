@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array, frozen
-from ident.errors import RobotError, nearest
+from ident.errors import RobotError, nearest, require_known
 from ident.robot.robot import Robot
 from ident.spatial.pose import Pose
 
@@ -219,14 +219,9 @@ class Scene:
 
 def carrier(robot: Robot, frame: str) -> tuple[int, Pose]:
     """Return one of the robot's frames; raises RobotError for a name that is none of them."""
-    known = robot.frames
-    if frame not in known:
-        raise RobotError(
-            f"robot '{robot.name}' has no link '{frame}'{nearest(frame, known)}",
-            key="link",
-            fix=f"Its links are {', '.join(known)}",
-        )
-    return known[frame]
+    fix = f"Its links are {', '.join(robot.frames)}"
+    require_known([frame], robot.frames, RobotError, f"robot '{robot.name}' has no link", key="link", fix=fix)
+    return robot.frames[frame]
 
 
 def _labels(robot: Robot, shape: Capsule | Point | Plane | Box) -> set[str]:

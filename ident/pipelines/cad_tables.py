@@ -87,9 +87,8 @@ def cad_doctor(
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
     if out is not None:
-        back_to_cad.write_refined(
-            found.cad, back_to_cad.refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected), out
-        )
+        corrected = back_to_cad.refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected)
+        back_to_cad.write_cad(corrected, found.cad.convention, out)
     return found
 
 
@@ -108,7 +107,7 @@ def cad_refine(
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
     done = _refined(found, how, tell, whole=False)
-    back_to_cad.write_refined(found.cad, done.table, out)
+    back_to_cad.write_cad(done.table, found.cad.convention, out)
     return done
 
 
@@ -321,7 +320,7 @@ def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> Non
         identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
         given = found.cad.for_robot(robot)
         as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
-        back_to_cad.write_refined(found.cad, done.table, work / "refined.csv")
+        back_to_cad.write_cad(done.table, found.cad.convention, work / "refined.csv")
         back_to_cad.write_changes(done.changes, work / "side_by_side.csv")
         ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
         judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}

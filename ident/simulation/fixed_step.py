@@ -82,13 +82,13 @@ def too_stiff(plant: Plant, q: Array, step: float) -> tuple[str, str] | None:
         f"friction of '{owner}' settles at {rate:.3g} 1/s near standstill, and steps of {step:g} s would"
         f" make it chatter (step x rate is {step * rate:.3g}, RK4 allows {RK4_BOUND:.3g})"
     )
-    ways = [f"steps below {_floor(RK4_BOUND / rate):g} s"]
+    ways = [f"steps below {_two_digits(RK4_BOUND / rate, np.floor):g} s"]
     _, slope, steep = _elements(plant, q)[owner]
     gentle = sum(s for s, size in steep if s <= size)
     size = sum(size for s, size in steep if s > size)
     allowed = slope * RK4_BOUND / (rate * step) - gentle
     if size > 0 and allowed > 0:
-        ways.append(f"a friction width above {_ceil(size / allowed):g}")
+        ways.append(f"a friction width above {_two_digits(size / allowed, np.ceil):g}")
     return what, f"Use {', '.join(ways)}, or simulate(), whose default solver for friction is implicit"
 
 
@@ -106,13 +106,7 @@ def _elements(plant: Plant, q: Array) -> dict[str, tuple[Array, float, list[tupl
     return found
 
 
-def _floor(x: float) -> float:
-    """Return x rounded down to two digits."""
+def _two_digits(x: float, whole: np.ufunc) -> float:
+    """Return x rounded to two digits, down by np.floor or up by np.ceil."""
     unit = 10.0 ** (np.floor(np.log10(x)) - 1)
-    return float(f"{np.floor(x / unit) * unit:.2g}")
-
-
-def _ceil(x: float) -> float:
-    """Return x rounded up to two digits."""
-    unit = 10.0 ** (np.floor(np.log10(x)) - 1)
-    return float(f"{np.ceil(x / unit) * unit:.2g}")
+    return float(f"{whole(x / unit) * unit:.2g}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partialmethod
 from typing import Any
 
 import numpy as np
@@ -235,21 +235,14 @@ class Node:
     def __neg__(self) -> Node:
         return self.args[0] if self.op == "neg" else self.tape.record("neg", self)  # type: ignore[return-value]
 
-    def sin(self) -> Node:
-        """Return its sine; `np.sin` of an array of nodes calls this."""
-        return self.tape.record("sin", self)
+    def function(self, op: str) -> Node:
+        """Return one of the functions below of it, which `np.sin` and so on of an array of nodes call."""
+        return self.tape.record(op, self)
 
-    def cos(self) -> Node:
-        """Return its cosine; `np.cos` of an array of nodes calls this."""
-        return self.tape.record("cos", self)
-
-    def tanh(self) -> Node:
-        """Return its hyperbolic tangent; `np.tanh` of an array of nodes calls this."""
-        return self.tape.record("tanh", self)
-
-    def exp(self) -> Node:
-        """Return its exponential; `np.exp` of an array of nodes calls this."""
-        return self.tape.record("exp", self)
+    sin = partialmethod(function, "sin")
+    cos = partialmethod(function, "cos")
+    tanh = partialmethod(function, "tanh")
+    exp = partialmethod(function, "exp")
 
     def power(self, p: float) -> Node:
         """Return sign(x) |x|^p."""

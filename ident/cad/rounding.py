@@ -17,13 +17,15 @@ from fractions import Fraction
 import numpy as np
 
 from ident.arrays import Array
-from ident.spatial.inertia import consistency, from_com, tensor
+from ident.spatial.inertia import consistency, from_com, pseudo_inertia_exact, tensor
 
 #: m, c and the tensor's six entries; or the halves of their last digits [kg, m, kg m^2].
 Exact = tuple[Fraction, ...]
+#: The exact numbers from the first to the second.
+Interval = tuple[Fraction, Fraction]
 
 _DIAGONAL = {4: (7, 9), 7: (4, 9), 9: (4, 7)}
-_PRODUCTS = {5: (0, 1, 9), 6: (0, 2, 7), 8: (1, 2, 4)}  # entry: row, column, and the moment that is twice its bound
+_ACROSS = {5: 9, 6: 7, 8: 4}  # a product, and the moment that is twice its bound
 #: What counts as no lack at all, in units of the rounding.
 _TIE = 1e-8
 
@@ -35,22 +37,23 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
     tensor is taken there. The inertials returned are about the origin [SI].
     """
     mass = numbers[0] - halves[0]
-    box = [_Interval(p - r, p + r) for p, r in zip(numbers, halves, strict=True)]
+    box = [(p - r, p + r) for p, r in zip(numbers, halves, strict=True)]
     if about_center:
-        box[1:4] = [_Interval(Fraction(0), Fraction(0))] * 3
+        box[1:4] = [(Fraction(0), Fraction(0))] * 3
     if mass <= 0 or not _tightened(box, mass):
         return None
-    middle = [i.middle for i in box]
-    T = _whitening(_matrix(middle, 1 / mass), [_matrix(_only(k, i.half), Fraction(0)) for k, i in enumerate(box)], box)
+    middle, half = [(a + b) / 2 for a, b in box], [(b - a) / 2 for a, b in box]
+    most = [_matrix(_only(k, r), Fraction(0)) for k, r in enumerate(half)]
+    T = _whitening(_matrix(middle, 1 / mass), most, box)
     exact = np.array([[Fraction(x) for x in row] for row in T.tolist()], dtype=object)
     start = (exact.T @ _matrix(middle, 1 / mass) @ exact).astype(np.float64)
-    free = [k for k in range(1, 10) if box[k].half > 0]
-    steps = np.array([T.T @ _matrix(_only(k, box[k].half), Fraction(0)).astype(np.float64) @ T for k in free])
+    free = [k for k in range(1, 10) if half[k] > 0]
+    steps = np.array([T.T @ most[k].astype(np.float64) @ T for k in free])
     u, depth = _deepest(start, steps.reshape(-1, 4, 4))
     if depth < -_TIE:
         return None
     found = np.array([float(i) for i in middle])
-    found[free] += np.array([float(box[k].half) for k in free]) * u
+    found[free] += np.array([float(half[k]) for k in free]) * u
     centre = np.array([float(c) for c in numbers[1:4]]) if about_center else found[1:4]
     if about_center:
         return from_com(float(numbers[0]), centre, tensor(found))
@@ -61,22 +64,7 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
     return body
 
 
-class _Interval(tuple[Fraction, Fraction]):
-    """The exact numbers from the first to the second."""
-
-    def __new__(cls, least: Fraction, most: Fraction) -> _Interval:
-        return super().__new__(cls, (least, most))
-
-    @property
-    def middle(self) -> Fraction:
-        return (self[0] + self[1]) / 2
-
-    @property
-    def half(self) -> Fraction:
-        return (self[1] - self[0]) / 2
-
-
-def _tightened(box: list[_Interval], mass: Fraction) -> bool:
+def _tightened(box: list[Interval], mass: Fraction) -> bool:
     """Cut from the box, in place, what no body has, so that one coarse number hides no other; False if all of it.
 
     A moment is at most the sum of the other two, a product at most half a moment, m c_x^2 at most a moment across x.
@@ -84,12 +72,12 @@ def _tightened(box: list[_Interval], mass: Fraction) -> bool:
     for _ in range(4):  # passes until nothing changes, as two ends of three moments have it at most
         for k, (a, b) in _DIAGONAL.items():
             least = max(box[k][0], box[a][0] - box[b][1], box[b][0] - box[a][1], Fraction(0))
-            box[k] = _Interval(least, min(box[k][1], box[a][1] + box[b][1]))
-    for k, (*_, across) in _PRODUCTS.items():
-        box[k] = _Interval(max(box[k][0], -box[across][1] / 2), min(box[k][1], box[across][1] / 2))
+            box[k] = (least, min(box[k][1], box[a][1] + box[b][1]))
+    for k, across in _ACROSS.items():
+        box[k] = (max(box[k][0], -box[across][1] / 2), min(box[k][1], box[across][1] / 2))
     for k, (a, b) in {1: (7, 9), 2: (4, 9), 3: (4, 7)}.items():
         most = Fraction(float(max(min(box[a][1], box[b][1]), Fraction(0)) / mass) ** 0.5 * (1 + 1e-12))
-        box[k] = _Interval(max(box[k][0], -most), min(box[k][1], most))
+        box[k] = (max(box[k][0], -most), min(box[k][1], most))
     return all(least <= most for least, most in box)
 
 
@@ -99,18 +87,10 @@ def _only(k: int, value: Fraction) -> list[Fraction]:
 
 def _matrix(numbers: list[Fraction], corner: Fraction) -> Array:
     """Return M (4, 4) of exact numbers."""
-    half = (numbers[4] + numbers[7] + numbers[9]) / 2
-    M = np.full((4, 4), Fraction(0), dtype=object)
-    for i, k in enumerate((4, 7, 9)):
-        M[i, i] = half - numbers[k]
-        M[i, 3] = M[3, i] = numbers[1 + i]
-    for k, (i, j, _) in _PRODUCTS.items():
-        M[i, j] = M[j, i] = -numbers[k]
-    M[3, 3] = corner
-    return M
+    return np.array(pseudo_inertia_exact([corner, *numbers[1:]]), dtype=object)
 
 
-def _whitening(middle: Array, steps: list[Array], box: list[_Interval]) -> Array:
+def _whitening(middle: Array, steps: list[Array], box: list[Interval]) -> Array:
     """Return T (4, 4) that makes T'(|M(0)| + R) T the unit matrix, R being the most that the roundings add to M."""
     largest = [min(box[7][1], box[9][1]), min(box[4][1], box[9][1]), min(box[4][1], box[7][1]), middle[3, 3]]
     D = np.diag([float(x) ** -0.5 if x > 0 else 1.0 for x in largest])

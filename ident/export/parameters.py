@@ -83,11 +83,16 @@ def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any
 
 
 def _term(name: str, value: float | None, decided: str, robot: Robot | None) -> dict[str, Any]:
-    joint, _, kind = name.rpartition(".")
-    term = kinds().get(kind, Kind(kind, kind, kind, ("SI", "SI")))
-    moves = {} if robot is None else {j.name: j.kind for j in robot.joints}
-    unit = term.unit(moves.get(joint, ""))
+    joint, term, moves = _kind(name, robot)
+    unit = term.unit(moves)
     return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": term.law, "decided_by": decided}
+
+
+def _kind(name: str, robot: Robot | None) -> tuple[str, Kind, str]:
+    """Return of a joint parameter its joint, what it means, and how the joint moves, "" where that is not known."""
+    joint, _, kind = name.rpartition(".")
+    moves = {} if robot is None else {j.name: j.kind for j in robot.joints}
+    return joint, kinds().get(kind, Kind(kind, kind, kind, ("SI", "SI"))), moves.get(joint, "")
 
 
 CSV_CONVENTIONS = (
@@ -100,15 +105,13 @@ _UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
 def write_csv(item: Identified) -> Written:
     """Return one row a standard parameter: name, value, unit, and whether data or the prior decided on it."""
     e, decided = item.estimate, decided_by(item.estimate)
-    moves = {} if item.robot is None else {j.name: j.kind for j in item.robot.joints}
     found = []
     for k, (name, value) in enumerate(zip(e.base.standard, item.theta, strict=True)):
-        owner, _, part = name.rpartition(".")
         if k < 10 * len(e.links):
-            unit = _UNITS[INERTIAL.index(part)]
+            unit = _UNITS[k % 10]
         else:
-            term = kinds().get(part, Kind(part, part, part, ("SI", "SI")))
-            unit = term.unit(moves.get(owner, ""), "{} (prismatic: {})")
+            _, term, moves = _kind(name, item.robot)
+            unit = term.unit(moves, "{} (prismatic: {})")
         found.append((plain(name), "" if name in item.unknown else number(value), unit, decided[name]))
     return Written(_csv((*item.head, *CSV_CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
 

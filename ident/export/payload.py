@@ -236,7 +236,7 @@ def payload_call(
     known.filters |= {"decimal": decimal, "decimals": decimals}
     told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
     options = {"tool": tool, "name": name, "schedule": schedule, "group": group}
-    shown = {"millimetres": _millimetres, "angles": _degrees, **told, **options}
+    shown = {"millimetres": _millimetres, "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)), **told, **options}
     macros = known.get_template("payload_calls.j2").make_module(shown)
     return str(getattr(macros, vendor)(load))
 
@@ -244,11 +244,6 @@ def payload_call(
 def _millimetres(r: Rounded, least: int = 1) -> list[str]:
     """Return the coordinates of the centre [mm], with `least` decimal places or more."""
     return decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", ")
-
-
-def _degrees(axes: Array) -> list[float]:
-    """Return roll, pitch and yaw [deg] of a rotation (3, 3)."""
-    return [float(x) for x in np.degrees(roll_pitch_yaw(axes))]
 
 
 def _about(load: Payload, mark: str, products: bool = False) -> str:

@@ -145,7 +145,8 @@ HALF_TURN = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
 
 def write_rtb_python(item: Identified) -> Written:
     """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
-    robot, table = _known(item)
+    robot = item.geometry("a Robotics Toolbox script")
+    table = dh_table(robot)
     notes = item.left_out(*PLACES)
     if robot.joints[0].slides:
         notes += ("The first joint is prismatic, where the toolbox's compiled rne is wrong: call rne_python (of 1.5).",)
@@ -163,7 +164,8 @@ def write_rtb_python(item: Identified) -> Written:
 
 def write_rtb_matlab(item: Identified) -> Written:
     """Return a MATLAB script that makes `robot`, a SerialLink; raises ModelError without DH frames."""
-    robot, table = _known(item)
+    robot = item.geometry("a Robotics Toolbox script")
+    table = dh_table(robot)
     notes = item.left_out(*PLACES) + _matlab_limits(robot, table)
     lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
@@ -199,11 +201,6 @@ def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:
     if kinds[0] == "prismatic":
         notes.append("The first joint is prismatic, where the toolbox's compiled rne is wrong.")
     return tuple(notes)
-
-
-def _known(item: Identified) -> tuple[Robot, Table]:
-    robot = item.geometry("a Robotics Toolbox script")
-    return robot, dh_table(robot)
 
 
 def _links(

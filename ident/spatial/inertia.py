@@ -49,24 +49,18 @@ def steiner(mass: float | Fraction, com: ArrayLike | Sequence[Fraction]) -> NDAr
     return np.asarray(mass * (c @ c * np.eye(3, dtype=int) - np.outer(c, c)))
 
 
-def _pseudo_inertia_map() -> Array:
-    """Return E (16, 10) with vec(J) = E @ inertials."""
-    columns = np.zeros((16, 10))
-    for k in range(10):
-        unit = np.zeros(10)
-        unit[k] = 1.0
-        inertia = tensor(unit)
-        j = np.zeros((4, 4))
-        j[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-        j[:3, 3] = j[3, :3] = unit[1:4]
-        j[3, 3] = unit[0]
-        columns[:, k] = j.ravel()
-    columns.setflags(write=False)
-    return columns
+def pseudo_inertia_exact(inertials: Iterable[float | Fraction]) -> list[list[Fraction]]:
+    """Return the pseudo-inertia of one body (10,) in exact rational arithmetic."""
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(x) for x in inertials)
+    half = (xx + yy + zz) / 2
+    return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
 
 
 #: vec(J) = PSEUDO_INERTIA_MAP @ inertials, (16, 10).
-PSEUDO_INERTIA_MAP = _pseudo_inertia_map()
+PSEUDO_INERTIA_MAP = (
+    np.array([pseudo_inertia_exact(unit) for unit in np.eye(10)], dtype=np.float64).reshape(10, 16).T.copy()
+)
+PSEUDO_INERTIA_MAP.setflags(write=False)
 
 
 def pseudo_inertia(inertials: ArrayLike) -> Array:
@@ -168,13 +162,6 @@ def consistency(inertials: ArrayLike) -> Consistency:
     finite = bool(np.isfinite(inertia).all())
     a, b, c = (float(x) for x in np.linalg.eigvalsh(inertia)) if finite else (-np.inf, np.inf, np.inf)
     return Consistency(mass, (a, b, c), a + b - c, is_positive_semidefinite(pseudo_inertia_exact(p)))
-
-
-def pseudo_inertia_exact(inertials: Iterable[float | Fraction]) -> list[list[Fraction]]:
-    """Return the pseudo-inertia of one body (10,) in exact rational arithmetic."""
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(x) for x in inertials)
-    half = (xx + yy + zz) / 2
-    return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
 
 
 def tensor_can_exist(about_com: Iterable[float]) -> bool:

@@ -76,7 +76,8 @@ class Mechanism:
         along = np.outer(axis, axis)
         still, across = placement @ along, placement @ (np.eye(3).astype(object) - along)
         turned = placement @ skew(axis)
-        rotation = _settled(still) + c * _settled(across) + s * _settled(turned)  # Rodrigues
+        still, across, turned = (_each(tidy_cosine, x) for x in (still, across, turned))  # products of cosines
+        rotation = still + c * across + s * turned  # Rodrigues
         return rotation, position + placement @ point - rotation @ point
 
 
@@ -92,11 +93,6 @@ def mechanism(robot: Robot) -> Mechanism:
         points=_each(tidy, [joint.point for joint in joints]),
         gravity=_each(lambda x: tidy(x, float(np.linalg.norm(robot.gravity))), robot.gravity),
     )
-
-
-def _settled(values: Objects) -> Objects:
-    """Return products of direction cosines, made tidy again."""
-    return _each(tidy_cosine, values)
 
 
 def cross(a: Objects, b: Objects) -> Objects:

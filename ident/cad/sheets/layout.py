@@ -168,7 +168,8 @@ class _State:
                 name, factor = printed_unit(unit, kind)
             except ValueError:
                 fix = "Write the numbers without blanks between thousands" if re.match(r"\d{3}\b", unit.strip()) else ""
-                self.fail(f"'{unit.strip()}' is no known unit of {_KIND[kind]}", line, fix)
+                what = "moments of inertia" if kind == "inertia" else kind
+                self.fail(f"'{unit.strip()}' is no known unit of {what}", line, fix)
         made = Number(text, name, factor, line, over)
         try:
             believable = not made.value or abs(made.value) > _LEAST  # no more than 1e60 by its digits
@@ -188,10 +189,6 @@ _SAID = {
 _BLOCKS = {
     "center": "the block of the centre of mass", "principal": "a block of principal moments",
     "tensor": "a block of moments of inertia", "at_origin": "a block of moments of inertia",
-}  # fmt: skip
-_KIND: Mapping[Kind, str] = {
-    "mass": "mass", "length": "length", "area": "area", "volume": "volume", "density": "density",
-    "inertia": "moments of inertia",
 }  # fmt: skip
 
 

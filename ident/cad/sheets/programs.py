@@ -8,14 +8,10 @@ _N = rf"(?P<number>{NUMBER})"
 _UNIT = r" ?\( ?(?P<unit>[^()]+?) ?\)"
 
 
-def _scalars(density: str, mass: str, volume: str, area: str, behind: str) -> tuple[tuple[What, str], ...]:
-    """Return the rules of the four numbers by their words, and the pattern of what stands behind them."""
-    return (
-        ("density", density + behind),
-        ("mass", mass + behind),
-        ("volume", volume + behind),
-        ("area", area + behind),
-    )
+def _scalars(*words: str) -> tuple[tuple[What, str], ...]:
+    """Return the rules of density, mass, volume and area by their words; last comes what stands behind each."""
+    kinds: tuple[What, ...] = ("density", "mass", "volume", "area")
+    return tuple((what, word + words[-1]) for what, word in zip(kinds, words[:-1], strict=True))
 
 
 # Mass properties of SolidWorks (Evaluate > Mass Properties > Print or Copy), English and Chinese. Confirmed on public

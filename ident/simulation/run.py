@@ -215,12 +215,6 @@ def finished(
     n = plant.robot.n
     q, qd, tau = y[:, :n].copy(), y[:, n:].copy(), drives.along(t)
     qdd = accelerations(plant, q, qd, tau)
-
-    def cubic(at: Array) -> Array:
-        from scipy.interpolate import CubicHermiteSpline
-
-        return np.asarray(CubicHermiteSpline(t, y, np.concatenate([qd, qdd], axis=1))(at))
-
     arrays: dict[str, Any] = {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
     arrays |= {"kinetic": plant.kinetic(q, qd), "potential": plant.potential(q)}
     for array in arrays.values():
@@ -232,5 +226,14 @@ def finished(
         friction_law=plant.friction_law,
         method=method,
         evaluations=slope.evaluations,
-        state=state or cubic,
+        state=state or _cubic(t, y, np.concatenate([qd, qdd], axis=1)),
     )
+
+
+def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
+    def state(at: Array) -> Array:
+        from scipy.interpolate import CubicHermiteSpline
+
+        return np.asarray(CubicHermiteSpline(t, y, slope)(at))
+
+    return state

@@ -130,7 +130,7 @@ def _simulated(taken: _Taken, solver: Callable[..., Any], breaks: Array, method:
             warnings.simplefilter("ignore")  # of solvers that give up: their message is kept
             _solve(solver, slope, taken, breaks)
     except Stop as cause:
-        taken.stopped = cause.reason
+        taken.stop(cause.reason)
     with one_thread():
         taken.end()
     return finished(
@@ -168,7 +168,7 @@ def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Arra
         while run.status == "running":
             message = run.step()
             if run.status == "failed":
-                taken.stopped = _gave_up(slope, run.t, taken.y, message)
+                taken.stop(_gave_up(slope, run.t, taken.y, message))
                 return
             taken.add(run.t_old, run.t, run.y, run.dense_output())
             if taken.stopped:
@@ -201,7 +201,7 @@ class _Taken:
         """Take a step that the solver accepted, up to a limit if one lies in it."""
         reason = runaway(self.plant, t1, self.y, y)
         if reason is not None:
-            self.stopped = reason
+            self.stop(reason)
             return
         hit = limit_reached(self.plant, t0, t1, dense, 1 if self.fixed else 4) if self.limits else None
         if hit is not None:
@@ -216,6 +216,10 @@ class _Taken:
         self.t, self.y = t1, y
         if len(self.rows) > done:
             self.tell("simulating", len(self.rows), len(self.times))
+
+    def stop(self, reason: str) -> None:
+        """End the simulation here."""
+        self.stopped = reason
 
     def end(self) -> None:
         """Keep the state where the simulation stopped, if there is a torque."""

@@ -165,10 +165,11 @@ class TestTX40:
         log = read_log(loaded.manifest, "all", loaded.robot)
         shifted = replace(log, tau=np.roll(log.tau, samples, axis=0))
         processing = replace(loaded.experiment.processing, start_s=0.1, stop_s=7.4, edge_samples=0)
-        before = delays(loaded.model, process(log, processing), base=loaded.base).seconds
-        after = delays(loaded.model, process(shifted, processing), base=loaded.base).seconds
-        assert np.median(after - before) == pytest.approx(samples * 0.2e-3, abs=0.3e-3)
-        np.testing.assert_allclose(after - before, samples * 0.2e-3, atol=1.2e-3)
+        before, after = (delays(loaded.model, process(x, processing), base=loaded.base).seconds for x in (log, shifted))
+        assert not before.any()
+        claimed = after[after != 0]
+        assert len(claimed) >= 3
+        np.testing.assert_allclose(claimed, -samples * 0.2e-3, atol=1.2e-3)
 
 
 def _published_name(expression: str) -> str:

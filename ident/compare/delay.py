@@ -1,4 +1,4 @@
-"""The constant delay between position and torque, found from the log itself."""
+"""Positions that a log has late: found from how the torques of all joints follow them, whatever the law of friction."""
 
 from __future__ import annotations
 
@@ -11,56 +11,147 @@ from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.compress import packed_columns, pieces
+from ident.regression.compress import Columns, packed_columns, state_rows
+from ident.regression.regression import r_factor
 
-_MAX_SAMPLES = 60_000
+#: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
+_SAMPLES, FOLDS, _LEAST = 20_000, 10, 20
+#: Delays are claimed where they take this share from the error of what is left out, and in so many stretches.
+GAIN, AGREED = 0.01, 9
+#: Widths of tanh, relative to a joint's largest speed, that stand in for any law of friction.
+_WIDTHS = (0.03, 0.15, 0.5)
+#: Delays are looked for within so many seconds or samples, whichever is more; passes.
+REACH_S, REACH, _PASSES = 0.02, 5.0, 3
+#: What the rows tell less of than this share of the best told is left out of a solution.
+_RANK = 1e-6
+#: No joint's residual counts as smaller than this share of the largest.
+_SMALLEST = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Delays:
-    """Per joint: seconds (n,) by which torque lags position (negative: leads), NaN where it cannot be told.
+    """Per joint: seconds (n,) by which its positions are older than torques and other positions; 0: none is claimed.
 
-    gain (n,): the residual at that delay over the residual without one; 1 where nothing is gained.
+    gain: the error of stretches left out, with the delays taken out, over that without.
     """
 
     seconds: Array
-    gain: Array
+    gain: float = 1.0
 
 
-def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None, reach: float = 0.02) -> Delays:
-    """Return the delay that makes each joint's own least-squares residual smallest, within +-reach [s].
+def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) -> Delays:
+    """Return the delays of positions without which stretches that are left out are predicted better.
 
-    The torque is shifted over a grid, all shifts are solved as right-hand sides of one factorisation, and a parabola
-    through the three best refines the minimum. A minimum at the end of the grid, or of a joint that does not move,
-    gives NaN. Looks at the first 60,000 samples.
+    Least squares over base parameters, a smooth law of friction beside the model's, and the derivative of the torques
+    by each joint's delay (Gauss-Newton). Joints are taken one by one or all together, the most gainful first. Torques
+    that are all late are the same as positions that are all early. Looks at the first 20,000 samples. The limits were
+    set on simulated arms (`experiments/benchmarks/skew.py`).
     """
-    columns = packed_columns(model, base or base_parameters(model))
-    last = min(len(motion.q), _MAX_SAMPLES)
-    rows = np.concatenate(list(pieces(columns, motion, last)))
-    t, tau = motion.t[:last], motion.tau[:last]
-    keep = motion.keep
-    seconds, gain = np.full(model.robot.n, np.nan), np.ones(model.robot.n)
-    keep = keep[: len(rows)]
-    grid = np.linspace(-reach, reach, 41)
-    for j, (start, stop) in enumerate(columns.span):
-        mask = keep[:, j]
-        Y = rows[mask, start : stop - 1]
-        if len(Y) <= Y.shape[1] + 1:
-            continue
-        size = np.linalg.norm(Y, axis=0)
-        Q, s, _ = np.linalg.svd(Y[:, size > 0] / size[size > 0], full_matrices=False)
-        Q = Q[:, s > 1e-9 * s[0]]
-        shifted = np.stack([np.interp(t + shift, t, tau[:, j]) for shift in grid], axis=1)
-        if motion.decimation:
-            shifted = decimate(shifted, motion.decimation)
-        shifted = shifted[mask]
-        rss = np.sum(shifted**2, axis=0) - np.sum((Q.T @ shifted) ** 2, axis=0)
-        k = int(np.argmin(rss))
-        # Interpolation smooths noise, so noise alone has a minimum too: what Y explains must stand out of it.
-        signal = len(Y) * np.var(Q @ (Q.T @ shifted[:, k])) / Q.shape[1]
-        noise = max(rss[k], 1e-18 * np.sum(shifted[:, k] ** 2)) / (len(Y) - Q.shape[1])
-        if 0 < k < len(grid) - 1 and signal > 10.0 * noise:
-            a, b, c = rss[k - 1 : k + 2]
-            seconds[j] = grid[k] + 0.5 * (a - c) / (a - 2 * b + c) * (grid[1] - grid[0])
-            gain[j] = np.sqrt(rss[k] / rss[len(grid) // 2])
-    return Delays(seconds, gain)
+    n, columns = model.robot.n, packed_columns(model, base or base_parameters(model))
+    none, zero = Delays(np.zeros(n)), np.zeros(n)
+    keep = motion.keep[: len(_thin(motion, motion.tau[:_SAMPLES]))]
+    if len(keep) < FOLDS * _LEAST:
+        return none
+    rows = [A[k] for A, k in zip(_rows(columns, motion, zero, np.zeros(0)), keep.T, strict=True)]
+    x = _solved(r_factor(np.concatenate(rows)), np.zeros((n, 0)))
+    left = [_along(A, np.zeros((n, 0))) @ np.append(x, -1.0) for A in rows]
+    noise = np.array([np.sqrt(np.mean(r**2)) if len(r) else 0.0 for r in left])
+    noise = np.maximum(noise, _SMALLEST * noise.max())
+    if not noise.all():
+        return none
+    phi = x[: len(columns.base.kept)]
+
+    def stretches(late: Array) -> list[Array]:
+        rows = [A / s for A, s in zip(_rows(columns, motion, late, phi), noise, strict=True)]
+        return [
+            r_factor(np.concatenate([A[part][k[part]] for A, k in zip(rows, keep.T, strict=True)]))
+            for part in np.array_split(np.arange(len(keep)), FOLDS)
+        ]
+
+    given = stretches(zero)
+    ways, late = _gainful(given, n), zero
+    for _ in range(_PASSES if ways.size else 0):
+        late = late + ways @ _solved(np.concatenate(stretches(late)), ways)[-ways.shape[1] :]
+        if np.abs(late).max() > max(REACH_S, REACH * np.median(np.diff(motion.t))):
+            return none
+    before = _left_out(given, ways[:, :0])
+    after = _left_out(stretches(late), ways[:, :0]) if ways.size else before
+    gain = float(np.sqrt(after.sum() / before.sum()))
+    return Delays(late, gain) if gain < 1.0 - GAIN and np.sum(after < before) >= AGREED else none
+
+
+def _gainful(factors: list[Array], n: int) -> Array:
+    """Return which joints are late (n, k), one by one or all together, as long as each takes GAIN from the error."""
+    candidates, ways = [np.ones(n), *np.eye(n)], np.zeros((n, 0))
+    best = _left_out(factors, ways).sum()
+    while ways.shape[1] < n:
+        errors = [_left_out(factors, np.column_stack([ways, way])).sum() for way in candidates]
+        k = int(np.argmin(errors))
+        if errors[k] > (1.0 - GAIN) ** 2 * best:
+            break
+        ways, best = np.column_stack([ways, candidates.pop(k)]), errors[k]
+    return ways
+
+
+def _thin(motion: Motion, x: Array) -> Array:
+    return decimate(x, motion.decimation) if motion.decimation else x
+
+
+def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Array]:
+    """Return each joint's rows (M, width): base parameters, friction, delays beyond `late` (n,) [s], torque.
+
+    phi: by which torques change with a delay; none given: those columns are zero.
+    """
+    n, b = columns.model.robot.n, len(columns.base.kept)
+    t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
+    step = float(np.median(np.diff(t)))
+
+    def at(x: Array, late: Array) -> Array:
+        return np.column_stack([np.interp(t + d, t, own) for d, own in zip(late, x[: len(t)].T, strict=True)])
+
+    def state(late: Array) -> list[Array]:
+        return [at(x, late) for x in (motion.q, motion.qd, motion.qdd)]
+
+    def torque(late: Array) -> Array:
+        rows, own = state_rows(columns, *state(late)), zip(columns.span, columns.parameters, strict=True)
+        return np.column_stack([rows[:, start : stop - 1] @ phi[list(used)] for (start, stop), used in own])
+
+    q, qd, qdd = state(late)
+    fastest = np.abs(qd).max(axis=0)
+    smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]
+    change = np.zeros((n, len(t), n))
+    for j, ahead in enumerate(step * np.eye(n) if len(phi) else ()):
+        change[j] = (torque(late + ahead) - torque(late - ahead)) / (2.0 * step)
+    packed, *beside = (_thin(motion, x) for x in (state_rows(columns, q, qd, qdd), *smooth, *change, tau))
+    found = []
+    for i, (start, stop) in enumerate(columns.span):
+        A = np.zeros((len(packed), b + len(_WIDTHS) * n + n + 1))
+        A[:, list(columns.parameters[i])] = packed[:, start : stop - 1]
+        for k in range(len(_WIDTHS)):
+            A[:, b + k * n + i] = beside[k][:, i]
+        A[:, -n - 1 :] = np.column_stack([x[:, i] for x in beside[len(_WIDTHS) :]])
+        found.append(A)
+    return found
+
+
+def _left_out(factors: list[Array], ways: Array) -> Array:
+    """Return the squared error of each stretch when it is left out, with delays free along `ways` (n, k)."""
+    errors = []
+    for k, factor in enumerate(factors):
+        x = _solved(np.concatenate(factors[:k] + factors[k + 1 :]), ways)
+        errors.append(np.sum((_along(factor, ways) @ np.append(x, -1.0)) ** 2))
+    return np.array(errors)
+
+
+def _along(rows: Array, ways: Array) -> Array:
+    """Return rows with the delays along `ways` (n, k) in place of those of the joints."""
+    first = rows.shape[1] - 1 - len(ways)
+    return np.column_stack([rows[:, :first], rows[:, first:-1] @ ways, rows[:, -1]])
+
+
+def _solved(rows: Array, ways: Array) -> Array:
+    """Return the least-squares solution of rows, the delays along `ways` last."""
+    A = _along(rows, ways)
+    size = np.linalg.norm(A[:, :-1], axis=0)
+    size[size == 0.0] = 1.0
+    return np.asarray(np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=_RANK)[0] / size)

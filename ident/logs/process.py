@@ -29,7 +29,8 @@ class Processing:
     """How a log becomes a motion; the steps in the order in which they are done.
 
     `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not: `find_clock`).
-    `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); taken out by interpolation.
+    `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); `position_delay_s`: position
+    and velocity lag the time stamps. Both are taken out by interpolation.
     `resample_hz` [Hz]: all signals onto the uniform grid k / resample_hz by `interpolation`; None: rows as they are.
     `position_hz`, `velocity_hz`, `acceleration_hz`, `torque_hz` [Hz]: zero-phase Butterworth low-pass of `order`
     (per direction) of each signal, None for none; the acceleration is the derivative of the filtered velocity.
@@ -50,6 +51,7 @@ class Processing:
 
     clock: Literal["auto", "stamps"] = "auto"
     delay_s: PerJoint = 0.0
+    position_delay_s: PerJoint = 0.0
     resample_hz: float | None = None
     interpolation: Interpolation = "cubic"
     nominal_rate_hz: float | None = None
@@ -91,8 +93,9 @@ class Processing:
         for key in ("edge_s", "edge_samples"):
             if len(_tuple(getattr(self, key))) > 2:
                 raise LogError(f"has {len(_tuple(getattr(self, key)))} values, wanted one or (start, end)", key=key)
-        if not all(isfinite(v) for v in _tuple(self.delay_s)):
-            raise LogError(f"is {self.delay_s}, wanted finite numbers", key="delay_s")
+        for key in ("delay_s", "position_delay_s"):
+            if not all(isfinite(v) for v in _tuple(getattr(self, key))):
+                raise LogError(f"is {getattr(self, key)}, wanted finite numbers", key=key)
         for key, hint in _hints(Processing).items():
             if get_origin(hint) is Literal and getattr(self, key) not in get_args(hint):
                 raise LogError(f"is '{getattr(self, key)}', wanted one of: {', '.join(get_args(hint))}", key=key)
@@ -178,9 +181,13 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     if p.derivative != "fourier":
         _require_no_break(log)
     n = log.n
-    known = undelayed(log.t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
-    t, q, qd, tau, rate = log.t, log.q, log.qd, known[0], rate_hz
-    from_s, to_s = t[known[1]][[0, -1]] if known[1].stop > known[1].start else (inf, -inf)
+    t, rate = log.t, rate_hz
+    late = _per_joint(p.position_delay_s, n, "position_delay_s")
+    tau, known = undelayed(t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
+    q, read = undelayed(t, log.q, late, p.interpolation)
+    qd = None if log.qd is None else undelayed(t, log.qd, late, p.interpolation)[0]
+    both = t[max(known.start, read.start) : min(known.stop, read.stop)]
+    from_s, to_s = both[[0, -1]] if len(both) else (inf, -inf)
     if p.resample_hz is not None:
         stacked = np.hstack([q, tau] if qd is None else [q, tau, qd])
         t, joined = resample(t, stacked, p.resample_hz, p.interpolation, rate_hz)
@@ -320,7 +327,7 @@ def memory(p: Processing, rate_hz: float) -> int:
     chain = sum(filters.memory(c, rate, p.order) for c in cutoffs if c < rate / 2)
     torque = filters.memory(p.torque_hz, rate, p.order) if p.torque_hz and p.torque_hz < rate / 2 else 0
     stencil = p.savgol_window if p.derivative == "savgol" else 4
-    delay = max(abs(d) for d in _tuple(p.delay_s)) * rate_hz
+    delay = max(abs(d) for key in (p.delay_s, p.position_delay_s) for d in _tuple(key)) * rate_hz
     return ceil(rows + per_row * (max(chain, torque) + stencil) + delay)
 
 

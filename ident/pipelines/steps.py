@@ -17,7 +17,7 @@ from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs,
 from ident.logs.automatic import as_toml, chosen
 from ident.logs.check import out_of_reach, together
 from ident.logs.log import file_sha256
-from ident.logs.process import rounding_share
+from ident.logs.process import process, rounding_share
 from ident.pipelines.loaded import Loaded
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, repeats_joined
@@ -141,8 +141,10 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
-    first = (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit)
-    return chosen(list(first))
+    logs = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
+    fit, judged = chosen(logs)
+    late = late_positions(loaded, [process(log, fit) for log in logs]) if fit != Processing() else ()
+    return (replace(fit, position_delay_s=late), replace(judged, position_delay_s=late)) if any(late) else (fit, judged)
 
 
 def motions(
@@ -320,10 +322,6 @@ def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processi
         yield from islice(motions(loaded, [name], processing, []), 1)
 
 
-#: A delay is worth a warning when taking it out leaves less than this share of the residual.
-WORTH = 0.98
-
-
 #: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.
 ROUNDED = 0.1
 
@@ -361,20 +359,23 @@ def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[War
         yield Warned(log.name, "rounded position" if worst > ROUNDED else "coarse position", message)
 
 
-def delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
-    """Warn where torque lags position, or leads it, by more than half a sample, and the residual shows it."""
+def late_positions(loaded: Loaded, motions: Iterable[Motion]) -> tuple[float, ...]:
+    """Return by how much the positions of each joint are late [s], as most of the motions show it."""
     from ident.compare.delay import delays
 
-    if out_of_reach(motion.q, loaded.robot):
-        return  # in another unit: nothing that the residual shows is a delay
-    step = float(np.median(np.diff(motion.t)))
-    found = delays(loaded.model, motion, base=loaded.base)
-    for joint, delay, gain in zip(loaded.robot.joint_names, found.seconds, found.gain, strict=True):
-        if abs(delay) > 0.5 * step and gain < WORTH:
-            verb = "lags" if delay > 0 else "leads"
-            yield Warned(
-                motion.name,
-                "delay",
-                f"torque of '{joint}' {verb} position by {abs(delay) * 1e3:.3g} ms ({abs(delay) / step:.1f} samples;"
-                f" without it the residual falls by {100 * (1 - gain):.0f} %); set delay_s if the recorder causes it",
-            )
+    # in another unit nothing that the residual shows is a delay
+    sound = [m for m in motions if not out_of_reach(m.q, loaded.robot)]
+    found = [delays(loaded.model, m, base=loaded.base).seconds for m in sound]
+    return tuple(float(f"{x:.2g}") for x in np.median(found, axis=0)) if found else ()
+
+
+def delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
+    """Warn where the positions of some joints are late, or early."""
+    late = late_positions(loaded, [motion])
+    told = [f"'{joint}' by {x * 1e3:g} ms" for joint, x in zip(loaded.robot.joint_names, late, strict=False) if x]
+    if told:
+        message = (
+            f"positions are read late: {', '.join(told)} (early where negative; torques and other joints say so);"
+            " set position_delay_s"
+        )
+        yield Warned(motion.name, "delay", message)

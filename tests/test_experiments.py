@@ -158,18 +158,19 @@ class TestTX40:
                 off[name] = abs(phi[_published_name(name)] - float(value)) / error
         return off
 
-    @pytest.mark.parametrize("samples", [20, -15])
-    def test_a_misaligned_torque_is_found(self, samples):
+    def test_a_misaligned_torque_is_found(self):
+        """Late by 8 ms, early by 6 ms: the difference of what is found is theirs, whatever the log has of its own."""
         real_data("staubli_tx40")
         loaded = load(read_experiment(ROOT / "experiments" / "tx40" / "published.toml"))
         log = read_log(loaded.manifest, "all", loaded.robot)
-        shifted = replace(log, tau=np.roll(log.tau, samples, axis=0))
         processing = replace(loaded.experiment.processing, start_s=0.1, stop_s=7.4, edge_samples=0)
-        before, after = (delays(loaded.model, process(x, processing), base=loaded.base).seconds for x in (log, shifted))
-        assert not before.any()
-        claimed = after[after != 0]
-        assert len(claimed) >= 3
-        np.testing.assert_allclose(claimed, -samples * 0.2e-3, atol=1.2e-3)
+        late, early = (
+            delays(
+                loaded.model, process(replace(log, tau=np.roll(log.tau, samples, axis=0)), processing), base=loaded.base
+            ).seconds
+            for samples in (40, -30)
+        )
+        np.testing.assert_allclose(early - late, 14e-3, atol=1.2e-3)
 
 
 def _published_name(expression: str) -> str:

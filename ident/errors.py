@@ -30,8 +30,12 @@ def shortened(message: str) -> str:
 
 
 def cut(text: str, most: int = QUOTED) -> str:
-    """Return a text of at most `most` characters: its beginning, and dots where some are left out."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    """Return a text of at most `most` characters: its beginning, dots where some are left out, and the quote's end."""
+    if len(text) <= most:
+        return text
+    quoted = text[-1] in "'\"" and text[: most - 4].count(text[-1]) % 2
+    end = f"...{text[-1]}" if quoted else "..."
+    return text[: most - len(end)] + end
 
 
 def plural(number: int, what: str) -> str:
@@ -65,10 +69,10 @@ class InputError(IdentError):
         places = [self.file, None if line is None else f"line {line}", key]
         where = ", ".join(cut(p) for p in places if p)
         message = f"{where}: {problem}" if where else problem
-        super().__init__(" ".join(_sentence(part) for part in (message, fix) if part))
+        super().__init__(" ".join(sentence(part) for part in (message, fix) if part))
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """Return the text ending in one full stop, unless it is a question.
 
     Only a list, of items on indented lines, has line ends: whatever names hold becomes a space.

@@ -12,7 +12,7 @@ from export_readers import estimate_of
 
 from ident.cad import read_cad
 from ident.cad.back_to_cad import write_bill_of_materials, write_cad
-from ident.errors import EstimationError, InputError, shortened
+from ident.errors import EstimationError, InputError, cut, shortened
 from ident.excitation.information import worth
 from ident.excitation.storage import write_csv
 from ident.export import export_to
@@ -168,6 +168,14 @@ def test_messages_quote_at_most_120_characters_of_a_name(name):
         assert quoted
         assert {len(part) for part in (*quoted, place, key.partition(":")[0])} == {120}
         assert all(part.endswith("...") for part in quoted)
+
+
+@pytest.mark.parametrize("quote", "'\"")
+def test_a_shortened_quote_keeps_its_end(quote):
+    name = f"joint {quote}{'x y' * 100}{quote}"
+    assert cut(name) == f"{name[:116]}...{quote}"
+    assert str(InputError("is wrong", key=name)).count(quote) == 2
+    assert cut("x" * 200 + quote) == "x" * 117 + "..."  # which it does not begin
 
 
 def test_messages_are_not_shortened_between_quotes():

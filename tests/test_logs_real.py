@@ -162,3 +162,18 @@ def test_pendubot_is_weighed_no_worse_than_equally(dataset, cut):
         assert error(found, joint_noise(fitted)) < 1.1 * error(found, np.ones(2))
     assert unexplained(fitted).tolist() == [False, True]
     assert "zero torque in all rows of" in estimated(model, fitted, feasible=False).warnings[0]
+
+
+@pytest.mark.parametrize("ci", ["true", "", None])
+def test_without_the_real_logs_tests_are_skipped_with_one_line_and_fail_in_ci_only(tmp_path, monkeypatch, ci):
+    monkeypatch.setenv("IDENT_DATA", str(tmp_path))
+    monkeypatch.delenv("CI", raising=False)
+    if ci is not None:
+        monkeypatch.setenv("CI", ci)
+    with pytest.raises((pytest.fail.Exception, pytest.skip.Exception)) as ended:  # a skip would skip this test
+        real_data("ur10e")
+    assert ended.type is (pytest.fail.Exception if ci else pytest.skip.Exception)
+    said = str(ended.value)
+    assert said.startswith(f"no real logs in {tmp_path / 'ur10e'}: set IDENT_DATA; datasets/*/dataset.toml has their")
+    assert "\n" not in said
+    assert real_data() == tmp_path

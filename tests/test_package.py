@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -25,6 +27,15 @@ def test_a_users_mypy_sees_types(tmp_path, pytestconfig):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert 'Revealed type is "Any"' not in done.stdout, done.stdout
     assert "ident.robot.robot.Robot" in done.stdout
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_types_are_packed(target):
+    builders = import_module(f"hatchling.builders.{target}")
+    builder = getattr(builders, f"{target.title()}Builder")(str(Path(__file__).parents[1]))
+    packed = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {"ident/py.typed", "ident/__init__.py"} <= packed
+    assert not [path for path in packed if path.startswith("tests")]
 
 
 def test_the_module_is_the_command():

@@ -14,6 +14,7 @@ from random_robots import pinocchio_model, random_pair, random_robot
 from seeds import cases
 
 from ident.errors import RobotError
+from ident.pipelines.checks import cad_check, check
 from ident.robot.file import read_robot
 from ident.robot.robot import frame_poses
 from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot
@@ -181,6 +182,22 @@ def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():
     )
     assert not robot.inertials.any()
     assert np.isfinite(robot.inertials).all()
+
+
+def test_a_massless_frame_is_no_impossible_body(tmp_path):
+    """The second link is a frame; the first has mass, the third no <inertial>."""
+    body = '<link name="l{0}">{1}</link>'
+    body += '<joint name="j{0}" type="continuous"><parent link="l{2}"/><child link="l{0}"/></joint>'
+    inertial = '<inertial><mass value="{0}"/>'
+    inertial += '<inertia ixx="{0}" ixy="0" ixz="0" iyy="{0}" iyz="0" izz="{0}"/></inertial>'
+    links = [body.format(i + 1, inertial.format(m) if m else "", i) for i, m in enumerate(("2", "0", ""))]
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="l0"/>{"".join(links)}</robot>')
+    found = check(tmp_path / "r.urdf")
+    assert found.verdicts == ("can exist", "massless frame", "no inertial")
+    assert found.problems == 0
+    cad = cad_check(tmp_path / "r.urdf")
+    assert "link 'l2' is a frame without mass" in [str(v) for v in cad.verdicts]
+    assert cad.problems == 0
 
 
 def test_a_body_that_cannot_exist_is_read_as_it_stands():

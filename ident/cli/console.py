@@ -22,7 +22,7 @@ from unicodedata import category
 
 import typer
 
-from ident.errors import EstimationError, IdentError, InputError, UnusableError, shortened
+from ident.errors import EstimationError, IdentError, InputError, UnusableError, sentence, shortened
 from ident.files import names_folder
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def warn(warned: Sequence[Warned]) -> None:
 def show_notes(loaded: Loaded) -> None:
     """Print what an experiment's files say otherwise than it is read, or what is taken without being asked for."""
     for note in loaded.notes:
-        say(f"note: {note}.")
+        say(sentence(f"note: {note}"))
 
 
 def show_steps(steps: Sequence[tuple[float, int]], total: int, others: str = "others") -> None:

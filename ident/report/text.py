@@ -10,7 +10,7 @@ from typing import Literal
 from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison, Verdict, decided_by
 from ident.compare.validate import ZERO, Validation
-from ident.errors import plural
+from ident.errors import plural, sentence
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
 from ident.model.terms import kinds
@@ -145,7 +145,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     if estimate.feasible is False:
         return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
     if estimate.implausible:
-        return Judgement("bad", "Do not use", f"Not to be believed: {'; '.join(estimate.implausible)}.")
+        return Judgement("bad", "Do not use", sentence(f"Not to be believed: {'; '.join(estimate.implausible)}"))
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
         reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
@@ -178,7 +178,7 @@ def warnings(
     found = list(estimate.warnings)
     if estimate.feasible is False:
         found.append("A link of this estimate cannot exist; it is not exported.")
-    found += [f"Implausible: {doubt}." for doubt in estimate.implausible if doubt not in found]
+    found += [sentence(f"Implausible: {doubt}") for doubt in estimate.implausible if doubt not in found]
     if estimate.active:
         found.append(f"{len(estimate.active)} constraints are at their bound: {'; '.join(estimate.active)}.")
     if estimate.covariance.kind == "classical":
@@ -362,7 +362,8 @@ def _feasibility(estimate: Estimate) -> str:
     if estimate.theta is None:
         return "Only combinations of parameters are known, so whether the links can exist was not asked."
     if estimate.feasible and estimate.implausible:
-        return f"Every link can exist, but not everything is to be believed: {'; '.join(estimate.implausible)}."
+        doubts = "; ".join(estimate.implausible)
+        return sentence(f"Every link can exist, but not everything is to be believed: {doubts}")
     if estimate.feasible:
         return "Every link can exist: checked exactly, on the digits that are written."
     return "At least one link CANNOT exist. Do not use these numbers for simulation or control."

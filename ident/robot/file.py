@@ -90,6 +90,8 @@ def _from_urdf(table: Table, path: Path) -> Robot:
     with table.place("urdf"):
         urdf = data_path(table.text("urdf"), path.parent)
     lock, keep = (table.texts(key) if key in table.data else () for key in ("lock", "keep"))
+    if "keep" in table.data and not keep:
+        raise table.error("keep", "is an empty list, which keeps no joint moving", "Name joints, or leave it out")
     robot = read_urdf(urdf, lock=lock, keep=keep, literal_angles=table.flag("literal_angles", False))
     return replace(robot, name=table.text("name", robot.name))
 

@@ -484,6 +484,12 @@ def test_help_ends_with_the_exit_codes(command):
     assert said.endswith(EXIT_CODES)
 
 
+@pytest.mark.parametrize("command", ["read", "doctor", "refine", "report"])
+def test_help_tells_the_keys_of_frames(command):
+    said = " ".join(call("cad", command, "--help").stdout.replace("│", " ").split())
+    assert "under [LINK] position = [0, 0, 0.1] (m) and rpy = [0, 0, 1.57] (rad, fixed axes)" in said
+
+
 def test_odd_rows_of_a_log_are_warned_of(two):
     line_of(two / "circle.csv", 201, lambda _: [])
     done = call("fit", two, "-o", two / "e.json")
@@ -779,6 +785,14 @@ def test_report(made, estimate, tmp_path):
     said = call("report", estimate, made, "-o", tmp_path / "r.html")
     assert said.exit_code == 0, said.output
     assert (tmp_path / "r.html").read_text(encoding="utf-8").count("<svg") >= 4
+
+
+def test_an_experiment_is_no_estimate_whatever_lies_beside_it(tmp_path):
+    for name in ("estimate.json", "experiment.toml"):
+        (tmp_path / name).write_text("")
+    said = call("report", tmp_path, tmp_path)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "wanted an estimate and its experiment, or two estimates or more, got 2 paths" in said.stderr
 
 
 @pytest.mark.slow

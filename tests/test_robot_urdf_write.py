@@ -16,7 +16,7 @@ from seeds import cases
 
 from ident.errors import InfeasibleError, RobotError
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
-from ident.robot.urdf_write import com_numbers, write_urdf
+from ident.robot.urdf_write import com_numbers, without_outweighed, write_urdf
 from ident.spatial.inertia import from_com, is_positive_semidefinite, pseudo_inertia_exact, transformed
 
 
@@ -183,6 +183,25 @@ def test_a_link_lighter_than_what_is_fixed_to_it_is_refused():
         "the URDF, or let the link take all: ident export urdf --fixed-massless."
     )
     assert parse_urdf(write_urdf(TOOL, robot, robot.inertials)).inertials.tolist() == robot.inertials.tolist()
+
+
+def test_only_what_outweighs_its_link_loses_its_mass_to_it():
+    """Link 'b' carries a body of 0.5 kg that leaves 1.5 kg of it, link 'a' tools of 3 kg of which it has 2."""
+    light = TOOL.partition(b'<link name="tool">')[2].partition(b"</link>")[0].replace(b'"3"', b'"0.5"')
+    light = light.replace(b'="1"', b'="0.01"')
+    more = b"".join((
+        b'<link name="b"/><link name="box">', light, b"</link>",
+        b'<joint name="k" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0 0 1"/></joint>',
+        b'<joint name="v" type="fixed"><parent link="b"/><child link="box"/></joint></robot>',
+    ))  # fmt: skip
+    source = TOOL.replace(b"</robot>", more)
+    robot = parse_urdf(source)
+    wanted = [from_com(2.0, np.zeros(3), np.eye(3)), from_com(2.0, [0.1, 0, 0], np.eye(3))]
+    left, told = without_outweighed(source, robot, wanted)
+    assert told == ("Link 'a' has all of its 2 kg; 'tool', fixed to it, no mass.",)
+    again = parse_urdf(write_urdf(left, robot, wanted))
+    np.testing.assert_allclose(again.inertials, wanted, atol=1e-14)
+    assert {body.name: body.inertial is None for body in again.fixed} == {"tool": True, "box": False}
 
 
 def test_bodies_that_cannot_exist_are_refused():

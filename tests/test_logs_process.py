@@ -469,16 +469,22 @@ def test_faults_across_parts_are_found(tmp_path):
         list(iter_logs(read_manifest(tmp_path / "dataset.toml"), "csv", TWO, rows=10))
 
 
-def test_parquet_is_not_held_in_memory(tmp_path):
+@pytest.mark.parametrize("groups", [20, 1])
+def test_parquet_is_not_held_in_memory(tmp_path, monkeypatch, groups):
+    """Nor is a single group of rows where the file is not small: more than 3 kB here, in place of 64 MB."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from ident.logs.readers import read_tables
     from ident.logs.readers.formats import read_chunks
     from ident.logs.readers.request import Request
 
+    if groups == 1:
+        monkeypatch.setattr(read_tables, "HELD", 3000)
+        monkeypatch.setattr(read_tables, "BLOCK", 2**16)
     n = 400_000
     columns = {name: np.random.default_rng(0).standard_normal(n) for name in "abcde"}
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=20_000)
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=n // groups, use_dictionary=groups > 1)
     before = pa.total_allocated_bytes()
     held = [
         pa.total_allocated_bytes() - before

@@ -325,6 +325,19 @@ def test_a_fit_is_kept_when_its_urdf_cannot_be_written(two):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["fit", "run"])
+def test_inertials_of_the_description_that_are_taken_as_cad_are_told(two, command):
+    heavy_tool(two)
+    change(two / "experiment.toml", 'cad = "cad.csv"\n', "")
+    done = call(command, two, "-o", two / "out/")
+    assert done.exit_code in (0, 3, 4), done.output
+    assert (
+        "note: the inertials of 'robot.toml' are the CAD column and the prior, as nothing else is given" in done.stdout
+    )
+    assert load_estimate(two / "out").prior == "robot.toml; neutral bodies for upper"
+
+
+@pytest.mark.slow
 def test_a_fit_is_kept_when_its_validation_cannot_be_made(two):
     line_of(two / "steps.csv", 40, lambda s: [s.rpartition(",")[0] + ",nan"])
     done = call("run", two)

@@ -7,8 +7,10 @@ Arms of 2, 3, 6 and 7 joints with friction; 20 to 60 s of a Fourier series or of
 Base parameters by weighted least squares; their error on another motion without noise, as a multiple of the error
 of the fit from the true q, qd, qdd and the same torques: nothing filtered, and filtered as `chosen` says.
 
-Set on seed 2026 (30 logs): median 58 -> 1.34, 95th percentile 1748 -> 18. Drawn afterwards, seed 2027 (40 logs): median
-222 -> 1.26, 95th percentile 1296 -> 15; the worst stand between points for much of the time.
+Set on seeds 4001 and 5001 (100 logs): median 1.2, 95th percentile 7. Drawn after it was frozen, seed 2029 (60 logs):
+median 111 -> 1.10, 95th percentile 877 -> 2.5; before the noise of coarse encoders was looked for below the highest
+octave and fits saw twice the band, seed 2028 (40 logs): 60 -> 1.48, 777 -> 9.7. The worst have coarse encoders and
+stand between points for much of the time.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ from .model import NonlinearViscous as NonlinearViscous
 from .model import Offset as Offset
 from .model import SmoothCoulomb as SmoothCoulomb
 from .model import Spring as Spring
+from .model import Stribeck as Stribeck
 from .model import Viscous as Viscous
 from .model import coupled_drives as coupled_drives
 from .pipelines import run as run

@@ -268,7 +268,7 @@ def test_every_noun_shows_itself_in_ten_lines_and_tables_in_a_notebook():
 
 
 TERMS = {"Coulomb", "Dahl", "DriveInertia", "LoadFriction", "NonlinearViscous", "Offset", "SmoothCoulomb", "Spring"}
-TERMS |= {"Viscous"}
+TERMS |= {"Stribeck", "Viscous"}
 
 
 def test_about_forty_names_are_public_and_each_stands_once_in_the_stub():

@@ -23,6 +23,7 @@ from ident.model import (
     Offset,
     SmoothCoulomb,
     Spring,
+    Stribeck,
     Viscous,
     coupled_drives,
     torque,
@@ -53,6 +54,7 @@ def models():
     yield Model(arm, (Viscous((b,)), NonlinearViscous(0.3, (a, c)), NonlinearViscous(2.0, (d,)), SmoothCoulomb(0.05)))
     yield Model(arm, (SmoothCoulomb(0.05, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)), Spring((c, b), 0.2)))
     yield Model(arm, (Spring((a,), 0.2), Spring((b,), -0.1), Coulomb(0.0, (a, b)), Coulomb(0.1, (c,)), Offset((d,))))
+    yield Model(arm, (Stribeck(0.1, 0.02, (b, d)), Stribeck(0.3, joints=(a,)), Coulomb()))
     bodies = random_bodies(np.random.default_rng(3), 4)
     rubbing = (Coulomb(0.1, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)))
     yield Model(arm, (*rubbing, *(LoadFriction.of(bodies, law) for law in rubbing), Offset()))

@@ -30,7 +30,7 @@ from ident.simulation import acceleration, plant, rollouts, simulate, simulate_f
 
 
 @dataclass(frozen=True)
-class Stribeck:
+class Breakaway:
     """tau_j = Fs_j exp(-(qd_j / speed)^2) tanh(qd_j / width): what friction has near standstill and loses with speed.
 
     speed, width [rad/s; m/s]; joints: names of the joints that have it, None for all.
@@ -41,8 +41,8 @@ class Stribeck:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = Kind(
-        "stribeck",
-        "Stribeck friction",
+        "breakaway",
+        "Breakaway friction",
         "torque = value * exp(-(qd / speed)^2) tanh(qd / width)",
         ("N m", "N"),
         friction=True,
@@ -56,14 +56,14 @@ class Stribeck:
 
 # ---- and what follows from it ---------------------------------------------------------------------------------------
 
-WISHED = EXPERIMENT.replace("[fit]", "stribeck = { speed = 0.4 }\n\n[fit]")
-FRICTION = {"shoulder.stribeck": 0.8, "elbow.stribeck": 0.5}
+WISHED = EXPERIMENT.replace("[fit]", "breakaway = { speed = 0.4 }\n\n[fit]")
+FRICTION = {"shoulder.breakaway": 0.8, "elbow.breakaway": 0.5}
 
 
 @pytest.fixture(scope="module")
 def registered():
     before = list(TERMS)
-    register(Stribeck)
+    register(Breakaway)
     yield
     TERMS[:] = before
 
@@ -100,11 +100,11 @@ def fitted(folder):
 
 @pytest.mark.slow
 def test_the_experiment_names_its_numbers_and_its_mistakes(folder, tmp_path):
-    assert Stribeck(0.4) in read_experiment(folder).terms
+    assert Breakaway(0.4) in read_experiment(folder).terms
     for given, message in (
-        ("{ sped = 0.4 }", "model.stribeck.sped: is not a known key here; did you mean 'speed'?"),
-        ("{ width = 0.1 }", "model.stribeck.speed: is missing, wanted a number"),
-        ("true", "model.stribeck: is true, wanted a table such as { speed = ..., width = ... }, or a list of such"),
+        ("{ sped = 0.4 }", "model.breakaway.sped: is not a known key here; did you mean 'speed'?"),
+        ("{ width = 0.1 }", "model.breakaway.speed: is missing, wanted a number"),
+        ("true", "model.breakaway: is true, wanted a table such as { speed = ..., width = ... }, or a list of such"),
     ):
         for file in ("robot.toml", "dataset.toml", "cad.csv"):
             shutil.copy(folder / file, tmp_path / file)
@@ -117,16 +117,16 @@ def test_the_experiment_names_its_numbers_and_its_mistakes(folder, tmp_path):
 
 def test_the_fit_finds_it_and_the_file_keeps_it(fitted):
     estimate, model = fitted
-    assert estimate.shapes["elbow.stribeck"] == {"speed": 0.4, "width": 0.05}
-    assert Stribeck(0.4, 0.05, ("shoulder", "elbow")) in model.terms
+    assert estimate.shapes["elbow.breakaway"] == {"speed": 0.4, "width": 0.05}
+    assert Breakaway(0.4, 0.05, ("shoulder", "elbow")) in model.terms
     for name, value in FRICTION.items():
         assert estimate.value(name) == pytest.approx(value, abs=0.05)
 
 
 def test_the_report_says_it(folder):
     html = next((folder / "results").rglob("report.html")).read_text()
-    assert "elbow.stribeck" in html
-    assert "Stribeck 0." in html  # in the title of the friction curve
+    assert "elbow.breakaway" in html
+    assert "Breakaway 0." in html  # in the title of the friction curve
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_simulations_have_it(fitted):
     q, qd, qdd = np.random.default_rng(0).normal(0, 0.5, (3, 20, 2))
     again = acceleration(p, q, qd, torque(model, estimate.theta, q, qd, qdd))
     np.testing.assert_allclose(again, qdd, rtol=1e-8, atol=1e-8)
-    assert "Stribeck friction besides" in p.friction_law
+    assert "Breakaway friction besides" in p.friction_law
     fixed = simulate_fixed(p, [0.3, -0.2], [0.0, 0.5], 0.2, 1e-3)
     many = rollouts(p, [[0.3, -0.2]], [[0.0, 0.5]], np.zeros((201, 2)), 1e-3)
     np.testing.assert_allclose(many.q[0], fixed.q, atol=1e-10)
@@ -153,7 +153,7 @@ def test_code_has_it(fitted, tmp_path):
     library, python = c_library(paths[0].path), module(paths[1].path)
     assert library("self_test")() == 0
     python.self_test()
-    assert "friction also: stribeck: torque = value * exp(" in paths[0].path.read_text()
+    assert "friction also: breakaway: torque = value * exp(" in paths[0].path.read_text()
     for state in np.random.default_rng(1).normal(0, 0.5, (20, 3, 2)):
         found = np.empty((2, 2))
         arguments = [ctypes.c_void_p(x.ctypes.data) for x in state]
@@ -167,14 +167,14 @@ def test_code_has_it(fitted, tmp_path):
 
 def test_without_a_symbol_the_file_says_what_it_lacks(fitted, tmp_path, monkeypatch):
     estimate, model = fitted
-    monkeypatch.delattr(Stribeck, "symbol")
+    monkeypatch.delattr(Breakaway, "symbol")
     (note,) = export_to("c", estimate, tmp_path / "arm.h", robot=model.robot, unvalidated=True).notes
-    assert note.startswith("Not in this file, the controller has to add it: shoulder.stribeck, elbow.stribeck")
+    assert note.startswith("Not in this file, the controller has to add it: shoulder.breakaway, elbow.breakaway")
 
 
 def test_slopes_are_found_where_none_are_given(registered, folder):
     robot = load(read_experiment(folder)).robot
-    model, x = Model(robot, (Stribeck(0.4),)), np.random.default_rng(2).normal(0, 0.3, (3, 30, 2))
+    model, x = Model(robot, (Breakaway(0.4),)), np.random.default_rng(2).normal(0, 0.3, (3, 30, 2))
     found = model.term_pull_back(*x, np.ones((2, 30)))
     u, t = (x[1] / 0.4), np.tanh(x[1] / 0.05)
     np.testing.assert_allclose(found[1], np.exp(-(u**2)) * ((1 - t**2) / 0.05 - 2 * u / 0.4 * t), rtol=1e-6, atol=1e-7)
@@ -183,16 +183,16 @@ def test_slopes_are_found_where_none_are_given(registered, folder):
 
 def test_a_signal_is_asked_for_by_name(registered, folder, monkeypatch):
     robot = load(read_experiment(folder)).robot
-    monkeypatch.setattr(Stribeck, "needs", ("temprature",), raising=False)
-    with pytest.raises(ModelError, match=r"Stribeck friction asks for the signal 'temprature', which nobody gives"):
-        torque(Model(robot, (Stribeck(0.4),)), np.zeros(22), *np.zeros((3, 1, 2)))
-    with pytest.raises(ModelError, match="motions are designed without Stribeck friction"):
-        Model(robot, (Stribeck(0.4),)).term_pull_back(*np.zeros((3, 1, 2)), np.zeros((2, 1)))
+    monkeypatch.setattr(Breakaway, "needs", ("temprature",), raising=False)
+    with pytest.raises(ModelError, match=r"Breakaway friction asks for the signal 'temprature', which nobody gives"):
+        torque(Model(robot, (Breakaway(0.4),)), np.zeros(22), *np.zeros((3, 1, 2)))
+    with pytest.raises(ModelError, match="motions are designed without Breakaway friction"):
+        Model(robot, (Breakaway(0.4),)).term_pull_back(*np.zeros((3, 1, 2)), np.zeros((2, 1)))
 
 
 def test_a_kind_is_registered_once(registered):
-    with pytest.raises(ModelError, match="Stribeck has the kind and the fields of Stribeck already"):
-        register(Stribeck)
+    with pytest.raises(ModelError, match="Breakaway has the kind and the fields of Breakaway already"):
+        register(Breakaway)
 
 
 # ---- nobody else lists the kinds ------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ ELSEWHERE = {
 @pytest.mark.slow
 def test_the_name_of_a_kind_stands_in_its_own_file_only():
     package = Path(ident.__file__).parent
-    words = {word for term in TERMS for word in (term.kind.name, term.kind.key)} - {"stribeck"}
+    words = {word for term in TERMS for word in (term.kind.name, term.kind.key)} - {"breakaway"}
     found: dict[str, set[str]] = {word: set() for word in words}
     for file in package.rglob("*.py"):
         place = file.relative_to(package).as_posix()

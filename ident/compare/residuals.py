@@ -20,7 +20,7 @@ from ident.arrays import Array
 from ident.jit import one_thread
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
-from ident.model import LoadFriction, NonlinearViscous
+from ident.model import LoadFriction, NonlinearViscous, Stribeck
 from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
@@ -29,6 +29,8 @@ from ident.regression.regression import lengths, r_factor
 
 Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
 
+#: Laws of Coulomb friction without a jump.
+SMOOTH = "coulomb = { tanh = 0.05 }, or { dahl = 0.001 },"
 #: A hint lowers the squared residual of its joint by at least this share of what is left, and of what there was.
 LEAST, LEAST_AT_FIRST = 0.05, 0.03
 _SAMPLES = 60_000  # looked at where the log is thinned by filters
@@ -313,7 +315,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         "at low speed": "friction near standstill is "
         + ("larger" if value > 0 else "smaller")
         + " than the law says; "
-        + ("try a Stribeck term" if value > 0 else "try a smooth or Dahl law instead of a jump"),
+        + f"try {f'{Stribeck.kind.key} = {Stribeck.kind.example}' if value > 0 else SMOOTH} in [model]",
         "bent": f"friction bends with speed more than its law; try {NonlinearViscous.kind.key}, or another power of it",
         "by direction": "friction at speed differs between the two directions",
         "by load": f"friction grows with the load on the joint, as that of gears does; try {LoadFriction.kind.key}",

@@ -15,6 +15,7 @@ from ident.model.model import torque as torque
 from ident.model.nonlinear_viscous import NonlinearViscous as NonlinearViscous
 from ident.model.offset import Offset as Offset
 from ident.model.spring import Spring as Spring
+from ident.model.stribeck import Stribeck as Stribeck
 from ident.model.terms import TERMS as TERMS
 from ident.model.terms import register as register
 from ident.model.viscous import Viscous as Viscous

@@ -13,11 +13,14 @@ from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
 from ident.model.spring import Spring
+from ident.model.stribeck import Stribeck
 from ident.model.term import Kind, Term, numbers, required
 from ident.model.viscous import Viscous
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
-TERMS: list[Any] = [DriveInertia, Viscous, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, LoadFriction, Offset, Spring]
+TERMS: list[Any] = [
+    *(DriveInertia, Viscous, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Stribeck, LoadFriction, Offset, Spring)
+]
 
 T = TypeVar("T", bound=type)
 

@@ -38,7 +38,8 @@ class Experiment:
     name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
     of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
     processing: None where the fitted logs choose it (`ident.logs.automatic`), for all recordings. coupled_drives: None
-    where the robot's transmission decides.
+    where the robot's transmission decides. own_model: whether its file has a [model]; if not, the logs have a say in
+    the law of Coulomb friction (`ident.pipelines.friction`).
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
     links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
     """
@@ -55,6 +56,7 @@ class Experiment:
     processing: Processing | None = None
     validation_processing: Processing | None = None
     terms: tuple[Term, ...] = ()
+    own_model: bool = True
     coupled_drives: bool | None = None
     loss: Loss = "wls"
     feasible: bool = True
@@ -228,6 +230,7 @@ def read_experiment(path: str | Path) -> Experiment:
         processing=_processing(common, settings) if "processing" in top.data else None,
         validation_processing=_processing(common, settings.inner("validate")) if "processing" in top.data else None,
         terms=terms_of(model),
+        own_model="model" in top.data,
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),
         **(about | {"cad": _cad(head, about.get("cad"))}),

@@ -512,11 +512,30 @@ def test_odd_rows_of_a_log_are_warned_of(two):
 
 
 def test_a_delay_between_position_and_torque_is_warned_of(two):
-    assert "lags" not in call("fit", two, "-o", two / "e.json").stderr
+    assert "read late" not in call("fit", two, "-o", two / "e.json").stderr
     record(two, "circle", 1, late=1)
     done = call("fit", two, "-o", two / "e.json")
-    found = re.search(r"warning: circle: torque of 'shoulder' lags position by ([\d.]+) ms", done.stderr)
-    assert float(found.group(1)) == pytest.approx(10, abs=1)
+    found = re.search(
+        r"warning: circle: positions are read late: 'shoulder' by (-[\d.]+) ms, 'elbow' by (-[\d.]+)", done.stderr
+    )
+    assert [float(x) for x in found.groups()] == pytest.approx([-10, -10], abs=1)
+
+
+def test_without_a_model_the_logs_choose_the_width_of_friction(two):
+    change(two / "experiment.toml", "[model]\ncoulomb = { tanh = 0.05 }\n", "")
+    done = call("fit", two, "-o", two / "e.json")
+    assert done.exit_code == 0, done.output
+    assert "note: friction: chosen by what is left out, whose error falls by " in done.stderr
+    shapes = load_estimate(two / "e.json").shapes
+    assert all(0.02 <= shapes[f"{joint}.coulomb"]["tanh"] <= 0.12 for joint in ("shoulder", "elbow"))
+    judged = call("validate", two / "e.json", two)
+    assert judged.exit_code == 0, judged.output
+    for name, seed in (("circle", 1), ("steps", 2)):
+        record(two, name, seed)  # without [model]: the plain sign of the speed
+    done = call("fit", two, "-o", two / "sign.json")
+    assert done.exit_code == 0, done.output
+    assert "friction: chosen" not in done.stderr
+    assert not load_estimate(two / "sign.json").shapes["elbow.coulomb"].get("tanh")
 
 
 @pytest.mark.slow

@@ -52,14 +52,14 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     keep = motion.keep[: len(_thin(motion, motion.tau[:_SAMPLES]))]
     if len(keep) < FOLDS * _LEAST:
         return none
-    rows = [A[k] for A, k in zip(_rows(columns, motion, zero, np.zeros(0)), keep.T, strict=True)]
-    x = _solved(r_factor(np.concatenate(rows)), np.zeros((n, 0)))
-    left = [_along(A, np.zeros((n, 0))) @ np.append(x, -1.0) for A in rows]
+    own = [*range(len(columns.base.kept)), -1]  # without the law beside the model's, whose derivative nobody knows
+    rows = [A[k][:, own] for A, k in zip(_rows(columns, motion, zero, np.zeros(0)), keep.T, strict=True)]
+    phi = _solved(r_factor(np.concatenate(rows)), np.zeros((0, 0)))
+    left = [A @ np.append(phi, -1.0) for A in rows]
     noise = np.array([np.sqrt(np.mean(r**2)) if len(r) else 0.0 for r in left])
     noise = np.maximum(noise, _SMALLEST * noise.max())
     if not noise.all():
         return none
-    phi = x[: len(columns.base.kept)]
 
     def stretches(late: Array) -> list[Array]:
         rows = [A / s for A, s in zip(_rows(columns, motion, late, phi), noise, strict=True)]

@@ -15,18 +15,9 @@ from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, whole_folder, write_whole
+from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.steps import (
-    Failed,
-    Result,
-    Warned,
-    compared,
-    fitted,
-    reported,
-    require_same_model,
-    truth_of,
-    validated,
-)
+from ident.pipelines.steps import Failed, Result, Warned, as_estimated, compared, fitted, reported, truth_of, validated
 from ident.pipelines.wishes import ExportWishes
 from ident.regression import save_regression
 from ident.robot import read_robot
@@ -53,7 +44,8 @@ def run(
     """
     from ident.export import with_validation
 
-    loaded, warned, failed = load(experiment), list[Warned](), list[Failed]()
+    warned, failed = list[Warned](), list[Failed]()
+    loaded = with_friction(load(experiment), warned)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         estimate, regression = fitted(loaded, warned, tell, command)
@@ -83,8 +75,8 @@ def fit(
 
     Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.
     """
-
-    loaded, warned = load(experiment), list[Warned]()
+    warned = list[Warned]()
+    loaded = with_friction(load(experiment), warned)
     estimate, regression = fitted(loaded, warned, tell, command)
     if out is not None:
         save_estimate(estimate, out)
@@ -122,7 +114,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     from ident.export.gate import VERDICT
 
     found, warned = load_estimate(estimate), list[Warned]()
-    loaded = load(experiment)
+    loaded = as_estimated(load(experiment), found)
     validation = validated(loaded, found, None, warned, tell)
     if validation is None:
         raise loaded.experiment.error("no recording is kept for validation", "recordings.validate")
@@ -151,8 +143,7 @@ def report(
 
     known_format(out)
     found, warned = load_estimate(estimate), list[Warned]()
-    loaded = load(experiment)
-    require_same_model(loaded, found)
+    loaded = as_estimated(load(experiment), found)
     validation = validated(loaded, found, None, warned, tell)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))

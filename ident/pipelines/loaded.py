@@ -13,7 +13,7 @@ from ident.cad import read_source, require_consistent
 from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest, require_known
 from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.experiment import Experiment, build_model, read_experiment
-from ident.logs import Manifest, read_manifest
+from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Model
 from ident.model.terms import kinds
 from ident.provenance import hashes
@@ -34,7 +34,8 @@ class Loaded:
 
     cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
-    notes: what was taken otherwise than it stands, or without being asked for.
+    notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
+    where that was settled before the model was.
     """
 
     experiment: Experiment
@@ -49,6 +50,7 @@ class Loaded:
     truth: Mapping[str, float] | None
     inputs: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    processing: tuple[Processing, Processing] | None = None
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
-from ident.estimate import Bounds, Estimate, estimated
+from ident.estimate import Bounds, Estimate, estimated, fitted_model
 from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions, locate
 from ident.logs.automatic import as_toml, chosen
 from ident.logs.check import out_of_reach, together
@@ -138,6 +138,8 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
 def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     """Return how recordings are processed to be fitted and to be predicted: as the experiment says, or as the fitted
     ones ask."""
+    if loaded.processing is not None:
+        return loaded.processing
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
@@ -249,6 +251,18 @@ def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
         )
 
 
+def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
+    """Return the experiment with the estimate's own laws of friction, where its file has no [model].
+
+    Raises ConfigError for an estimate of another model.
+    """
+    require_same_model(loaded, estimate)
+    if loaded.experiment.own_model:
+        return loaded
+    model = fitted_model(estimate, loaded.robot)
+    return replace(loaded, model=model, base=estimate.base, processing=processing_of(loaded))
+
+
 def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:
     """Return CAD against the estimate, None for an experiment without CAD."""
     from ident.compare import compare_with
@@ -305,7 +319,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         path,
         result.estimate,
         model=loaded.model,
-        fit_motions=_first_parts(loaded, e.fit, e.processing),
+        fit_motions=first_parts(loaded, e.fit, e.processing),
         validation_motions=motions(loaded, held_out, processing_of(loaded)[1], []),
         comparison=result.comparison,
         validation=result.validation,
@@ -316,7 +330,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
     )
 
 
-def _first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing | None) -> Iterator[Motion]:
+def first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing | None) -> Iterator[Motion]:
     """Yield the motion of each recording, of a large one its first part."""
     for name in recordings:
         yield from islice(motions(loaded, [name], processing, []), 1)

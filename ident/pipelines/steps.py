@@ -183,7 +183,7 @@ def _checked(loaded: Loaded, name: str, processing: Processing, warned: list[War
 
 
 def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
-    """Return the experiment's estimate and the factors it comes from; what to look at is added to `warned`.
+    """Return the experiment's estimate and the factors it comes from; what to look at is added to `warned`, and kept.
 
     Raises LogError for the logs, EstimationError when the fit does not succeed.
     """
@@ -192,7 +192,6 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
     for name in experiment.fit:
         for file in loaded.manifest.recording(name).files:
             inputs[file] = file_sha256(locate(loaded.manifest, file))
-    told = len(warned)
     processing, judged = processing_of(loaded)
     if experiment.processing is None and processing != Processing():
         told_so = (
@@ -213,7 +212,7 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
     def watched() -> Iterator[Motion]:
         seen = set[str]()
         for motion in motions(loaded, experiment.fit, experiment.processing, warned, tell):
-            if motion.name not in seen:
+            if motion.name not in seen and experiment.processing is not None:
                 warned.extend(delayed(loaded, motion))
                 seen.add(motion.name)
             if motion.repeats:
@@ -233,9 +232,9 @@ def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: s
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
-    more = tuple(str(w) for w in warned[told:] if w.about != "fit")
+    more = tuple(str(w) for w in warned if w.about != "fit")
     origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
-    doubts = (*estimate.implausible, *unusable(warned[told:]))
+    doubts = (*estimate.implausible, *unusable(warned))
     found = replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
     return found, regression
 

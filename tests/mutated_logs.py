@@ -21,6 +21,7 @@ import numpy as np
 from ident.errors import IdentError
 from ident.experiment import read_experiment
 from ident.logs.stream import check_recording
+from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import fitted as fit
 
@@ -58,7 +59,7 @@ torque_hz = 10
 
 def table(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return a small sound log as columns by name."""
-    t = np.arange(int(rng.integers(60, 200))) / 100
+    t = np.arange(int(rng.integers(60, 900))) / 100
     q = np.sin(np.outer(t, rng.uniform(1, 6, 2)) + rng.uniform(0, 6, 2))
     tau = 3 * np.cos(q) + rng.normal(0, 0.1, q.shape)
     return dict(zip(COLUMNS, (t, *q.T, *tau.T), strict=True))
@@ -177,7 +178,7 @@ def run(seed: int, number: int) -> tuple[Counter[str], list[str]]:
                         if step == "check":
                             check_recording(loaded.manifest, "run", loaded.robot)
                         else:
-                            fit(loaded, [])
+                            fit(with_friction(loaded, []), [])
                         ends[f"{step}: passed"] += 1
                     except IdentError as cause:
                         ends[f"{step}: one sentence"] += 1

@@ -51,6 +51,13 @@ def sketched(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call commands in an empty folder: one that should have refused, and does not, writes nothing beside the tests."""
+    if hasattr(request.module, "CliRunner"):
+        monkeypatch.chdir(request.getfixturevalue("tmp_path_factory").mktemp("here"))
+
+
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     """Give searches a clock that counts how often it is asked, four times a second: machines may be slow or busy."""

@@ -55,6 +55,13 @@ COMPILED = {
 }  # fmt: skip
 
 
+#: What is committed at the root of the repository.
+ROOT_ENTRIES = {
+    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "constraints.txt",
+    "datasets", "experiments", "ident", "notebooks", "pyproject.toml", "tests",
+}  # fmt: skip
+
+
 def sources() -> list[Path]:
     return [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py"]
 
@@ -76,6 +83,14 @@ def imported(path: Path) -> list[tuple[int, str]]:
             continue
         found += [(node.lineno, n.split(".")[1]) for n in names if n.startswith("ident.")]
     return found
+
+
+def test_nothing_stray_is_committed_at_the_root():
+    root = PACKAGE.parent
+    if not (root / ".git").exists():
+        pytest.skip("no git repository")
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
+    assert {name.split("/")[0] for name in listed.splitlines()} == ROOT_ENTRIES
 
 
 def test_every_module_has_a_place_in_the_order():

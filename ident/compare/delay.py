@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
+from ident.estimate.least_squares import solved, squared_left_out
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -22,8 +23,6 @@ GAIN, AGREED = 0.01, 9
 _WIDTHS = (0.03, 0.15, 0.5)
 #: Delays are looked for within so many seconds or samples, whichever is more; passes.
 REACH_S, REACH, _PASSES = 0.02, 5.0, 3
-#: What the rows tell less of than this share of the best told is left out of a solution.
-_RANK = 1e-6
 #: No joint's residual counts as smaller than this share of the largest.
 _SMALLEST = 0.05
 
@@ -54,7 +53,7 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
         return none
     own = [*range(len(columns.base.kept)), -1]  # without the law beside the model's, whose derivative nobody knows
     rows = [A[k][:, own] for A, k in zip(_rows(columns, motion, zero, np.zeros(0)), keep.T, strict=True)]
-    phi = _solved(r_factor(np.concatenate(rows)), np.zeros((0, 0)))
+    phi = solved(r_factor(np.concatenate(rows)))
     left = [A @ np.append(phi, -1.0) for A in rows]
     noise = np.array([np.sqrt(np.mean(r**2)) if len(r) else 0.0 for r in left])
     noise = np.maximum(noise, _SMALLEST * noise.max())
@@ -71,7 +70,7 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     given = stretches(zero)
     ways, late = _gainful(given, n), zero
     for _ in range(_PASSES if ways.size else 0):
-        late = late + ways @ _solved(np.concatenate(stretches(late)), ways)[-ways.shape[1] :]
+        late = late + ways @ solved(_along(np.concatenate(stretches(late)), ways))[-ways.shape[1] :]
         if np.abs(late).max() > max(REACH_S, REACH * np.median(np.diff(motion.t))):
             return none
     before = _left_out(given, ways[:, :0])
@@ -136,22 +135,10 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
 
 def _left_out(factors: list[Array], ways: Array) -> Array:
     """Return the squared error of each stretch when it is left out, with delays free along `ways` (n, k)."""
-    errors = []
-    for k, factor in enumerate(factors):
-        x = _solved(np.concatenate(factors[:k] + factors[k + 1 :]), ways)
-        errors.append(np.sum((_along(factor, ways) @ np.append(x, -1.0)) ** 2))
-    return np.array(errors)
+    return squared_left_out([_along(factor, ways) for factor in factors])
 
 
 def _along(rows: Array, ways: Array) -> Array:
     """Return rows with the delays along `ways` (n, k) in place of those of the joints."""
     first = rows.shape[1] - 1 - len(ways)
     return np.column_stack([rows[:, :first], rows[:, first:-1] @ ways, rows[:, -1]])
-
-
-def _solved(rows: Array, ways: Array) -> Array:
-    """Return the least-squares solution of rows, the delays along `ways` last."""
-    A = _along(rows, ways)
-    size = np.linalg.norm(A[:, :-1], axis=0)
-    size[size == 0.0] = 1.0
-    return np.asarray(np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=_RANK)[0] / size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.model.offset import Offset
-from ident.regression.regression import Regression, squared_residuals, weighted_gram
+from ident.regression.regression import Regression, left_out, squared_residuals, weighted_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -24,6 +25,7 @@ _DIGITS = 1e-4
 _REGULAR = 1e-5
 _CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque that is its mean
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
+_PREDICTING = 1e-5  # the same, of what is to predict other rows
 
 #: What `_weighed` found for each regression that still lives.
 _KNOWN: WeakKeyDictionary[Regression, tuple[Array, NDArray[np.bool_]]] = WeakKeyDictionary()
@@ -153,8 +155,11 @@ def solve(regression: Regression, sigma: ArrayLike) -> Array:
     return solved(regression.factor(sigma))
 
 
-def solved(factor: Array) -> Array:
-    """Return argmin ||R phi - z|| (b,) of a factor [R z], of least norm (in scaled columns) where it is open."""
+def solved(factor: Array, least: float = _SINGULAR) -> Array:
+    """Return argmin ||R phi - z|| (b,) of a factor [R z], of least norm (in scaled columns) where it is open.
+
+    least: of what singular values, relative to the largest, nothing is said.
+    """
     R, z = factor[:, :-1], factor[:, -1]
     scale = np.linalg.norm(R, axis=0)
     seen = scale > 0
@@ -163,7 +168,23 @@ def solved(factor: Array) -> Array:
         from scipy.linalg import solve_triangular
 
         return np.asarray(solve_triangular(R[:-1], z[:-1], check_finite=False))
-    return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=_SINGULAR)[0] / scale, 0.0))
+    return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=least)[0] / scale, 0.0))
+
+
+def squared_left_out(factors: Sequence[Array]) -> Array:
+    """Return the squared error of each factor [R z], predicted by the least squares of all the others."""
+    errors = []
+    for k, factor in enumerate(factors):
+        phi = solved(np.concatenate([*factors[:k], *factors[k + 1 :]]), _PREDICTING)
+        errors.append(np.sum((factor @ np.append(phi, -1.0)) ** 2))
+    return np.array(errors)
+
+
+def stretch_factors(regression: Regression, sigma: ArrayLike, stretches: int) -> list[Array]:
+    """Return the factors of so many stretches of the segments, or of each segment where those are fewer."""
+    names = [s.identity for s in regression.segments]
+    parts = [part.tolist() for part in np.array_split(names, min(stretches, len(names)))]
+    return [alone.factor(sigma) for _, alone in left_out(regression, parts)]
 
 
 def regular(R: Array) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate.least_squares import joint_noise
+from ident.estimate.least_squares import joint_noise, squared_left_out, stretch_factors
 from ident.logs import Motion
 from ident.model import Model, SmoothCoulomb
 from ident.model.coulomb import SIGN
@@ -22,8 +22,6 @@ WIDTHS = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256)
 GAIN, STRETCHES = 0.05, 10
 #: The same share of rows at which joints surely move.
 MOVING = 0.01
-#: What the rows tell less of than this share of the best told is left out of a solution.
-_RANK = 1e-5
 
 
 def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
@@ -85,14 +83,4 @@ def _regression(model: Model, motions: Sequence[Motion]) -> Regression:
 
 def _left_out(regression: Regression, noise: Array) -> Array:
     """Return the squared error of each stretch of the segments when it is left out."""
-    parts = np.array_split([s.identity for s in regression.segments], min(STRETCHES, len(regression.segments)))
-    everything = {s.identity for s in regression.segments}
-    factors = [regression.without(everything - set(part)).factor(noise) for part in parts]
-    errors = []
-    for k, factor in enumerate(factors):
-        A = np.concatenate(factors[:k] + factors[k + 1 :])
-        size = np.linalg.norm(A[:, :-1], axis=0)
-        size[size == 0.0] = 1.0
-        x = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=_RANK)[0] / size
-        errors.append(np.sum((factor @ np.append(x, -1.0)) ** 2))
-    return np.array(errors)
+    return squared_left_out(stretch_factors(regression, noise, STRETCHES))

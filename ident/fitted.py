@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.cad.table import Cad
 from ident.errors import ModelError
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
@@ -21,13 +20,13 @@ from ident.logs.motion import Motion
 from ident.model import Model, torque
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, load_regression
-from ident.regression.given import given_model
 from ident.robot import Robot, read_robot
 from ident.shown import Shown, shows, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ident.cad.table import Cad
     from ident.compare import Comparison, Validation
     from ident.export.identified import Exported
 
@@ -68,6 +67,8 @@ def fit(
         kept = (motions,) if isinstance(motions, Motion) else tuple(motions)
         motions = kept
     if model is None:
+        from ident.regression.given import given_model
+
         if not isinstance(motions, Regression):
             raise ModelError("there is no model", fix="Give one, or a regressor as numbers: ident.regression_from")
         known = given_model(motions.base.standard)
@@ -116,6 +117,8 @@ def load(path: str | Path, robot: Robot | str | Path | None = None) -> Fit:
 def _prior(model: Model, prior: Prior | Cad | ArrayLike | None, *, given: bool) -> Prior | None:
     if prior is None or isinstance(prior, Prior):
         return prior
+    from ident.cad.table import Cad
+
     if isinstance(prior, Cad):
         return cad_prior(model.robot, prior.for_robot(model.robot), prior.source or "CAD", prior.joint_values)
     inertials = np.asarray(prior, dtype=np.float64)
@@ -291,6 +294,8 @@ class Fit:
         return self.model
 
     def _cad(self, cad: Cad | ArrayLike) -> tuple[Array, dict[str, float], str]:
+        from ident.cad.table import Cad
+
         if isinstance(cad, Cad):
             return cad.for_robot(self._model("compare").robot), dict(cad.joint_values), cad.source or "CAD"
         return np.asarray(cad, dtype=np.float64), {}, "given inertials"

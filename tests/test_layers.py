@@ -1,6 +1,7 @@
 """Imports run only downward, and `import ident` stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,37 @@ def test_import_ident_loads_few_modules():
     new = done.stdout.split()
     assert {name.split(".")[0] for name in new} - set(sys.stdlib_module_names) == {"ident", "lazy_loader"}
     assert len(new) < 40
+
+
+#: From a log to an estimate, and which files of the package have a function or class run meanwhile.
+A_FIT = """
+import sys
+import ident
+ran = set()
+def note(frame, event, _):
+    if event == "call" and frame.f_code.co_qualname != "<module>":
+        ran.add(frame.f_code.co_filename)
+arm = sys.argv[1] + "/datasets/arm5/"
+sys.setprofile(note)
+robot = ident.read_robot(arm + "robot.toml")
+log = ident.read_log(ident.read_manifest(arm + "dataset.toml"), "validation", robot)
+motion = ident.process(log, ident.Processing(position_hz=20, decimation=(5,)))
+ident.fit(ident.Model(robot, (ident.DriveInertia(), ident.Viscous(), ident.SmoothCoulomb(0.02))), motion)
+sys.setprofile(None)
+print(*ran, sep="\\n")
+"""
+
+
+@pytest.mark.slow
+def test_a_fit_runs_the_files_that_the_plan_says():
+    """And it stays in the core."""
+    command = [sys.executable, "-c", A_FIT, str(PACKAGE.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    ran = [Path(line).relative_to(PACKAGE) for line in done.stdout.splitlines() if line.startswith(str(PACKAGE))]
+    told = re.search(r"A fit runs (\d+) files", (PACKAGE / "README.md").read_text(encoding="utf-8"))
+    assert len(ran) == int(told[1]) if told else 0, sorted(map(str, ran))
+    rooms = {path.parts[0] for path in ran if len(path.parts) > 1}
+    assert rooms == {"spatial", "robot", "logs", "dynamics", "model", "regression", "estimate"}
 
 
 def modules() -> dict[str, Path]:

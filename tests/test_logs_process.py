@@ -476,8 +476,7 @@ def test_parquet_is_not_held_in_memory(tmp_path, monkeypatch, groups, share):
     import pyarrow.parquet as pq
 
     from ident.logs.readers import read_tables
-    from ident.logs.readers.formats import read_chunks
-    from ident.logs.readers.request import Request
+    from ident.logs.readers.formats import Request, read_chunks
 
     if groups == 1:
         monkeypatch.setattr(read_tables, "HELD", 3000)

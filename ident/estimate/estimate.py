@@ -11,10 +11,8 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
-from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
 from ident.model.model import Model
 from ident.model.term import Term
-from ident.model.terms import restored
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
@@ -148,6 +146,9 @@ def fitted_model(estimate: Estimate, robot: Robot) -> Model:
 
 def fitted_terms(estimate: Estimate, robot: Robot, parameters: Sequence[str]) -> tuple[Term, ...]:
     """Return the joint terms with these parameters; raises ModelError as `fitted_model` does."""
+    from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
+    from ident.model.terms import restored
+
     motors = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}
     named = [(*name.rpartition(".")[::2], estimate.shapes.get(name, {})) for name in parameters]
     terms: list[Term] = []

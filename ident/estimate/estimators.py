@@ -36,8 +36,7 @@ from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
 from ident.estimate.written import rounded, written_within
 from ident.model.model import Model
-from ident.regression.regression import Regression, left_out
-from ident.regression.repeats import repeats_joined
+from ident.regression.regression import Regression, left_out, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
 Loss = Literal["ols", "wls"]

@@ -20,8 +20,16 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.manifest import RAW, Manifest, Recording, Signal, kind_of, si_factor
-from ident.logs.readers.formats import format_of, is_bag, line_of_first_row, read_chunks
-from ident.logs.readers.request import EVERYTHING, Chunk, Reference, Request
+from ident.logs.readers.formats import (
+    EVERYTHING,
+    Chunk,
+    Reference,
+    Request,
+    format_of,
+    is_bag,
+    line_of_first_row,
+    read_chunks,
+)
 from ident.robot import Robot
 from ident.shown import shows
 

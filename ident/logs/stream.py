@@ -16,7 +16,7 @@ from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import MANY, USUAL, Motion
 from ident.logs.process import Processing, memory, motion, prepare, repeats, window
-from ident.logs.readers.request import EVERYTHING
+from ident.logs.readers.formats import EVERYTHING
 from ident.logs.readings import Clock, find_clock, on_clock
 from ident.robot import Robot
 

@@ -5,6 +5,6 @@ from .compress import compress as compress
 from .given import regression_from as regression_from
 from .regression import Regression as Regression
 from .regression import Segment as Segment
-from .repeats import repeats_joined as repeats_joined
+from .regression import repeats_joined as repeats_joined
 from .storage import load_regression as load_regression
 from .storage import save_regression as save_regression

@@ -21,7 +21,6 @@ from ident.arrays import Array
 from ident.errors import InputError, RobotError
 from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
-from ident.robot.urdf import read_urdf
 from ident.spatial.pose import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
 
@@ -43,6 +42,8 @@ def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None)
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in (".urdf", ".xml"):
+        from ident.robot.urdf import read_urdf
+
         return read_urdf(path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
@@ -83,6 +84,8 @@ def data_path(text: str, folder: Path) -> Path:
 
 
 def _from_urdf(table: Table, path: Path) -> Robot:
+    from ident.robot.urdf import read_urdf
+
     for key in _DH_KEYS:
         if key in table.data and key not in _URDF_KEYS:
             raise table.error(key, "stands beside urdf, and belongs to a DH table: keep one of the two")

@@ -13,8 +13,7 @@ from ident.errors import InputError, LogError, ModelError
 from ident.files import csv_cell, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import TextFormat, manifest_of, read_manifest, recordings_of
-from ident.logs.readers.formats import read_chunks
-from ident.logs.readers.request import Request
+from ident.logs.readers.formats import Request, read_chunks
 from ident.robot.robot import Robot
 from ident.simulation.run import Simulation
 from ident.simulation.torques import SampledTorque

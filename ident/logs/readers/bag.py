@@ -23,8 +23,8 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import LogError, nearest, plural
 from ident.logs.readers import bag1
+from ident.logs.readers.formats import Chunk, Request
 from ident.logs.readers.joint_state import ARRAYS, Alike, decode
-from ident.logs.readers.request import Chunk, Request
 
 CLOCKS = ("stamp", "received")
 JOINT_STATE = "sensor_msgs/msg/JointState"

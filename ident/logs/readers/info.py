@@ -20,9 +20,8 @@ from ident.files import whole_file, write_whole
 from ident.logs.check import GAP
 from ident.logs.manifest import si_factor
 from ident.logs.readers import bag
-from ident.logs.readers.formats import is_bag
+from ident.logs.readers.formats import is_bag, rebatched
 from ident.logs.readers.recorded import Recorded, joint_units, open_recorded, parts
-from ident.logs.readers.request import rebatched
 from ident.logs.readings import BREAK_S
 from ident.robot import Robot
 from ident.tell import Tell, silent

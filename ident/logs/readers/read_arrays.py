@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError, nearest
-from ident.logs.readers.request import DAMAGED, Chunk, Reference, Request
+from ident.logs.readers.formats import DAMAGED, Chunk, Reference, Request
 
 MOST = 2**31  # bytes that the wanted arrays of a file may need; these formats cannot be read in parts
 Arrays = dict[str, np.ndarray]

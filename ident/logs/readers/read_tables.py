@@ -16,7 +16,7 @@ import numpy as np
 
 from ident.errors import nearest, plural
 from ident.logs.manifest import Column
-from ident.logs.readers.request import DAMAGED, Chunk, Request, rebatched
+from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together

@@ -31,9 +31,8 @@ from ident.errors import LogError
 from ident.logs.manifest import TextFormat
 from ident.logs.readers import bag
 from ident.logs.readers.bag import Rows, Seen
-from ident.logs.readers.formats import format_of, is_bag, read_chunks
+from ident.logs.readers.formats import Reference, Request, format_of, is_bag, read_chunks
 from ident.logs.readers.joint_state import ARRAYS
-from ident.logs.readers.request import Reference, Request
 from ident.robot import Robot
 
 FIRST = 16  # batches of messages from which joints and arrays are taken where nobody names them

@@ -1,0 +1,14 @@
+from .file import DHJoint as DHJoint
+from .file import MDHJoint as MDHJoint
+from .file import from_dh as from_dh
+from .file import from_mdh as from_mdh
+from .file import read_robot as read_robot
+from .robot import FixedBody as FixedBody
+from .robot import Joint as Joint
+from .robot import Limits as Limits
+from .robot import Robot as Robot
+from .robot import Transmission as Transmission
+from .robot import frame_poses as frame_poses
+from .urdf import read_joint_dynamics as read_joint_dynamics
+from .urdf import read_urdf as read_urdf
+from .urdf_write import write_urdf as write_urdf

@@ -18,6 +18,7 @@ from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot
 from ident.robot.urdf import read_joint_dynamics
+from ident.robot.xml import exchanged, first_child_edit, parse_xml
 from ident.spatial.inertia import from_com, to_com, transformed
 from ident.spatial.pose import Pose, rpy
 
@@ -51,6 +52,19 @@ def blanked_mjcf(data: bytes) -> bytes:
     data = re.sub(rb"<!-- Identified parameters of.*?-->\n?", b"", data, flags=re.S)
     data = re.sub(rb"<inertial\b[^>]*/>", b"<inertial/>", data)
     return re.sub(rb'\s(armature|damping|frictionloss)="[^"]*"', b"", data)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('<a><b k="1"/><c/></a>', '<a><b k="1"><new/></b><c/></a>'),
+        ("<a><b k='1' /></a>", "<a><b k='1' ><new/></b></a>"),
+        ("<a><b><c/></b></a>", "<a><b><new/><c/></b></a>"),
+    ],
+)
+def test_what_is_put_into_an_element_comes_first_in_it_and_all_else_stays(before, after):
+    parent = parse_xml(before.encode()).children[0]
+    assert exchanged(before.encode(), [first_child_edit(parent, "<new/>")]).decode() == after
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))

@@ -1,14 +1,14 @@
 """Whether the tests would notice: small mistakes put into the core, one at a time, and the tests that belong to it run.
 
-    python tests/mutants.py [--seed 13] [--count 60] [--numbers 1 2 ...] [--files 20] [--only PATTERN]
+    python tests/mutants.py [--seed 13] [--count 60] [--numbers 1 2 ...] [--files 12] [--only PATTERN]
         [--killers FILE] [--list]
 
 A mutant changes one sign, comparison, operator or number. Which ones are tried is drawn by the seed and by what stands
 in the line, so that moving a file changes nothing. Each is made in a copy of the repository in a temporary folder. Its
-tests are those that call the function that it stands in, then those that call what calls it. It is
-killed when one of them fails that passes without it. The last line counts; a survivor is a test to be written, or it
-changes nothing that shows. FILE keeps which test killed what: another run tries that one first, and takes a tenth of
-the time to say whether a changed test still notices.
+tests are those that reach the function that it stands in, first those that use its words and call it, at most for
+LONGEST. It is killed when one of them fails that passes without it. The last line counts; a survivor is a test to be
+written, or it changes nothing that shows. FILE keeps which test killed what: another run tries that one first, and
+takes a tenth of the time to say whether a changed test still notices.
 
 Left out is what no test should notice: text, messages, annotations, decorators, `__all__`, what merely sets memory,
 threads, rounds, ladders of trials or margins of rounding (1e-6 and less), and formats' names.
@@ -20,6 +20,7 @@ import argparse
 import ast
 import hashlib
 import json
+import math
 import os
 import re
 import resource
@@ -41,6 +42,7 @@ CORE = re.compile(
     r"|logs/(process|sampled|filter|readings|manifest|motion)|export/(gate|digits))\.py"
 )
 SECONDS = 300  # of the processor for one run of tests
+LONGEST = 400  # the same for all tests of a mutant, after which no other run begins
 PASSED = (0, 5)  # what pytest ends with: all passed, there was none
 EACH = 2  # mutants of one file, at most: kernels have more to change than all the rest
 #: Names whose value sets memory, threads, time or rounds, or names a format.
@@ -267,10 +269,40 @@ def _mentions(path: Path) -> dict[str, frozenset[str]]:
     return {name: frozenset(mentioned) for name, mentioned in found.items()}
 
 
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]{3,}", text.lower().replace("_", " ")))
+
+
+@cache
+def _weights() -> dict[str, float]:
+    """Return how much it says that a test file has a word: the fewer others do, the more."""
+    tests = [_words(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").glob("test_*.py")]
+    return {word: math.log(len(tests) / sum(word in test for test in tests)) for word in frozenset().union(*tests)}
+
+
+def alike(code: str, test: str) -> float:
+    """Return the share of a function's words, rare ones more, that a test's text has."""
+    known = _weights()
+    all_, shared = (sum(known.get(w, 0.0) for w in words) for words in (_words(code), _words(code) & _words(test)))
+    return shared / all_ if all_ else 0.0
+
+
+def _around(mutant: Mutant) -> str:
+    """Return the innermost function or class that a mutant stands in, its line where there is none."""
+    source = (ROOT / mutant.file).read_text(encoding="utf-8")
+    found = source.splitlines()[mutant.line - 1 : mutant.line]
+    for node in ast.walk(ast.parse(source)):  # outer ones come first
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.lineno <= mutant.line <= (node.end_lineno or 0):
+            found = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    return "\n".join(found)
+
+
 def belonging(mutant: Mutant, most: int) -> list[str]:
     """Return the test files that belong to a mutant, those that say most about it first.
 
-    They import its file, directly or through others; first those that call its function, directly or through others.
+    They import its file, directly or through others; first those that use the words of its function, and those that
+    call it, directly or through others.
     """
     files = {path: path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ident").rglob("*.py"))}
     tests = {path: path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests").glob("*.py"))}
@@ -286,13 +318,14 @@ def belonging(mutant: Mutant, most: int) -> list[str]:
             for name, mentioned in _mentions(path).items():
                 if name not in steps and any(steps.get(other) == step - 1 for other in mentioned):
                     steps[name] = step
-    order = []
+    order, around = [], _around(mutant)
     for path, name in tests.items():
         if name in far and path.name.startswith("test_") and path.stem != "test_mutants":
             called = min((steps.get(n, 9) for names in _mentions(path).values() for n in names), default=9)
-            order.append(
-                (called, name != f"tests/test_{Path(mutant.file).stem}.py", far[name], len(_imports(path)), name)
-            )
+            text = path.read_text(encoding="utf-8")
+            said = alike(around, text) - 5e-6 * len(text)  # a long file has many words, and takes its time
+            named = path.stem == f"test_{Path(mutant.file).stem}"
+            order.append((min(called, 5) / 5.0 - said - 0.5 * named, far[name], len(_imports(path)), name))
     return [name for *_, name in sorted(order)[:most]]
 
 
@@ -325,14 +358,18 @@ def _run(copy: Path, tests: list[str], kernels: Path, *options: str) -> str:
 def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: dict[str, bool], before: str) -> str:
     """Return the test that fails with the mutant and passes without it, "" where it survives.
 
-    Tried are the one that noticed it `before`, the quick tests of all files in one go, and the slow ones of each.
+    Tried are the one that noticed it `before`, the quick tests of the first files, the slow ones of the very first, the
+    quick ones of the others, and the other slow ones, as long as LONGEST allows.
     `sound` remembers which tests pass without.
     """
     path = copy / mutant.file
     right = path.read_bytes()
     rounds = [([before], "")] if before else []
-    rounds += [(tests, "not slow")] * bool(tests) + [([file], "slow") for file in tests]
-    while rounds:
+    first, others = tests[:4], tests[4:]
+    rounds += [(first, "not slow"), (first[:1], "slow")] * bool(first) + [(others, "not slow")] * bool(others)
+    rounds += [([file], "slow") for file in tests[1:]]
+    end = _spent() + LONGEST
+    while rounds and _spent() < end:
         files, mark = rounds[0]
         bad = [f"--deselect={test}" for test, passes in sound.items() if not passes]
         path.write_bytes(right[: mutant.start] + mutant.new.encode() + right[mutant.stop :])
@@ -347,6 +384,11 @@ def killer(copy: Path, mutant: Mutant, tests: list[str], kernels: Path, sound: d
         if not failed or failed in files or f"--deselect={failed}" in bad:
             rounds.pop(0)
     return ""
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _copied(copy: Path) -> None:
@@ -365,7 +407,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--numbers", type=int, nargs="+", help="which of those drawn, from 1: to try them in pieces")
     parser.add_argument(
-        "--files", type=int, default=20, help="test files per mutant, at most; 0: what killed it before"
+        "--files", type=int, default=12, help="test files per mutant, at most; 0: what killed it before"
     )
     parser.add_argument("--only", default="", help="only files whose path has this regular expression")
     parser.add_argument("--killers", type=Path, help="JSON of what killed which mutant: read, tried first, kept up")

@@ -59,6 +59,16 @@ def names_folder(out: str | Path) -> bool:
     return str(out).endswith(("/", os.sep)) or os.path.isdir(out)  # which is no error for a name that is too long
 
 
+def short_names(files: Sequence[Path]) -> list[str]:
+    """Return short names that tell files apart: their stems, with folders where stems are equal."""
+    resolved = [f.resolve() for f in files]
+    for depth in range(1, max((len(f.parts) for f in resolved), default=0) + 1):
+        names = ["/".join([*f.parts[-depth:-1], f.stem]) for f in resolved]
+        if len(set(names)) == len(names):
+            return names
+    return [str(f) for f in files]  # one file twice
+
+
 def write_whole(path: str | Path, content: bytes | str) -> Path:
     """Write `content` to `path` so that no half-written file is ever left; missing folders are made.
 

@@ -37,6 +37,8 @@ from ident.cli.files import logs as logs_app
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
+from ident.errors import plural
+from ident.pipelines.wishes import Sharing
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
@@ -75,11 +77,12 @@ def _main(
 @guarded
 def run(
     experiment: ExperimentPath,
+    share: Sharing,
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
     with progress() as tell:
-        result = pipelines.run(experiment, out, tell, command_line())
+        result = pipelines.run(experiment, out, tell, command_line(), share=share)
     warn(result.warnings)
     _show_run(result)
     _end(result)
@@ -87,18 +90,43 @@ def run(
 
 @app.command(epilog=EXIT_CODES)
 @guarded
-def fit(experiment: ExperimentPath, out: Annotated[Path, out_option("estimate.json")] = Path("estimate.json")) -> None:
+def fit(
+    experiment: ExperimentPath,
+    share: Sharing,
+    out: Annotated[Path, out_option("estimate.json")] = Path("estimate.json"),
+    factors: Annotated[
+        list[str] | None, "Factors that `ident compress` or `run` wrote, in place of logs; or 'many/*.npz'", "PATTERN"
+    ] = None,
+) -> None:
     """Fit an experiment and write the estimate."""
     from ident.report import text
 
     with progress() as tell:
-        found = pipelines.fit(experiment, out, tell, command_line())
+        found = pipelines.fit(experiment, out, tell, command_line(), factors=factors or (), share=share)
     warn(found.warnings)
     show_notes(found.loaded)
     show(text.summary_rows(found.estimate))
     show(text.residual_rows(found.estimate, found.loaded.robot.slides))
     say(f"wrote {out}")
     _end(found)
+
+
+@app.command(epilog=EXIT_CODES)
+@guarded
+def compress(
+    experiment: ExperimentPath,
+    share: Sharing,
+    out: Annotated[Path, out_option("factors.npz")] = Path("factors.npz"),
+    append: Annotated[Path | None, "Factors of other days, to which recordings not in it are added", "FACTORS"] = None,
+) -> None:
+    """Compress the fitted recordings to factors, of which `ident fit --factors` makes the same estimate as of logs."""
+    with progress() as tell:
+        found = pipelines.compress(experiment, out, tell, command_line(), append=append, share=share)
+    warn(found.warned)
+    told = found.regression
+    counts = (plural(len(told.recordings), "recording"), plural(len(told.segments), "segment"))
+    say(f"{counts[0]}, {int(told.rows.max())} rows, {counts[1]}")
+    say(f"wrote {out}")
 
 
 @app.command()

@@ -6,6 +6,7 @@ from .checks import cad_read as cad_read
 from .checks import check as check
 from .excitation import excite as excite
 from .identify import compare as compare
+from .identify import compress as compress
 from .identify import export as export
 from .identify import fit as fit
 from .identify import report as report
@@ -26,3 +27,4 @@ from .wishes import MoveWishes as MoveWishes
 from .wishes import PayloadWishes as PayloadWishes
 from .wishes import PostureWishes as PostureWishes
 from .wishes import RefineWishes as RefineWishes
+from .wishes import Sharing as Sharing

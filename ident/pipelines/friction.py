@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +41,13 @@ def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
     message = f"chosen by what is left out, whose error falls by {gain:.0%}: coulomb = [{told}] in [model]"
     warned.append(Warned("friction", "chosen", message))
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
+
+
+def with_widths(model: Model, shapes: Mapping[str, Mapping[str, float]]) -> Model:
+    """Return the model with the widths that another one's `shapes` have in place of its sign of the speed."""
+    named = [f"{joint}.{SIGN.kind.name}" for joint in model.robot.joint_names]
+    widths = [shapes[name]["tanh"] for name in named if "tanh" in shapes.get(name, {})]
+    return _smooth(model, np.array(widths)) if SIGN in model.terms and len(widths) == len(named) else model
 
 
 def wide(model: Model, moving: Sequence[Motion], motions: Sequence[Motion]) -> tuple[Model, float]:

@@ -14,12 +14,22 @@ from ident.errors import CadError, IdentError, InputError
 from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
-from ident.files import names_folder, whole_folder, write_whole
+from ident.files import names_folder, short_names, whole_folder, write_whole
+from ident.pipelines.cluster import sharing
+from ident.pipelines.factors import (
+    Factors,
+    appended,
+    as_compressed,
+    compressed,
+    fitted,
+    load_factors,
+    pooled,
+    save_factors,
+)
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.steps import Failed, Result, Warned, as_estimated, compared, fitted, reported, truth_of, validated
-from ident.pipelines.wishes import ExportWishes
-from ident.regression import save_regression
+from ident.pipelines.steps import Failed, Result, Warned, as_estimated, compared, reported, truth_of, validated
+from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, silent
 
@@ -30,25 +40,34 @@ if TYPE_CHECKING:
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
-_UNEDITED = ExportWishes()
+_UNEDITED, _ALONE = ExportWishes(), Sharing()
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
 
 
 def run(
-    experiment: Experiment | str | Path, out: str | Path | None = None, tell: Tell = silent, command: str = ""
+    experiment: Experiment | str | Path,
+    out: str | Path | None = None,
+    tell: Tell = silent,
+    command: str = "",
+    *,
+    share: Sharing = _ALONE,
 ) -> Result:
     """Do it all: read, check, fit, compare, validate, export, report. Files go to `out`, whole or not at all.
 
-    `out`: by default results/NAME beside the experiment. Raises IdentError of some kind when there is no fit; then
-    nothing is left behind. A fit is kept, with what could not be made of it in the result's `failed`.
+    `out`: by default results/NAME beside the experiment. share: who reads the logs. Raises IdentError of some kind when
+    there is no fit; then nothing is left behind. A fit is kept, with what could not be made of it in the result's
+    `failed`.
     """
     from ident.export import with_validation
 
     warned, failed = list[Warned](), list[Failed]()
-    loaded = with_friction(load(experiment), warned)
+    told = list[Warned]()
+    loaded = with_friction(load(experiment), told)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
-        estimate, regression = fitted(loaded, warned, tell, command)
+        with sharing(share) as client:
+            factors = compressed(loaded, told, tell, client)
+        estimate, regression = fitted(loaded, factors, warned, tell, command), factors.regression
         result = Result(loaded, estimate, regression, compared(loaded, estimate), path=where)
         try:
             result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
@@ -57,7 +76,7 @@ def run(
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
         result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
         tell("writing results", 0, 1)
-        save_regression(regression, folder / "factors.npz")
+        save_factors(factors, folder / "factors.npz", command)
         save_estimate(estimate, folder / "estimate.json")
         warned += export_results(loaded, estimate, folder, failed)
         try:
@@ -69,18 +88,65 @@ def run(
 
 
 def fit(
-    experiment: Experiment | str | Path, out: str | Path | None = None, tell: Tell = silent, command: str = ""
+    experiment: Experiment | str | Path,
+    out: str | Path | None = None,
+    tell: Tell = silent,
+    command: str = "",
+    *,
+    factors: Sequence[str | Path] = (),
+    share: Sharing = _ALONE,
 ) -> Result:
     """Fit an experiment, and write the estimate to the file `out`, where one is named.
 
-    Raises what `load` raises, LogError for the logs, EstimationError when the fit does not succeed.
+    factors: files of factors, or patterns such as 'many/*.npz', which are fitted in place of the experiment's own logs.
+    share: who reads the logs.
+    Raises what `load` raises, LogError for the logs, RegressionError for factors that cannot be used or are of another
+    model, EstimationError when the fit does not succeed.
     """
     warned = list[Warned]()
-    loaded = with_friction(load(experiment), warned)
-    estimate, regression = fitted(loaded, warned, tell, command)
+    if factors:
+        loaded = load(experiment)
+        found = pooled(loaded, factors, tell)
+        loaded = as_compressed(loaded, found)
+    else:
+        loaded, found = _compressed(experiment, tell, share)
+    estimate = fitted(loaded, found, warned, tell, command)
     if out is not None:
         save_estimate(estimate, out)
-    return Result(loaded, estimate, regression, warnings=tuple(warned), path=None if out is None else Path(out))
+    return Result(loaded, estimate, found.regression, warnings=tuple(warned), path=None if out is None else Path(out))
+
+
+def compress(
+    experiment: Experiment | str | Path,
+    out: str | Path,
+    tell: Tell = silent,
+    command: str = "",
+    *,
+    append: str | Path | None = None,
+    share: Sharing = _ALONE,
+) -> Factors:
+    """Compress an experiment's fitted recordings to factors and write them to the file `out` (NPZ).
+
+    append: factors that were written before, to which those of recordings that are not in it are added; its friction
+    and filters hold where the experiment leaves them open. share: who reads the logs. Raises what `load` raises,
+    LogError for the logs, RegressionError where `append` cannot be used or is of another model.
+    """
+    if append is None:
+        found = _compressed(experiment, tell, share)[1]
+    else:
+        before = load_factors(append)
+        with sharing(share) as client:
+            found = appended(as_compressed(load(experiment), before), before, append, tell, client)
+    save_factors(found, out, command)
+    return found
+
+
+def _compressed(experiment: Experiment | str | Path, tell: Tell, share: Sharing) -> tuple[Loaded, Factors]:
+    """Return an experiment, with the friction that its logs ask for, and its factors."""
+    told = list[Warned]()
+    loaded = with_friction(load(experiment), told)
+    with sharing(share) as client:
+        return loaded, compressed(loaded, told, tell, client)
 
 
 def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | None = None) -> Comparison:
@@ -247,17 +313,7 @@ def report_changes(
     from ident.report.page import known_format
 
     known_format(out)
-    named = tuple(zip(_names(estimates), [load_estimate(file) for file in estimates], strict=True))
+    named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))
     slides = None if robot is None else read_robot(robot).slides
     write_comparison(out, named, command=command, pictures=figures, prismatic=slides)
     return Compared(named, changes(named), slides)
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """Return short names that tell the files apart: their stems, with folders where stems are equal."""
-    resolved = [f.resolve() for f in files]
-    for depth in range(1, max(len(f.parts) for f in resolved) + 1):
-        names = ["/".join([*f.parts[-depth:-1], f.stem]) for f in resolved]
-        if len(set(names)) == len(names):
-            return names
-    return [str(f) for f in files]  # one file twice: `changes` says so

@@ -19,6 +19,14 @@ Frames = Annotated[
 
 
 @dataclass(frozen=True)
+class Sharing:
+    """Who reads and compresses logs: this process, processes beside it, or the workers of a Dask scheduler."""
+
+    workers: Annotated[int | None, "Processes on this machine that share the logs; needs Dask", "N"] = None
+    scheduler: Annotated[str | None, "Dask scheduler whose workers share them: tcp://HOST:8786", "ADDRESS"] = None
+
+
+@dataclass(frozen=True)
 class CadWishes:
     """Which CAD numbers are held against which logs."""
 

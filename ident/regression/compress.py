@@ -88,6 +88,17 @@ def compress(
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
     or for weights of another shape, negative or not finite.
     """
+    return require_rows(compress_any(model, motions, base=base, weights=weights))
+
+
+def compress_any(
+    model: Model,
+    motions: Motion | Iterable[Motion],
+    *,
+    base: BaseParameters | None = None,
+    weights: ArrayLike | Iterable[ArrayLike] | None = None,
+) -> Regression:
+    """Return the factors as `compress` does, without segments where no row is left."""
     columns = packed_columns(model, base or base_parameters(model))
     segments: dict[str | tuple[str, int], Segment] = {}
     seen: dict[str, str] = {}
@@ -100,11 +111,16 @@ def compress(
         for key, segment in _segments(columns, motion, _roots(motion, counts)):
             once(segment, seen)
             segments[key] = merged(segments[key], segment) if key in segments else segment
-    if not segments:
+    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
+
+
+def require_rows(regression: Regression) -> Regression:
+    """Return the factors; RegressionError where they hold no row."""
+    if not regression.segments:
         raise RegressionError(
             "no row of the motions is left to fit", fix="Does the robot move? Check masks, time window and recordings"
         )
-    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
+    return regression
 
 
 def _roots(motion: Motion, weights: ArrayLike | None) -> Array | None:

@@ -7,6 +7,7 @@ import json
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,11 @@ _DAMAGE = (
 )
 
 
-def save_regression(regression: Regression, path: str | Path) -> Path:
-    """Write the factors to `path` (NPZ), whole or not at all."""
+def save_regression(regression: Regression, path: str | Path, about: Mapping[str, Any] | None = None) -> Path:
+    """Write the factors to `path` (NPZ), whole or not at all; about: what JSON can hold of where they come from."""
     header = {
         "format": FORMAT,
+        "about": dict(about or {}),
         "model": regression.model,
         "names": regression.base.names,
         "kept": regression.base.kept,
@@ -64,20 +66,36 @@ def load_regression(path: str | Path) -> Regression:
 
     Raises RegressionError, naming the file, when it is not such a file or is damaged.
     """
+    return load_with_origin(path)[0]
+
+
+def load_with_origin(path: str | Path) -> tuple[Regression, dict[str, Any]]:
+    """Read factors as `load_regression` does, and what was written of where they come from: {} where nothing was."""
     path = Path(path)
     try:
+        _require_plain(path)
         with np.load(path, allow_pickle=False) as stored:
             header = json.loads(bytes(stored["header"]))
             K, packed = stored["K"], stored["factors"]
         if header["format"] != FORMAT:
             raise RegressionError(f"format is '{header['format']}', wanted '{FORMAT}'", file=path)
-        return _assemble(header, K, packed)
+        return _assemble(header, K, packed), dict(header.get("about", {}))
     except FileNotFoundError:
         raise RegressionError("no such file", file=path, fix="Check the path") from None
     except _DAMAGE as cause:
         raise RegressionError(
             "this is not a file of factors written by ident, or it is damaged", file=path, fix="Compress the logs again"
         ) from cause
+
+
+def _require_plain(path: Path) -> None:
+    """Raise ValueError where members are packed, or say that they are larger than the file that holds them."""
+    with zipfile.ZipFile(path) as members:
+        infos = members.infolist()
+    if any(i.compress_type != zipfile.ZIP_STORED for i in infos):
+        raise ValueError("a member is packed")
+    if sum(i.file_size for i in infos) > path.stat().st_size:
+        raise ValueError("members are larger than the file")
 
 
 def _assemble(header: dict[str, Any], K: Any, packed: Any) -> Regression:

@@ -1,0 +1,154 @@
+"""Work that is shared out by Dask: to processes on this machine, or to the workers of a scheduler.
+
+Which pieces there are and in which order they are joined does not depend on who does them, so results are the same to
+the last digit. What Dask sends is code: name only schedulers that you trust.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ident.errors import IdentError, InputError
+from ident.pipelines.wishes import Sharing
+from ident.tell import Tell
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+#: What has to be the same everywhere for results to be the same to the last digit.
+SAME = ("robot-ident", "numpy", "scipy", "numba", "distributed")
+#: How long a scheduler, and its first worker, are waited for [s].
+PATIENCE_S = 20.0
+#: Kernels and BLAS use one thread in each process: there is a process for each core.
+_ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@contextlib.contextmanager
+def sharing(wishes: Sharing) -> Iterator[Client | None]:
+    """Yield the client of the workers that are asked for, None where this process does the work alone.
+
+    Raises InputError where Dask is not installed, no scheduler or no worker answers, or a worker has other versions.
+    """
+    if wishes.workers is None and wishes.scheduler is None:
+        yield None
+        return
+    if wishes.workers is not None and wishes.scheduler is not None:
+        raise InputError("a scheduler has workers of its own", key="--workers", fix="Leave out one of the two")
+    if wishes.workers is not None and wishes.workers < 1:
+        raise InputError(f"is {wishes.workers}, wanted 1 or more", key="--workers")
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        raise InputError("Dask is not installed", key="--workers", fix="pip install 'robot-ident[dask]'") from None
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")  # of other versions: said below
+        if wishes.scheduler is None:
+            cluster = LocalCluster(
+                n_workers=wishes.workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+                env=_ONE_THREAD,
+            )
+            client = stack.enter_context(Client(stack.enter_context(cluster)))
+        else:
+            client = stack.enter_context(_connected(wishes.scheduler))
+            _require_same_versions(client)
+        yield client
+
+
+def _connected(scheduler: str) -> Client:
+    from distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is raised
+    try:
+        client = Client(scheduler, timeout=PATIENCE_S)
+    except (OSError, ValueError) as cause:
+        problem = f"no Dask scheduler answers at '{scheduler}' ({type(cause).__name__})"
+        fix = "Start one with `dask scheduler`, and `dask worker ADDRESS` on each machine"
+        raise InputError(problem, key="--scheduler", fix=fix) from None
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_S)
+    except TimeoutError:
+        client.close()
+        fix = "Start some with `dask worker ADDRESS`"
+        raise InputError(f"the scheduler at '{scheduler}' has no worker", key="--scheduler", fix=fix) from None
+    return client
+
+
+def _require_same_versions(client: Client) -> None:
+    """Raise InputError that names a worker with another version than this process has."""
+    found = client.get_versions(packages=SAME)
+    own = found["client"]["packages"]
+    for address, there in found["workers"].items():
+        for name in SAME:
+            other = there["packages"].get(name)
+            if other != own[name]:
+                raise InputError(
+                    f"worker {address} has {name} {other or 'not at all'}, this process has {own[name]}",
+                    key="--scheduler",
+                    fix="Install the same versions everywhere (constraints.txt)",
+                )
+
+
+def mapped(
+    client: Client | None,
+    function: Callable[[Any, Item], Found],
+    common: Any,
+    items: Sequence[Item],
+    tell: Tell,
+    doing: str,
+) -> Iterator[Found]:
+    """Yield function(common, item) of each item in their order, by the workers where there are some.
+
+    function: of a module, not a closure. Raises what it raises, with a note that names the worker; InputError where
+    workers die of an item one after the other, or the scheduler goes.
+    """
+    tell(doing, 0, len(items))
+    if client is None:
+        for number, item in enumerate(items, 1):
+            yield function(common, item)
+            tell(doing, number, len(items))
+        return
+    from distributed import CancelledError, KilledWorker
+
+    # the result of a task can be made again when the worker that has it dies; scattered data could not
+    shared = client.submit(_itself, common, pure=False)
+    left = deque(client.map(_there, [function] * len(items), items, common=shared, pure=False))
+    try:
+        for number, item in enumerate(items, 1):
+            try:
+                yield left[0].result()
+            except KilledWorker:
+                problem = f"workers died of '{item}', one after the other: too little memory?"
+                raise InputError(problem, key=doing, fix="Give each worker more, or use fewer") from None
+            except (CancelledError, OSError) as cause:
+                problem = f"the scheduler is gone ({type(cause).__name__})"
+                raise InputError(problem, key=doing, fix="Start it again; nothing was written") from None
+            left.popleft()
+            tell(doing, number, len(items))
+    finally:
+        client.cancel(list(left))
+
+
+def _itself(common: Any) -> Any:
+    return common
+
+
+def _there(function: Callable[[Any, Item], Found], item: Item, common: Any) -> Found:
+    from distributed import get_worker
+
+    try:
+        return function(common, item)
+    except IdentError as cause:
+        cause.add_note(f"said by the worker {get_worker().address}")
+        raise

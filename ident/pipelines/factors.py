@@ -1,0 +1,350 @@
+"""Logs as factors: compressed once, kept in a file with all that a fit asks of their logs, pooled, fitted."""
+
+from __future__ import annotations
+
+import glob
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
+from ident.estimate import Bounds, Estimate, estimated
+from ident.files import short_names
+from ident.logs import Motion, Processing, locate
+from ident.logs.automatic import as_toml
+from ident.logs.log import file_sha256
+from ident.model import Model
+from ident.pipelines.cluster import mapped
+from ident.pipelines.friction import with_widths
+from ident.pipelines.loaded import Loaded
+from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
+from ident.provenance import FITTED, provenance
+from ident.regression import Regression, base_parameters, repeats_joined, save_regression
+from ident.regression.compress import compress_any, require_rows
+from ident.regression.storage import load_with_origin
+from ident.tell import Tell, silent
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Of files that cannot be used, so many are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The factors of some recordings, with all that a fit asks of their logs.
+
+    robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
+    inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
+    known_as: names that recordings had before they were pooled with others of the same name.
+    """
+
+    regression: Regression
+    robot: str
+    shapes: Mapping[str, Mapping[str, float]]
+    processing: tuple[Processing, Processing]
+    inputs: Mapping[str, str]
+    warned: tuple[Warned, ...] = ()
+    repeated: tuple[str, ...] = ()
+    known_as: tuple[str, ...] = ()
+
+
+def compressed(
+    loaded: Loaded, warned: Sequence[Warned] = (), tell: Tell = silent, client: Client | None = None
+) -> Factors:
+    """Return the factors of an experiment's fitted recordings; warned: what is known of them already.
+
+    client: whose workers read and compress them, if any (`cluster.sharing`); the result is the same to the last digit.
+    Raises LogError for the logs, RegressionError where no row is left.
+    """
+    processing = processing_of(loaded)
+    settled = replace(loaded, processing=processing)
+    each = list(mapped(client, of_recording, settled, loaded.experiment.fit, tell, "reading logs"))
+    found = _joined(each)
+    require_rows(found.regression)
+    return replace(found, warned=(*warned, *_of_processing(loaded, processing), *found.warned))
+
+
+def of_recording(loaded: Loaded, name: str) -> Factors:
+    """Return the factors of one recording of an experiment whose processing is settled; none where no row is left.
+
+    Raises LogError, also for a file that changes meanwhile.
+    """
+    own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
+    inputs = _hashes(loaded, name)
+
+    def watched() -> Iterator[Motion]:
+        for number, motion in enumerate(motions(loaded, [name], own, told)):
+            if number == 0 and own is not None:
+                told.extend(delayed(loaded, motion))
+            if motion.repeats and not repeated:
+                repeated.append(name)
+            yield motion
+
+    regression = compress_any(loaded.model, watched(), base=loaded.base)
+    for file, sha in _hashes(loaded, name).items():
+        if sha != inputs[file]:
+            raise LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")
+    model, processing = loaded.model, processing_of(loaded)
+    return Factors(regression, loaded.robot.name, model.shapes, processing, inputs, tuple(told), tuple(repeated))
+
+
+def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = silent, command: str = "") -> Estimate:
+    """Return the estimate of an experiment's model from factors; what to look at is added to `warned`, and kept.
+
+    Raises EstimationError when the fit does not succeed.
+    """
+    experiment, regression = loaded.experiment, factors.regression
+    warned += factors.warned
+    several = bool(factors.repeated) or len(regression.recordings) > 1
+    if several and len(repeats_joined(regression).recordings) == 1:
+        message = (
+            "the logs repeat one motion: segments are stretches of it with their repeats, and parts of that motion are"
+            " what is left out to choose the weight of the prior; the error on others may be larger: fit more motions"
+        )
+        warned.append(Warned("fit on one motion", "one motion", message))
+    tell("fitting", 0, 1)
+    drawn = (experiment.weight, experiment.metric) != (None, None) or experiment.bounds != Bounds()
+    alone = not experiment.feasible and not drawn
+    estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
+    tell("fitting", 1, 1)
+    warned += [Warned("fit", message, message) for message in estimate.warnings]
+    more = tuple(str(w) for w in warned if w.about != "fit")
+    seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
+    origin = {FITTED: seen} | provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
+    doubts = (*estimate.implausible, *unusable(warned))
+    return replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
+
+
+def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
+    """Return the experiment with friction and filters of the factors, as far as its file leaves them open."""
+    model = loaded.model
+    if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
+        model = with_widths(model, factors.shapes)
+    base = loaded.base if model is loaded.model else base_parameters(model)
+    settled = None if loaded.experiment.processing is not None else factors.processing
+    return replace(loaded, model=model, base=base, processing=settled or loaded.processing)
+
+
+# ---- appended and pooled -------------------------------------------------------------------------------------------
+
+
+def appended(
+    loaded: Loaded, before: Factors, file: str | Path, tell: Tell = silent, client: Client | None = None
+) -> Factors:
+    """Return `before` with those of the experiment's fitted recordings that are not in it.
+
+    loaded: as `as_compressed` returns it; file: where `before` is from, for messages. Raises RegressionError for
+    factors of another model, ConfigError for a recording that is in it with other numbers, LogError for the logs.
+    """
+    _require_model([(Path(file), before)], loaded.model, loaded.robot.name)
+    experiment, own = loaded.experiment, before.regression.recordings
+    for name in (x for x in experiment.fit if x in own):
+        there = (f for f in loaded.manifest.recording(name).files if f in before.inputs)
+        changed = [f for f in there if file_sha256(locate(loaded.manifest, f)) != before.inputs[f]]
+        if changed:
+            problem = f"'{name}' is in '{Path(file).name}' already, compressed from another '{changed[0]}'"
+            raise experiment.error(problem, "recordings.fit", "Give the new log another name, or compress all again")
+    new = tuple(name for name in experiment.fit if name not in own)
+    if not new:
+        return before
+    fresh = compressed(replace(loaded, experiment=replace(experiment, fit=new)), (), tell, client)
+    return _joined([before, fresh])
+
+
+def pooled(loaded: Loaded, patterns: Sequence[str | Path], tell: Tell = silent) -> Factors:
+    """Return the factors of many files together; recordings of one name from several files bear the file's as well.
+
+    loaded: the experiment that they are for; patterns: files, or patterns such as 'many/*.npz'. Raises InputError
+    where there is no such file, RegressionError for files of another model (all counted, some named) or that hold the
+    same numbers as another.
+    """
+    files = _files(patterns)
+    read: list[tuple[Path, Factors]] = []
+    for number, file in enumerate(files):
+        tell("reading factors", number, len(files))
+        read.append((file, load_factors(file)))
+    tell("reading factors", len(files), len(files))
+    _require_model(read, as_compressed(loaded, read[0][1]).model, loaded.robot.name)
+    seen: dict[str, Path] = {}
+    for file, factors in read:
+        for segment in factors.regression.segments:
+            if segment.identity in seen:
+                problem = f"holds the same numbers of '{segment.recording}' as '{seen[segment.identity].name}'"
+                raise RegressionError(problem, file=file, fix="Give each log once")
+            seen[segment.identity] = file
+    counts = Counter(name for _, factors in read for name in factors.regression.recordings)
+    each = zip(short_names(files), (factors for _, factors in read), strict=True)
+    return _joined([_renamed(factors, name, counts) for name, factors in each])
+
+
+def _files(patterns: Sequence[str | Path]) -> list[Path]:
+    found: list[Path] = []
+    for pattern in patterns:
+        some = [Path(pattern)] if Path(pattern).is_file() else [Path(p) for p in sorted(glob.glob(str(pattern)))]
+        if not some:
+            fix = "Give files of `ident compress`, or a pattern such as 'many/*.npz'"
+            raise InputError(f"there is no file '{pattern}'", key="--factors", fix=fix)
+        found += some
+    return list(dict.fromkeys(found))
+
+
+def _renamed(factors: Factors, name: str, counts: Mapping[str, int]) -> Factors:
+    """Return factors whose recordings have the file's name before theirs where others are called the same."""
+    twice = [x for x in factors.regression.recordings if counts[x] > 1]
+    if not twice:
+        return factors
+
+    def new(x: str) -> str:
+        return f"{name}/{x}" if x in twice else x
+
+    segments = [replace(s, recording=new(s.recording), name=new(s.recording) + s.name[len(s.recording) :])
+                for s in factors.regression.segments]  # fmt: skip
+    return replace(
+        factors,
+        regression=replace(factors.regression, segments=tuple(segments)),
+        inputs={f"{name}/{file}": sha for file, sha in factors.inputs.items()},
+        warned=tuple(replace(w, about=new(w.about)) for w in factors.warned),
+        repeated=tuple(map(new, factors.repeated)),
+        known_as=(*factors.known_as, *twice),
+    )
+
+
+def _joined(each: Sequence[Factors]) -> Factors:
+    """Return the factors of all, which are of one model."""
+    first = each[0]
+    segments = tuple(s for factors in each for s in factors.regression.segments)
+    return replace(
+        first,
+        regression=replace(first.regression, segments=segments),
+        inputs={file: sha for factors in each for file, sha in factors.inputs.items()},
+        warned=tuple(dict.fromkeys(w for factors in each for w in factors.warned)),
+        repeated=tuple(x for factors in each for x in factors.repeated),
+        known_as=tuple(dict.fromkeys(x for factors in each for x in factors.known_as)),
+    )
+
+
+def _require_model(read: Sequence[tuple[Path, Factors]], model: Model, robot: str) -> None:
+    """Raise RegressionError that names files of another model than this one, and says why."""
+    wanted = model.fingerprint()
+    others = [(file, factors) for file, factors in read if factors.regression.model != wanted]
+    if others:
+        told = [f"{cut(file.name)} ({_difference(factors, model, robot)})" for file, factors in others[:_NAMED]]
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        raise RegressionError(
+            f"{len(others)} of {plural(len(read), 'file')} of factors are of another model than the experiment's:"
+            f" {', '.join(told)}{more}",
+            fix="Leave them out, or compress their logs with one robot file and one [model]",
+        )
+    first = read[0][1].regression.base.kept
+    kept = next((file for file, factors in read if factors.regression.base.kept != first), None)
+    if kept is not None:
+        problem = "holds factors of other base parameters, as another release of ident chose them"
+        raise RegressionError(problem, file=kept, fix="Compress the logs again with one and the same release")
+
+
+def _difference(factors: Factors, model: Model, robot: str) -> str:
+    """Return in a few words what makes the factors' model another one."""
+    if factors.robot != robot:
+        return f"robot '{cut(factors.robot)}', not '{cut(robot)}'"
+    own = factors.regression.base.standard
+    for what, some, others in (("with", own, model.names), ("without", model.names, own)):
+        extra = [name for name in some if name not in others]
+        if extra:
+            return f"{what} {cut(extra[0])}"
+    for name in model.names:
+        there, here = (_told(shapes.get(name, {})) for shapes in (factors.shapes, model.shapes))
+        if there != here:
+            return f"{name} with {there}, not {here}"
+    return "other geometry, gravity or order of terms"
+
+
+def _told(shape: Mapping[str, float]) -> str:
+    return ", ".join(f"{key} {value:g}" for key, value in shape.items()) or "no width"
+
+
+# ---- on disk -------------------------------------------------------------------------------------------------------
+
+
+def save_factors(factors: Factors, path: str | Path, command: str = "") -> Path:
+    """Write factors to `path` (NPZ), whole or not at all, with versions and hashes of what they come from."""
+    about = {
+        "robot": factors.robot,
+        "shapes": {name: dict(shape) for name, shape in factors.shapes.items()},
+        "processing": [asdict(p) for p in factors.processing],
+        "inputs": dict(factors.inputs),
+        "warned": [[w.about, w.kind, w.message] for w in factors.warned],
+        "repeated": factors.repeated,
+        "known_as": factors.known_as,
+        "provenance": provenance({}, command or "ident compress"),
+    }
+    return save_regression(factors.regression, path, about)
+
+
+def load_factors(path: str | Path) -> Factors:
+    """Read factors that `ident compress` or `ident run` wrote; RegressionError names a file that is none or damaged."""
+    regression, about = load_with_origin(path)
+    if not about:
+        problem = "says nothing of its logs, as earlier releases wrote it"
+        raise RegressionError(problem, file=path, fix="Compress the logs again")
+    try:
+        return _restored(regression, about)
+    except (AttributeError, LookupError, TypeError, ValueError, IdentError) as cause:
+        problem = "what it says of its logs is damaged"
+        raise RegressionError(problem, file=path, fix="Compress the logs again") from cause
+
+
+def _restored(regression: Regression, about: dict[str, Any]) -> Factors:
+    fit, judged = (Processing(**given) for given in about["processing"])
+    shapes = {_text(name): {_text(k): _finite(x) for k, x in shape.items()} for name, shape in about["shapes"].items()}
+    return Factors(
+        regression,
+        _text(about["robot"]),
+        shapes,
+        (fit, judged),
+        {_text(file): _text(sha) for file, sha in about["inputs"].items()},
+        tuple(Warned(*map(_text, (about_, kind, message))) for about_, kind, message in about["warned"]),
+        tuple(map(_text, about["repeated"])),
+        tuple(map(_text, about["known_as"])),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("no text")
+    return value
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(value):
+        raise ValueError("no finite number")
+    return float(value)
+
+
+# ---- what is told --------------------------------------------------------------------------------------------------
+
+
+def _hashes(loaded: Loaded, recording: str) -> dict[str, str]:
+    """Return file -> SHA-256 of a recording's files."""
+    return {f: file_sha256(locate(loaded.manifest, f)) for f in loaded.manifest.recording(recording).files}
+
+
+def _of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:
+    """Say what was chosen, and what a low-pass on one side alone does."""
+    fit, judged = processing
+    if loaded.experiment.processing is None and fit != Processing():
+        told_so = (
+            f"chosen from the positions: {as_toml(fit)}; to validate: {as_toml(judged, fit)}"
+            " (a [processing] of your own replaces all of it)"
+        )
+        yield Warned("processing", "chosen", told_so)
+    if fit.torque_hz is not None and not fit.decimation:
+        message = (
+            f"the torque is low-passed (torque_hz = {fit.torque_hz:g}) and the model's side is not, which rounds off"
+            " the corners of friction on one side only; decimation filters both alike"
+        )
+        yield Warned("processing", "torque filter", message)

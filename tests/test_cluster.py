@@ -1,0 +1,170 @@
+"""Logs shared out to real processes: the same digits, whoever does the work and whoever dies of it."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import call, made, two
+from test_factors import days
+
+from ident import pipelines
+from ident.errors import InputError, LogError
+from ident.estimate.storage import load_estimate
+from ident.pipelines import Sharing
+from ident.pipelines import cluster as shared
+from ident.pipelines.factors import compressed
+from ident.pipelines.loaded import load
+
+__all__ = ["days", "made", "two"]  # fixtures
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def client():
+    with shared.sharing(Sharing(workers=2)) as client:
+        yield client
+
+
+def same_digits(a, b) -> None:
+    assert [s.identity for s in a.segments] == [s.identity for s in b.segments]
+    for one, other in zip(a.segments, b.segments, strict=True):
+        assert (one.name, one.recording, one.rows, one.noise) == (other.name, other.recording, other.rows, other.noise)
+        for x, y in zip(one.factors, other.factors, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def slowly(before, loaded, name):
+    """Say who does it, and take a while, for as long as nobody was killed."""
+    (before / f"{name}.{os.getpid()}").touch()
+    while not (before / "killed").exists():
+        time.sleep(0.02)
+    return pipelines.factors.of_recording(loaded, name)
+
+
+def test_workers_give_the_digits_of_one_process(days, client):
+    loaded = load(days / "all.toml")
+    alone, many = compressed(loaded), compressed(loaded, client=client)
+    same_digits(alone.regression, many.regression)
+    assert many.warned == alone.warned
+    assert many.inputs == alone.inputs
+
+
+def test_a_killed_worker_loses_nothing(days, client, tmp_path):
+    loaded = load(days / "all.toml")
+    alone = compressed(loaded)
+    (tmp_path / "seen").mkdir()
+
+    def kill():
+        while not (seen := list((tmp_path / "seen").iterdir())):
+            time.sleep(0.02)
+        os.kill(int(seen[0].suffix[1:]), signal.SIGKILL)
+        (tmp_path / "seen" / "killed").touch()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    settled = pipelines.factors.replace(loaded, processing=alone.processing)
+    task = partial(slowly, tmp_path / "seen")
+    found = list(shared.mapped(client, task, settled, loaded.experiment.fit, lambda *_: None, "reading logs"))
+    killer.join()
+    same_digits(pipelines.factors._joined(found).regression, alone.regression)
+    assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
+
+
+def test_the_command_shares_logs_out(days):
+    done = call("fit", days / "all.toml", "--workers", 2, "-o", days / "two.json")
+    assert done.exit_code == 0, done.output
+    alone = pipelines.fit(days / "all.toml")
+    found = load_estimate(days / "two.json")
+    np.testing.assert_array_equal(found.phi, alone.estimate.phi)
+    np.testing.assert_array_equal(found.covariance.matrix, alone.estimate.covariance.matrix)
+
+
+def test_a_worker_without_the_file_says_so(days, client):
+    loaded = load(days / "all.toml")
+    (days / "monday.csv").unlink()
+    with pytest.raises(LogError, match=r"there is no file 'monday.csv' in the data folder") as caught:
+        compressed(loaded, client=client)
+    assert caught.value.file == "dataset.toml"
+    assert caught.value.__notes__[0].startswith("said by the worker tcp://127.0.0.1:")
+
+
+def test_a_log_that_grows_while_it_is_read_is_refused(two, monkeypatch):
+    loaded = load(two)
+    motions = pipelines.factors.motions
+
+    def growing(*given):
+        for motion in motions(*given):
+            with (two / "circle.csv").open("a") as log:
+                log.write("99,0,0,0,0\n")
+            yield motion
+
+    monkeypatch.setattr(pipelines.factors, "motions", growing)
+    with pytest.raises(LogError, match=r"circle.csv: changed while it was read. Wait until its recorder is done"):
+        compressed(loaded)
+
+
+def test_a_scheduler_that_is_not_there_is_one_sentence(two, monkeypatch):
+    monkeypatch.setattr(shared, "PATIENCE_S", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    before = sorted(p.name for p in two.iterdir())
+    for address in (f"tcp://127.0.0.1:{port}", "nonsense://x"):
+        done = call("run", two, "--scheduler", address)
+        assert done.exit_code == 2
+        assert done.stderr.startswith(f"error: --scheduler: no Dask scheduler answers at '{address}'")
+        assert done.stderr.count("\n") == 1
+    assert sorted(p.name for p in two.iterdir() if p.name != "results") == before
+
+
+def test_a_scheduler_without_workers_and_workers_of_another_version_are_named(two, monkeypatch):
+    monkeypatch.setattr(shared, "PATIENCE_S", 2.0)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster:
+        with pytest.raises(InputError, match="has no worker"):
+            pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address))
+        cluster.scale(1)
+        monkeypatch.setattr(shared, "PATIENCE_S", 60.0)
+        here = pipelines.fit(two).estimate
+        there = pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address)).estimate
+        np.testing.assert_array_equal(there.phi, here.phi)
+        versions = distributed.Client.get_versions
+
+        def other(self, **given):
+            found = versions(self, **given)
+            next(iter(found["workers"].values()))["packages"]["robot-ident"] = "0.0.9"
+            return found
+
+        monkeypatch.setattr(distributed.Client, "get_versions", other)
+        with pytest.raises(
+            InputError, match=r"worker tcp://\S+ has robot-ident 0.0.9, this process has 0.1.0. Install"
+        ):
+            pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", 0], "--workers: is 0, wanted 1 or more."),
+        (["--workers", 2, "--scheduler", "tcp://x:1"], "--workers: a scheduler has workers of its own. Leave out one"),
+    ],
+)
+def test_what_cannot_be_meant(two, words, told):
+    done = call("compress", two, *words, "-o", two / "a.npz")
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert not Path(two / "a.npz").exists()
+
+
+def test_without_dask_it_says_what_to_install(two, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"Dask is not installed. pip install 'robot-ident\[dask\]'"):
+        pipelines.fit(two, share=Sharing(workers=2))

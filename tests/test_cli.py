@@ -379,7 +379,7 @@ UNUSABLE = {
     "zero": (lambda x: x.__setitem__((slice(None), 3), 0.0), "torque of 'shoulder' is 0 in all 1200 rows"),
     "constant": (lambda x: x.__setitem__((slice(None), 4), 0.7), "torque of 'elbow' is 0.7 in all 1200 rows"),
     "copied": (lambda x: x.__setitem__((slice(None), 4), x[:, 3]), "torque of 'elbow' is 1 times that of 'shoulder'"),
-    "start": (lambda x: x.__setitem__((slice(0, 15), 3), 900.0), "torque of 'shoulder' in the first 15 rows"),
+    "start": (lambda x: x.__setitem__((slice(0, 15), 3), 40.0), "torque of 'shoulder' in the first 15 rows"),
 }
 
 

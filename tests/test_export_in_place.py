@@ -67,6 +67,12 @@ def test_what_is_put_into_an_element_comes_first_in_it_and_all_else_stays(before
     assert exchanged(before.encode(), [first_child_edit(parent, "<new/>")]).decode() == after
 
 
+def test_what_is_put_into_one_place_keeps_its_order():
+    assert exchanged(b"<a></a>", [(7, 7, b"!"), (3, 3, b"<z/>"), (3, 3, b"<b/>")]) == b"<a><z/><b/></a>!"
+    with pytest.raises(ValueError, match="overlap"):
+        exchanged(b"<a></a>", [(0, 3, b""), (2, 4, b"")])
+
+
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_mjcf(tmp_path, seed):
     """Other frames than the robot's, welded bodies, a held joint, defaults, frames and comments."""

@@ -11,14 +11,14 @@ export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
-# A quarter of the random cases; `make nightly` tries them all, `make test-quick` leaves out what is marked slow.
+# A quarter of the random cases; `make nightly` tries them all, `make test-quick` a tenth of those not marked slow.
 # Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
 TWO := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 test: $(VENV)/.dev
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-quick: $(VENV)/.dev
-	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal --seeds 2 -m "not slow"
 
 nightly: $(VENV)/.dev
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal --seeds 20

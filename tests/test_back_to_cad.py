@@ -277,6 +277,7 @@ def test_ellipses_are_shadows_of_the_solid_ellipsoid_with_the_same_inertia():
     assert ellipse(-body, (0, 1)) is None
 
 
+@pytest.mark.slow
 def test_figures_of_links_name_every_source():
     body = from_com(1.0, [0.1, 0, 0], np.diag([0.01, 0.02, 0.02]))
     cube = np.array([[x, y, z] for x in (-0.1, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])

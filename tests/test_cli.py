@@ -522,6 +522,7 @@ def test_a_delay_between_position_and_torque_is_warned_of(two):
     assert [float(x) for x in found.groups()] == pytest.approx([-10, -10], abs=1)
 
 
+@pytest.mark.slow
 def test_without_a_model_the_logs_choose_the_width_of_friction(two):
     change(two / "experiment.toml", "[model]\ncoulomb = { tanh = 0.05 }\n", "")
     done = call("fit", two, "-o", two / "e.json")
@@ -793,6 +794,7 @@ def test_a_torque_that_is_filtered_alone_is_noted(two):
     assert "torque_hz" not in call("fit", two, "-o", two / "e.json").stderr
 
 
+@pytest.mark.slow
 def test_several_formats_from_a_folder_of_results(made, estimate, tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "estimate.json").write_bytes(estimate.read_bytes())

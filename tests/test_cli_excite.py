@@ -151,6 +151,7 @@ def test_a_search_goes_on_and_never_ends_worse(designed: Path, place: Path) -> N
     assert "best of 2 motions from 2 starts" in out
 
 
+@pytest.mark.slow
 def test_what_is_gone_on_from_stays_when_the_search_finds_less(designed: Path, place: Path) -> None:
     """With next to no time the search ends early, with less than the motion that it began with."""
     wishes = ExciteWishes(cad=place / "cad.csv", noise=(0.3, 0.1), duration=4.0, harmonics=2)
@@ -380,6 +381,7 @@ def test_a_folder_of_others_is_left_alone_and_known_before_the_search(place: Pat
     assert err.startswith("error: --out: 'cad.csv' is a file's name, wanted a folder for trajectory.csv and others.")
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_writing_fails(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ident.report import figures
 

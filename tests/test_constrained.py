@@ -186,6 +186,7 @@ def _break(solver, monkeypatch):
     monkeypatch.setattr(program, "least_norm", failed)
 
 
+@pytest.mark.slow
 def test_where_no_solver_ends_each_is_named_and_an_inaccurate_solution_is_kept(monkeypatch):
     status = program._status
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
@@ -198,6 +199,7 @@ def test_where_no_solver_ends_each_is_named_and_an_inaccurate_solution_is_kept(m
     assert caught.value.estimate.feasible
 
 
+@pytest.mark.slow
 def test_newtons_method_solves_all_fits_with_a_prior_and_others_where_clarabel_fails(monkeypatch):
     before = {way: fit(case().regression) for way, fit in FITS.items()}
     assert [found.solver for found in before.values()] == ["CLARABEL", "NEWTON", "NEWTON", "NEWTON"]

@@ -65,6 +65,7 @@ def crane(effort: tuple[float, float, float]) -> tuple[Robot, TorqueLimits]:
     return robot, torque_limits(model, np.concatenate([*bodies, rng.uniform(0, 1, len(model.names) - 30)]))
 
 
+@pytest.mark.slow
 def test_several_joints_against_very_fine_sampling() -> None:
     robot, limits = crane((100.0, 60.0, 40.0))
     postures = static_postures(Model(robot), 8)

@@ -269,6 +269,7 @@ def test_progress_and_time_budget(ticking: Callable[[], float]) -> None:
     assert best[-1] == found.value
 
 
+@pytest.mark.slow
 def test_a_warm_start_close_to_its_limits_is_kept(design: Design) -> None:
     """Closer than the search itself goes at first: it comes back as it was when no time is left to improve it."""
     p = small()

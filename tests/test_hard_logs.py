@@ -51,6 +51,7 @@ def test_a_fit_ends_without_a_warning(torque, way):
     assert time.process_time() - start < 30.0
 
 
+@pytest.mark.slow
 def test_a_search_that_leads_nowhere_ends_in_time(monkeypatch):
     """Eight joints, all torques reversed, nothing set: Newton's method alone took 30 s for each part left out.
 

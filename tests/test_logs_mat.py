@@ -74,6 +74,7 @@ def test_an_object_in_front_is_no_array(tmp_path):
         read(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_size_that_a_file_claims_is_asked_before_it_is_read(tmp_path):
     """Where the system bounds no memory, as on Windows, which has no module `resource`."""
     scipy.io.savemat(tmp_path / "x.mat", {"q": np.zeros((1000, 2))}, do_compression=True)

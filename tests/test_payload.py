@@ -459,6 +459,7 @@ def test_the_command_finds_gains_and_writes_the_call(bench, tmp_path):
     np.testing.assert_allclose(call[4:], inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]], atol=5e-3)
 
 
+@pytest.mark.slow
 def test_the_command_with_wrong_gains_says_what_the_bars_hold(bench):
     code, text = ident(bench[0], "--loaded", "carries")
     assert code == 0, text
@@ -605,6 +606,7 @@ class TestUR10e:
             assert errors.with_load_total < 0.05
             assert errors.without_total > 0.2
 
+    @pytest.mark.slow
     def test_drive_gains_from_the_known_mass(self, ur10e):
         item, u, w, *_ = ur10e
         found = drive_gains(item.model, u, w, 2.805)

@@ -118,6 +118,7 @@ def test_cad_tables(folder, tmp_path):
         pipelines.cad_refine(folder, tmp_path / "no.csv", asked, RefineWishes("data-first", mass_tolerance=0.1))
 
 
+@pytest.mark.slow
 def test_a_payload_that_is_not_there(folder):
     found = pipelines.payload(folder, ["steps"], PayloadWishes(form="ur", flange="lower"))
     assert not found.payload.seen

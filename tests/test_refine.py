@@ -136,6 +136,7 @@ def central(body: np.ndarray) -> np.ndarray:
     return np.concatenate([[m], c, inertia[np.triu_indices(3)]])
 
 
+@pytest.mark.slow
 def test_shares_are_all_or_nothing_where_the_logs_are():
     data = np.diag([1e3, 1.0, 0.0])
     np.testing.assert_allclose(data_share(data, np.eye(3), np.eye(3)), [1.0, 0.5, 0.0], atol=1e-5)

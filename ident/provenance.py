@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def provenance(inputs: Mapping[str, str], command: str) -> dict[str, str]:
     return found | {f"sha256 {name}": digest for name, digest in inputs.items()}
 
 
+@cache
 def installed(package: str) -> str:
     """Return the installed version of a distribution (or of its slim edition NAME-base), "n/a" where there is none."""
     for name in (package, f"{package}-base"):

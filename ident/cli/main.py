@@ -34,6 +34,7 @@ from ident.cli.console import (
 from ident.cli.dynamics import codegen, dynamics
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
+from ident.cli.fleet import fleet
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
@@ -163,6 +164,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
 
 app.command(epilog=EXIT_CODES)(check)
+app.command(epilog=EXIT_CODES)(fleet)
 app.command()(dynamics)
 app.command()(codegen)
 app.command()(excite)

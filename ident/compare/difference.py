@@ -86,8 +86,8 @@ def contradicted(standard_errors: Sequence[float], dof: int, level: float = LEVE
     """
     from scipy.stats import t
 
-    tested = [k for k, off in enumerate(standard_errors) if not np.isnan(off)]
-    p = {k: 2.0 * float(t.sf(abs(standard_errors[k]), dof)) for k in tested}
+    size = np.abs(np.asarray(standard_errors, dtype=np.float64))
+    tested, p = np.flatnonzero(~np.isnan(size)).tolist(), (2.0 * t.sf(size, dof)).tolist()
     found = [False] * len(standard_errors)
     left = len(tested)
     for k in sorted(tested, key=lambda k: p[k]):

@@ -5,6 +5,7 @@ from .checks import cad_check as cad_check
 from .checks import cad_read as cad_read
 from .checks import check as check
 from .excitation import excite as excite
+from .fleet import fleet as fleet
 from .identify import compare as compare
 from .identify import compress as compress
 from .identify import export as export

@@ -107,11 +107,13 @@ def mapped(
     items: Sequence[Item],
     tell: Tell,
     doing: str,
+    lost: Callable[[Item, InputError], Found] | None = None,
 ) -> Iterator[Found]:
     """Yield function(common, item) of each item in their order, by the workers where there are some.
 
-    function: of a module, not a closure. Raises what it raises, with a note that names the worker; InputError where
-    workers die of an item one after the other, or the scheduler goes.
+    function: of a module, not a closure. lost: what stands for an item of which workers die one after the other;
+    without it InputError is raised, as where the scheduler goes. Raises what the function raises, with a note on the
+    worker.
     """
     tell(doing, 0, len(items))
     if client is None:
@@ -127,13 +129,17 @@ def mapped(
     try:
         for number, item in enumerate(items, 1):
             try:
-                yield left[0].result()
+                found = left[0].result()
             except KilledWorker:
-                problem = f"workers died of '{item}', one after the other: too little memory?"
-                raise InputError(problem, key=doing, fix="Give each worker more, or use fewer") from None
-            except (CancelledError, OSError) as cause:
-                problem = f"the scheduler is gone ({type(cause).__name__})"
+                problem = "workers die of it, one after the other: too little memory?"
+                cause = InputError(problem, key=str(item), fix="Give each worker more, or use fewer")
+                if lost is None:
+                    raise cause from None
+                found = lost(item, cause)
+            except (CancelledError, OSError) as gone:
+                problem = f"the scheduler is gone ({type(gone).__name__})"
                 raise InputError(problem, key=doing, fix="Start it again; nothing was written") from None
+            yield found
             left.popleft()
             tell(doing, number, len(items))
     finally:

@@ -69,17 +69,25 @@ def compressed(
     return replace(found, warned=(*warned, *_of_processing(loaded, processing), *found.warned))
 
 
-def of_recording(loaded: Loaded, name: str) -> Factors:
+def of_recordings(loaded: Loaded) -> Factors:
+    """Return the factors of the fitted recordings as `compressed` does, without looking for delays."""
+    found = _joined([of_recording(loaded, name, delays=False) for name in loaded.experiment.fit])
+    require_rows(found.regression)
+    return found
+
+
+def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
     """Return the factors of one recording of an experiment whose processing is settled; none where no row is left.
 
-    Raises LogError, also for a file that changes meanwhile.
+    delays: whether those of positions are looked for and told, which takes longer than all the rest. Raises LogError,
+    also for a file that changes meanwhile.
     """
     own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
     inputs = _hashes(loaded, name)
 
     def watched() -> Iterator[Motion]:
         for number, motion in enumerate(motions(loaded, [name], own, told)):
-            if number == 0 and own is not None:
+            if number == 0 and own is not None and delays:
                 told.extend(delayed(loaded, motion))
             if motion.repeats and not repeated:
                 repeated.append(name)

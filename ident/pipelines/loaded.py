@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,13 @@ def load(experiment: Experiment | str | Path) -> Loaded:
     base = base_parameters(model)
     told = tuple(notes)
     return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs, told)
+
+
+def with_data(loaded: Loaded, data: Path) -> Loaded:
+    """Return an experiment with the logs of another manifest. Raises LogError, ConfigError for recordings it lacks."""
+    experiment, manifest = replace(loaded.experiment, data=data), read_manifest(data)
+    _known_recordings(experiment, manifest)
+    return replace(loaded, experiment=experiment, manifest=manifest, inputs={**loaded.inputs, **hashes(data)})
 
 
 def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None, str]:

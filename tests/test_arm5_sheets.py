@@ -97,6 +97,7 @@ def test_a_sign_that_the_numbers_refute_is_not_taken_from_the_user():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
 def test_the_reports_come_back_refined_each_in_the_frame_that_its_head_names(tmp_path):
     out = tmp_path / "out"
     done = CliRunner().invoke(

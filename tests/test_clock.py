@@ -99,3 +99,11 @@ def test_parts_of_a_long_recording_have_one_clock(tmp_path):
     assert np.abs(joined - expected)[10:-10].max() < 2e-2 * np.abs(expected).max()
     times = np.concatenate([m.t for m in parts])
     np.testing.assert_allclose(np.diff(times), STEP, rtol=1e-3)
+
+
+def test_a_position_is_predicted_by_three_rows_on_either_side():
+    """A bump of one row is wrong there and, by Lagrange's weights of the neighbours, in three rows around it."""
+    t, q = np.arange(60) * STEP, np.zeros((60, 1))
+    q[30] = 1.0
+    weights = np.array([1.0, -6.0, 15.0, 15.0, -6.0, 1.0]) / 20.0
+    np.testing.assert_allclose(prediction_errors(t, q), np.sqrt((1.0 + weights @ weights) / 54), rtol=1e-9)

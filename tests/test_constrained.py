@@ -245,6 +245,14 @@ def test_every_bound_that_holds_a_value_is_reported():
     assert alone.active == ("tower: mass at its bound",)
 
 
+@pytest.mark.parametrize(("short", "sits"), [(0.0, True), (0.9e-5, True), (1.1e-5, False), (0.1, False)])
+def test_a_value_sits_on_its_bound_within_a_hundred_thousandth(short, sits):
+    c = case()
+    mass = float(c.inertials[0, 0])
+    rows = Bounds(mass={c.model.robot.links[0]: (0.0, mass / (1.0 - short))}).on(c.model)
+    assert bool(rows.active(c.theta)) == sits
+
+
 def test_friction_and_drive_inertia_that_data_would_make_negative_are_zero_and_listed():
     c = case()
     k = c.model.n_rigid

@@ -291,6 +291,7 @@ def test_figures_of_links_name_every_source():
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_chinese_names_get_a_font_that_has_them(monkeypatch):
     from ident.report import figures
 

@@ -161,6 +161,7 @@ def test_what_is_gone_on_from_stays_when_the_search_finds_less(designed: Path, p
     assert found.design.proven
 
 
+@pytest.mark.slow
 def test_what_cannot_be_gone_on_from(designed: Path, place: Path) -> None:
     before = str(designed / "trajectory.json")
     code, _, err = ident(*GIVEN, "--harmonics", "4", "--resume", before, "-o", "more")

@@ -66,6 +66,7 @@ def test_an_object_structures_and_transposed_arrays(tmp_path, transposed):
     assert said == ([f"array 'rec.pos.q' {each}", f"array 'tau' {each}"] if transposed else [])
 
 
+@pytest.mark.slow
 def test_an_object_in_front_is_no_array(tmp_path):
     scipy.io.savemat(tmp_path / "x.mat", {"rec": {"t": T}, "tau": Q})
     content = (tmp_path / "x.mat").read_bytes()
@@ -89,6 +90,7 @@ def test_the_size_that_a_file_claims_is_asked_before_it_is_read(tmp_path):
      " It has: rec.t, rec.pos.q, rec.cells, tau."),
     ("rec.cells", "x.mat: holds structures or cells where numbers are wanted. Save plain arrays."),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_a_field_that_is_not_there_or_no_array(tmp_path, asked, message):
     cells = np.array([np.ones(2), np.ones(3)], dtype=object)
     rec = {"t": T, "pos": {"q": Q}, "cells": cells}

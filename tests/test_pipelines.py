@@ -130,6 +130,7 @@ def test_a_payload_that_is_not_there(folder):
         pipelines.payload(folder, ["steps"], PayloadWishes(gain_error=120))
 
 
+@pytest.mark.slow
 def test_dynamics_and_code(folder, tmp_path):
     known = pipelines.dynamics(folder / "robot.toml", cad=folder / "cad.csv")
     at_rest = known.torques([0.3, -0.2], [0, 0], [0, 0])

@@ -111,6 +111,7 @@ def test_a_spring(seed, j):
     ],
 )
 @pytest.mark.parametrize(("seed", "j"), [(0, 1), (1, 3)])
+@pytest.mark.slow
 def test_friction_of_another_shape(seed, j, what, column):
     found = hints(seed, added(j, lambda t, q, qd, tau: column(qd[:, j], tau[:, j])))
     assert (found[0].joint, found[0].kind, found[0].what) == (f"joint{j}", "friction", what)
@@ -127,6 +128,7 @@ def test_a_friction_term_that_was_left_out(left, what):
 
 
 @pytest.mark.parametrize(("seed", "j", "k"), [(0, 1, 3), (1, 3, 0), (2, 2, 4)])
+@pytest.mark.slow
 def test_coupling_to_another_joint(seed, j, k):
     moved = hints(seed, added(j, lambda t, q, qd, tau: 0.2 * size(qd[:, k]) + 0.2 * np.sign(qd[:, k])))
     assert (moved[0].joint, moved[0].kind, moved[0].what, moved[0].other) == (
@@ -256,6 +258,7 @@ def test_recordings_are_drawn_one_after_another():
 
 
 @pytest.mark.parametrize("largest", [4e-7, 0.00543, 0.5, 40.0, 12_345.0])
+@pytest.mark.slow
 def test_labels_of_residuals_stay_in_the_figure(largest):
     t = np.linspace(0, 1, 500)
     figure = residual_figure(t, largest * np.sin(40 * t), t, t, title="joint", unit="N m")

@@ -114,6 +114,7 @@ def test_velocity_terms_vanish_at_low_speed_beside_gravity_but_never_beside_iner
 @pytest.mark.parametrize(
     ("factors", "figures"), [((1.0, 1.0), (159, 0, 0)), ((0.5, 1.0), (350, 293, 166)), ((1.0, 0.9), (156, 15.5, 39.1))]
 )
+@pytest.mark.slow
 def test_a_wrong_model_stays_smooth_and_only_the_energy_tells(factors, figures):
     found = planar7.mistaken(*factors, step=4e-3)
     np.testing.assert_allclose(found, figures, rtol=0.01, atol=0.02)

@@ -749,6 +749,7 @@ def undisturbed(way: str) -> Any:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", BROKEN)
+@pytest.mark.slow
 def test_a_torque_function_that_fails_on_the_way_ends_the_simulation(way: str, fault: str) -> None:
     """It keeps the samples of a motion that nothing disturbs; at the start the same message is an error."""
     broken, message = BROKEN[fault]

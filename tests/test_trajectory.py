@@ -240,6 +240,7 @@ def test_narrow_peaks_are_found(harmonics: int) -> None:
 
 
 @pytest.mark.parametrize("order", range(4))
+@pytest.mark.slow
 def test_extremes_of_a_thousand_harmonics_are_between_samples_and_ehlich_zellers_bound(order: int) -> None:
     """N > 2 L equidistant samples of a trigonometric polynomial of degree L: max|p| <= max_k |p_k| / cos(pi L / N)."""
     L, N = 1000, 16_000

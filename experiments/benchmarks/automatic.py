@@ -7,10 +7,11 @@ Arms of 2, 3, 6 and 7 joints with friction; 20 to 60 s of a Fourier series or of
 Base parameters by weighted least squares; their error on another motion without noise, as a multiple of the error
 of the fit from the true q, qd, qdd and the same torques: nothing filtered, and filtered as `chosen` says.
 
-Set on seeds 4001 and 5001 (100 logs): median 1.2, 95th percentile 7. Drawn after it was frozen, seed 2029 (60 logs):
-median 111 -> 1.10, 95th percentile 877 -> 2.5; before the noise of coarse encoders was looked for below the highest
-octave and fits saw twice the band, seed 2028 (40 logs): 60 -> 1.48, 777 -> 9.7. The worst have coarse encoders and
-stand between points for much of the time.
+Then with the cut-offs that the torque of the same log asks for (`ident.compare.cut_off`).
+
+Set on seeds 4001 and 5001 (40 logs each): 1.06 and 1.11, 95th percentile 2.1 and 1.9; drawn after it was frozen, seed
+2031 (60 logs): TODO. Before fits saw eight times the band, seed 2029: 1.10 and 2.5; before the noise of coarse
+encoders was looked for below the highest octave, seed 2028: 1.48 and 9.7.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from arm7 import RIGHT, bodies
 
 import ident
+from ident.compare.cut_off import checked
 from ident.errors import IdentError
 from ident.logs import Log, Motion, Processing, process
 from ident.logs.automatic import as_toml, chosen
@@ -67,8 +69,8 @@ def error(model: Model, motion: Motion, truth: Motion) -> float:
     return float(np.linalg.norm(fit.predict(truth) - truth.tau) / np.linalg.norm(truth.tau))
 
 
-def case(rng: np.random.Generator) -> tuple[str, float, float]:
-    """Return one drawn case in words, and the two multiples."""
+def case(rng: np.random.Generator) -> tuple[str, float, float, float]:
+    """Return one drawn case in words, and the three multiples."""
     n, rate = int(rng.choice([2, 3, 6, 7])), float(rng.choice([100, 125, 200, 250, 500, 1000]))
     duration, kind = float(rng.uniform(20, 60)), str(rng.choice(["Fourier", "points"]))
     robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
@@ -91,13 +93,15 @@ def case(rng: np.random.Generator) -> tuple[str, float, float]:
     log = Log("drawn", t, read, tau)
     least = error(model, Motion("told", t, told.q, told.qd, told.qdd, tau, told.keep), unseen)
     found = []
-    for processing in (Processing(), chosen([log])[0]):
+    spectral = chosen([log])
+    settled, _ = checked(model, [log], spectral)
+    for processing in (Processing(), spectral[0], settled):
         try:
             found.append(error(model, process(log, processing), unseen) / least)
         except IdentError as cause:
             print(cause)
             found.append(np.inf)
-    return f"{n} joints {rate:4.0f} Hz {duration:2.0f} s {kind:8} {as_toml(processing)}", found[0], found[1]
+    return f"{n} joints {rate:4.0f} Hz {duration:2.0f} s {kind:8} {as_toml(settled)}", *found
 
 
 def main() -> None:
@@ -106,9 +110,11 @@ def main() -> None:
     for _ in range(logs):
         words, *multiples = case(rng)
         rows.append(multiples)
-        print(f"{multiples[0]:8.2f} {multiples[1]:6.2f}   {words[:110]}", flush=True)
-    for name, column in zip(("nothing filtered", "chosen"), np.array(rows).T, strict=True):
-        print(f"{name:17} median {np.median(column):7.2f}, 95th percentile {np.percentile(column, 95):7.2f}")
+        print(f"{multiples[0]:8.2f} {multiples[1]:6.2f} {multiples[2]:6.2f}   {words[:110]}", flush=True)
+    for name, column in zip(
+        ("nothing filtered", "chosen from positions", "checked on torque"), np.array(rows).T, strict=True
+    ):
+        print(f"{name:21} median {np.median(column):7.2f}, 95th percentile {np.percentile(column, 95):7.2f}")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ import numpy as np
 from arm7 import bodies
 from automatic import ROWS, error, fourier, point_to_point
 
+from ident.compare.coulomb_width import wide
 from ident.logs import Log, Motion, process
 from ident.logs.automatic import chosen
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.pipelines.friction import wide
 from ident.robot.file import MDHJoint, from_mdh
 
 

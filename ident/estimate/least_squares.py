@@ -171,10 +171,13 @@ def solved(factor: Array, least: float = _SINGULAR) -> Array:
     return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=least)[0] / scale, 0.0))
 
 
-def squared_left_out(factors: Sequence[Array]) -> Array:
-    """Return the squared error of each factor [R z], predicted by the least squares of all the others."""
+def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = None) -> Array:
+    """Return the squared error of each factor [R z], predicted by the least squares of all the others.
+
+    judged: the same stretches, where they are judged otherwise than fitted.
+    """
     errors = []
-    for k, factor in enumerate(factors):
+    for k, factor in enumerate(judged or factors):
         phi = solved(np.concatenate([*factors[:k], *factors[k + 1 :]]), _PREDICTING)
         errors.append(np.sum((factor @ np.append(phi, -1.0)) ** 2))
     return np.array(errors)

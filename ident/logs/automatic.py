@@ -17,7 +17,9 @@ from ident.logs.readings import ENOUGH, find_clock, leap, on_clock, position_qua
 from ident.logs.sampled import resample
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
-FITTED, JUDGED = 16.0, 8.0
+FITTED, JUDGED = 64.0, 8.0
+#: Nothing is judged above this share of the position's cut-off, below which its filter leaves nine tenths of a motion.
+PREDICTED = 0.75
 #: No position is low-passed below this many times that band.
 LOWEST = 4.0
 #: An octave this much louder than the highest one is noise yet, where it holds so many frequencies.
@@ -25,7 +27,7 @@ FLAT, OCTAVE = 10.0, 64
 #: Highest cut-off, relative to the rate, that is worth a filter.
 HIGHEST = 0.4
 #: A joint is too slow for the sign of its speed below so many standard deviations of its noise,
-SLOW_NOISE = 3.0
+SLOW_NOISE = 10.0
 #: and below this share of its largest speed.
 SLOW_SHARE = 0.01
 #: but never above this share of it, lest nothing be left.
@@ -103,8 +105,10 @@ def _floor(power: Array) -> Array:
     return np.asarray(level)
 
 
-def chosen(logs: Sequence[Log]) -> tuple[Processing, Processing]:
+def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Processing, Processing]:
     """Return the processing that the positions of the logs ask for, in a fit and where its prediction is judged.
+
+    position_hz: a cut-off of the positions that is known to be better than that of their spectra.
 
     `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
     torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
@@ -123,8 +127,9 @@ def chosen(logs: Sequence[Log]) -> tuple[Processing, Processing]:
     if motion <= 0.0:
         return Processing(), Processing()
     rate = min(b.rate_hz for b in bands)
-    factors, fewer = (factors_below(thinned_band(rate, ()) / (times * motion)) for times in (FITTED, JUDGED))
-    cut = max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
+    cut = position_hz or max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
+    judged = max(min(JUDGED * motion, PREDICTED * cut), motion)
+    factors, fewer = (factors_below(thinned_band(rate, ()) / band) for band in (FITTED * motion, judged))
     position = cut if cut < HIGHEST * rate else None
     left = cut if position else rate / 2
     noise = np.max([b.noise / np.sqrt(b.rate_hz) for b in bands], axis=0)  # its density

@@ -37,6 +37,8 @@ NOTES = (
     "export",
     "reading",
 )
+#: How often cut-off and delays of positions are chosen in turn, at most.
+_ROUNDS = 3
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "start transient")
 
@@ -140,13 +142,24 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     ones ask."""
     if loaded.processing is not None:
         return loaded.processing
+    from ident.compare.cut_off import checked
+
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
     logs = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
-    fit, judged = chosen(logs)
-    late = late_positions(loaded, [process(log, fit) for log in logs]) if fit != Processing() else ()
-    return (replace(fit, position_delay_s=late), replace(judged, position_delay_s=late)) if any(late) else (fit, judged)
+    spectral = fit, judged = chosen(logs)
+    if fit == Processing():
+        return fit, judged
+    late: tuple[float, ...] = ()
+    for _ in range(_ROUNDS):  # a delay changes which cut-off is best, and the other way round
+        before = late
+        fit, judged = checked(loaded.model, logs, spectral, late)
+        found = late_positions(loaded, [process(log, fit) for log in logs])
+        late = found if any(found) else ()
+        if late == before:
+            break
+    return (replace(fit, position_delay_s=late), replace(judged, position_delay_s=late)) if late else (fit, judged)
 
 
 def motions(

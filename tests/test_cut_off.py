@@ -1,0 +1,61 @@
+"""Cut-offs that positions suggest are checked on the torque: noise of positions that looks like motion."""
+
+import numpy as np
+import pytest
+from identified import NOISE, case
+
+import ident
+from ident.compare.cut_off import checked
+from ident.logs import Log, process
+from ident.logs.automatic import chosen
+from ident.model import torque
+
+RATE = 200.0
+T = np.arange(8000) / RATE
+
+
+def in_band(rng, low, high, shape):
+    """Return noise of standard deviation 1 between two frequencies [Hz]."""
+    f = np.fft.rfftfreq(shape[0], 1 / RATE)
+    spectrum = np.fft.rfft(rng.normal(size=shape), axis=0) * ((f > low) & (f < high))[:, None]
+    x = np.fft.irfft(spectrum, shape[0], axis=0)
+    return x / x.std(axis=0)
+
+
+def log_of(seed, q_noise=0.0, low=6, high=9):
+    """Return a log of the crane, read with noise between two frequencies [Hz], of standard deviation `q_noise`."""
+    c, rng = case(), np.random.default_rng(seed)
+    w, a, phase = rng.uniform(1.0, 8.0, (6, 1, 3)), rng.uniform(0.1, 0.3, (6, 1, 3)), rng.uniform(0, 6, (6, 1, 3))
+    x = w * T[:, None] + phase
+    q, qd, qdd = (a * np.sin(x)).sum(0), (a * w * np.cos(x)).sum(0), -(a * w**2 * np.sin(x)).sum(0)
+    tau = torque(c.model, c.theta, q, qd, qdd)
+    tau += NOISE * rng.normal(size=q.shape)
+    read = q + 1e-6 * rng.normal(size=q.shape) + q_noise * in_band(rng, low, high, q.shape)
+    return Log("log", T, read, tau)
+
+
+def test_what_the_positions_suggest_stays_where_nothing_is_wrong():
+    log = log_of(0)
+    assert checked(case().model, [log], chosen([log])) == chosen([log])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_looks_like_motion_is_filtered_out(seed):
+    log = log_of(seed, q_noise=1e-3)
+    spectral = chosen([log])
+    fit, judged = checked(case().model, [log], spectral)
+    assert spectral[0].position_hz > 8
+    assert 2 < fit.position_hz < 6.5
+    assert fit.position_hz == judged.position_hz
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("band", [(6, 9), (20, 40)])
+def test_parameters_come_nearer_to_the_truth(seed, band):
+    c, log = case(), log_of(seed, 3e-4, *band)
+    spectral = chosen([log])
+    errors = []
+    for fit, _ in (spectral, checked(c.model, [log], spectral)):
+        found = ident.fit(c.model, [process(log, fit)], loss="wls", feasible=False)
+        errors.append(np.linalg.norm(found.estimate.phi - found.estimate.base.K @ c.theta))
+    assert errors[1] < 0.8 * errors[0]

@@ -22,10 +22,10 @@ from ident.experiment import read_experiment
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.payload.drive_gains import drive_gains
 from ident.payload.payload import identify_payload, identify_payload_against, loaded_errors
+from ident.pipelines.identify import fit
 from ident.pipelines.loaded import load
 from ident.pipelines.loads import frame_of
 from ident.pipelines.steps import FITTED, motions
-from ident.pipelines.steps import fitted as fit
 from ident.regression import base_parameters, compress
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import consistency, from_com, to_com, transformed
@@ -513,8 +513,7 @@ def test_a_robot_with_two_ends_asks_for_the_option():
 
 
 def test_the_command_against_an_estimate(bench, tmp_path):
-    loaded = load(read_experiment(bench[0]))
-    estimate, _ = fit(loaded, [])
+    estimate = fit(bench[0]).estimate
     save_estimate(estimate, tmp_path / "estimate.json")
     code, text = ident(bench[0], "--loaded", "carries", "--against", tmp_path / "estimate.json")
     assert code == 0, text

@@ -156,9 +156,7 @@ def test_the_neutral_body_is_no_dwarf_where_no_link_has_a_length():
 def test_a_log_that_repeats_one_motion_is_told(tmp_path):
     import pandas as pd
 
-    from ident.experiment import read_experiment
-    from ident.pipelines.loaded import load
-    from ident.pipelines.steps import fitted as fit
+    from ident.pipelines.identify import fit
 
     t = np.arange(1500) / 100
     q = 0.5 * np.sin(2 * np.pi * t / 5) + 0.3 * np.sin(4 * np.pi * t / 5)
@@ -177,8 +175,7 @@ def test_a_log_that_repeats_one_motion_is_told(tmp_path):
     )
     for period, told in (("", True), ("period_s = 0", False)):
         (tmp_path / "experiment.toml").write_text(experiment.replace("PERIOD", period))
-        warned = []
-        estimate, regression = fit(load(read_experiment(tmp_path)), warned)
-        assert len(regression.segments) == (5 if told else 15)
-        assert any("repeat one motion" in w for w in estimate.warnings) == told
-        assert any("repeat one motion" in w.message for w in warned) == told
+        result = fit(tmp_path)
+        assert len(result.regression.segments) == (5 if told else 15)
+        assert any("repeat one motion" in w for w in result.estimate.warnings) == told
+        assert any("repeat one motion" in w.message for w in result.warnings) == told

@@ -10,11 +10,9 @@ from test_rest import arm
 from ident.errors import EstimationError
 from ident.estimate import estimated
 from ident.estimate.estimators import folds
-from ident.experiment import read_experiment
 from ident.logs.motion import Motion
 from ident.model import torque
-from ident.pipelines.loaded import load
-from ident.pipelines.steps import fitted
+from ident.pipelines.identify import fit
 from ident.regression import compress, repeats_joined
 
 
@@ -91,5 +89,5 @@ def test_logs_that_repeat_one_motion_are_told(tmp_path) -> None:
             f'[experiment]\ntitle = "x"\nrobot = "robot.toml"\ndata = "dataset.toml"\n[recordings]\nfit = {names}\n'
             "[processing]\nposition_hz = 20.0\n"
         )
-        estimate, _ = fitted(load(read_experiment(tmp_path)), [])
+        estimate = fit(tmp_path).estimate
         assert any("the logs repeat one motion" in warning for warning in estimate.warnings) == told

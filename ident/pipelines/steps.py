@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
-from ident.estimate import Bounds, Estimate, estimated, fitted_model
-from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions, locate
-from ident.logs.automatic import as_toml, chosen
+from ident.estimate import Estimate, fitted_model
+from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions
+from ident.logs.automatic import chosen
 from ident.logs.check import out_of_reach, together
-from ident.logs.log import file_sha256
 from ident.logs.process import process, rounding_share
 from ident.pipelines.loaded import Loaded
-from ident.provenance import FITTED, provenance
-from ident.regression import Regression, compress, repeats_joined
+from ident.provenance import FITTED
+from ident.regression import Regression
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
@@ -193,63 +192,6 @@ def _checked(loaded: Loaded, name: str, processing: Processing, warned: list[War
     yield from iter_motions(loaded.manifest, name, loaded.robot, processing, heard=heard)
     if report is not None:
         warned[told:told] = [*findings_of(name, report, processing), *rounding]
-
-
-def fitted(loaded: Loaded, warned: list[Warned], tell: Tell = silent, command: str = "") -> tuple[Estimate, Regression]:
-    """Return the experiment's estimate and the factors it comes from; what to look at is added to `warned`, and kept.
-
-    Raises LogError for the logs, EstimationError when the fit does not succeed.
-    """
-    experiment = loaded.experiment
-    inputs = dict(loaded.inputs)
-    for name in experiment.fit:
-        for file in loaded.manifest.recording(name).files:
-            inputs[file] = file_sha256(locate(loaded.manifest, file))
-    processing, judged = processing_of(loaded)
-    if experiment.processing is None and processing != Processing():
-        told_so = (
-            f"chosen from the positions: {as_toml(processing)}; to validate: {as_toml(judged, processing)}"
-            " (a [processing] of your own replaces all of it)"
-        )
-        warned.append(Warned("processing", "chosen", told_so))
-    cut = processing.torque_hz
-    if cut is not None and not processing.decimation:
-        message = (
-            f"the torque is low-passed (torque_hz = {cut:g}) and the model's side is not, which rounds off the corners"
-            " of friction on one side only; decimation filters both alike"
-        )
-        warned.append(Warned("processing", "torque filter", message))
-
-    repeated = set[str]()
-
-    def watched() -> Iterator[Motion]:
-        seen = set[str]()
-        for motion in motions(loaded, experiment.fit, experiment.processing, warned, tell):
-            if motion.name not in seen and experiment.processing is not None:
-                warned.extend(delayed(loaded, motion))
-                seen.add(motion.name)
-            if motion.repeats:
-                repeated.add(motion.name)
-            yield motion
-
-    regression = compress(loaded.model, watched(), base=loaded.base)
-    if (repeated or len(regression.recordings) > 1) and len(repeats_joined(regression).recordings) == 1:
-        message = (
-            "the logs repeat one motion: segments are stretches of it with their repeats, and parts of that motion are"
-            " what is left out to choose the weight of the prior; the error on others may be larger: fit more motions"
-        )
-        warned.append(Warned("fit on one motion", "one motion", message))
-    tell("fitting", 0, 1)
-    drawn = (experiment.weight, experiment.metric) != (None, None) or experiment.bounds != Bounds()
-    alone = not experiment.feasible and not drawn
-    estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
-    tell("fitting", 1, 1)
-    warned += [Warned("fit", message, message) for message in estimate.warnings]
-    more = tuple(str(w) for w in warned if w.about != "fit")
-    origin = {FITTED: ", ".join(experiment.fit)} | provenance(inputs, command or "ident fit")
-    doubts = (*estimate.implausible, *unusable(warned))
-    found = replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
-    return found, regression
 
 
 def require_same_model(loaded: Loaded, estimate: Estimate) -> None:

@@ -13,23 +13,29 @@ one between the two.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import feasible, least_excess
 from ident.estimate.coordinates import IDENTITY, SYMMETRIC, Coordinates, stated
+from ident.estimate.newton_kernels import moved, scaled, second_order
 from ident.jit import one_thread
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 
 #: What the last step and the multipliers mu change of f, relative to it.
 ACCURACY = 1e-10
+#: How far the norm may be from its least without a prior, where links at the edge of what can exist are to end there.
+GAP = 1e-10
+#: Weight of sum_i tr(J0_i^-1 J_i) without a prior: keeps links that no sample shows from growing for ever.
+SLIGHT = 1e-8
+#: The norm, in units of what the logs contradict themselves, that stands for none.
+_ZERO = 1e-5
 #: What the last step may change in units of the weight, in which all is of order one; what rounding changes of f.
 _CONVERGED, _ROUNDING = 1e-8, 1e-16
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
@@ -37,8 +43,12 @@ STEPS = 150
 HALVINGS = 5
 #: Processor time [s] of steps that led nowhere after which all further ones are left to other solvers.
 PATIENCE = 8.0
+#: Where the diagonal of a link stands among its coordinates.
+_ON_DIAGONAL = np.flatnonzero(IDENTITY)
 #: Share of the way to the edge that a step may go.
 _INSIDE = 0.95
+#: Share of the first step up to which another target's solution is too far to start from.
+_STRAIGHT = 0.2
 #: mu at the start relative to f, far from the solution and near it; a tenth of the weight at most.
 _COLD = 1e-2
 #: How much it falls after a step that goes well.
@@ -67,6 +77,19 @@ class _Target:
     def rounding(self) -> float:
         """What rounding of A x, which nearly is z, changes of it: 100 times the square of its last digit."""
         return 100.0 * (np.finfo(float).eps * float(np.linalg.norm(self.z))) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The program in `scaled` coordinates: inequalities G, linear, gradient of the square; step(gradient) solves."""
+
+    B: Array
+    inverse: Array
+    v: Array
+    G: Array
+    linear: Array
+    gradient: Array
+    step: Callable[[Array], Array]
 
 
 class LogDetNewton:
@@ -105,14 +128,12 @@ class LogDetNewton:
             return self._path(factor, samples, weights)
 
     def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
-        b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
-        A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
-        target = _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
+        target = self._target(factor, samples)
         found: list[Array] = []
         x, before = None, weights[0]
         for weight in weights:
             known = self._known.get(weight)
-            near = None if known is None else self._minimised(target, weight, known, 0.0)
+            near = None if known is None else self._minimised(target, weight, known, 0.0, far=x is None)
             if near is None:
                 near = self._reached(target, weight, x, before, HALVINGS) if x else self._from_afar(target, weight)
             if near is None:
@@ -150,50 +171,132 @@ class LogDetNewton:
             return None if between is None else self._reached(target, weight, between, middle, halvings - 1)
         return reached
 
-    def _minimised(self, target: _Target, weight: float, start: _Point, mu: float) -> _Point | None:
-        """Return the minimum from an interior point, or None where it is not reached; mu: to start with, relative."""
+    def _minimised(
+        self, target: _Target, weight: float, start: _Point, mu: float, *, far: bool = True
+    ) -> _Point | None:
+        """Return the minimum from an interior point, or None where it is not reached; mu: to start with, relative.
+
+        far: whether to go on where the first step soon meets an edge.
+        """
         links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._h - self._G @ x
         mu *= float(r @ r) + target.constant + weight
+        rows = self._rows(target, self._linear)
         for _ in range(STEPS):
             size = float(r @ r) + target.constant + weight
             last = ACCURACY * size / max(len(s), 1)
             mu = max(mu, last)
-            B, inverse, v = _nesterov_todd(L, R)
-            turn = _congruence(B)
-            A, G, E = (_onto(rows, turn) for rows in (target.A, self._G, self._E))
+            local = self._local(L, R, rows, r, y / s)
+            if local is None:
+                break
             aim = np.where(self._stated, weight, mu)
-            gradient = 2.0 * (r @ A) + _onto(weight * self._linear[None], turn)[0] + (aim / s) @ G
-            gradient[:links] -= weight * (_diagonal(1.0 / v).reshape(-1, 16) @ SYMMETRIC).ravel()
-            d = _step(np.concatenate([np.sqrt(2.0) * A, np.sqrt(y / s)[:, None] * G]), links, gradient, E)
+            shift = _diagonal(weight / local.v)
+            gradient = local.gradient + weight * local.linear + (aim / s) @ local.G
+            gradient[:links] -= shift
+            d = local.step(gradient)
             enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size, target.rounding)
             found = mu <= last and -float(gradient @ d) < enough
-            S = _matrices(d[:links])
-            T = _diagonal(weight / v - v) - S  # B' dZ B
-            ds = -G @ d
+            ds = -local.G @ d
             dy = (aim - y * ds) / s - y
-            half = 1.0 / np.sqrt(v)
-            least = np.linalg.eigvalsh(half[:, :, None] * np.array([S, T]) * half[:, None, :])[:, :, 0]
-            step = float(_inside(min(least[0].min(), (ds / s).min(initial=0.0))))
-            middle = _diagonal(v)
-            L = B @ np.linalg.cholesky(middle + step * S)
+            L, R, step = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
             # each Z and y goes its own way: they only shape the quadratic model
-            R = inverse @ np.linalg.cholesky(middle + _inside(least[1])[:, None, None] * T)
             terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
             if found:
                 return _Point(L, R, terms, y)
+            if not far and step < _STRAIGHT:
+                return None
+            far = True
             x = _joined(L, terms)
             r, s = target.A @ x - target.z, s + step * ds
             mu *= _FALL ** (2.0 * step)
         self.lost += time.process_time() - began
         return None
 
+    def plain(self, factor: Array, samples: float, ridge: float = 0.0) -> Array | None:
+        """Return theta (p,) of least |A x - z| + SLIGHT * trace / 2, without a prior; None where it is not reached.
 
-def _inside(fall: ArrayLike) -> Array:
-    """Return the step that goes _INSIDE of the way to the edge, `fall` being the most negative relative change."""
-    return np.asarray(_INSIDE / np.maximum(np.negative(fall), _INSIDE))
+        ridge: what |x|^2 adds to the norm's square.
+
+        All Q_i Z_i and y (h - G x) aim at one mu, which falls as Mehrotra (1992) chooses it, each step corrected to
+        second order.
+        """
+        if not self.interior or self.lost > PATIENCE:
+            return None
+        target, links, began = self._target(factor, samples), self._links, time.process_time()
+        if ridge:
+            A = np.concatenate([target.A, np.sqrt(ridge) * np.eye(target.A.shape[1])])
+            target = _Target(A, np.append(target.z, np.zeros(target.A.shape[1])), target.constant)
+        rows, count = self._rows(target, self._coordinates.trace), 4 * self._links // 10 + len(self._h)
+        r, s = target.A @ self._start - target.z, self._h - self._G @ self._start
+        mu = (0.1 * float(r @ r) + 1e-3 * target.constant + 1e-9 * float(target.z @ target.z)) / count
+        L = np.asarray(np.linalg.cholesky(_matrices(self._start[:links])), dtype=np.float64)
+        R, terms, y = np.sqrt(mu) * np.linalg.inv(L).mT, self._start[links:], mu / s
+        for _ in range(STEPS):
+            # in the square of the norm; where the norm can be zero, SLIGHT still has a say
+            norm = float(np.sqrt(r @ r + _ZERO**2 * target.constant))
+            enough = max(2.0 * GAP * norm, target.rounding)
+            local = self._local(L, R, rows, r, y / s)
+            if local is None:
+                break
+            v, now = local.v, (float(np.sum(local.v**2)) + float(y @ s)) / count
+            base = local.gradient + SLIGHT * norm * local.linear
+            d = local.step(base)
+            ds = -local.G @ d
+            dy = -y * ds / s - y
+            cross, fall = second_order(v, d, np.zeros(links))
+            short = 1.0 - 1.0 / max(1.0, -min(fall, _fall(ds / s), _fall(dy / y)))
+            mu = max(short**3 * now, 1e-3 * now, enough / count)
+            shift, aim = _diagonal(mu / v) - cross, mu - ds * dy
+            gradient = base + (aim / s) @ local.G
+            gradient[:links] -= shift
+            d = local.step(gradient)
+            ds = -local.G @ d
+            dy = (aim - y * ds) / s - y
+            L, R, step = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
+            terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
+            x = _joined(L, terms)
+            if now * count <= 10.0 * enough and -float(gradient @ d) < 10.0 * enough:
+                return self._coordinates.T @ x
+            r, s = target.A @ x - target.z, s + step * ds
+        self.lost += time.process_time() - began
+        return None
+
+    def _target(self, factor: Array, samples: float) -> _Target:
+        b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
+        A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
+        return _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
+
+    def _rows(self, target: _Target, linear: Array) -> Array:
+        return np.concatenate([target.A, self._G, linear[None], self._E])
+
+    def _local(self, L: Array, R: Array, rows: Array, r: Array, curvature: Array) -> _Local | None:
+        """Return the program at links L L' and multipliers R R', None where rounding leaves nothing of their product.
+
+        r: residuals; curvature: y / s of each inequality.
+        """
+        B, inverse, v, turned = scaled(L, R, rows)
+        if not v.min() > 0.0:
+            return None
+        m, g = len(r), len(r) + len(curvature)
+        G, gradient = turned[m:g].copy(), (2.0 * r) @ turned[:m]
+        turned[:m] *= np.sqrt(2.0)
+        turned[m:g] *= np.sqrt(curvature)[:, None]
+        step = _factored(turned[:g], self._links, turned[g + 1 :])
+        return _Local(B, inverse, v, G, turned[g], gradient, step)
+
+
+def _fall(relative: Array) -> float:
+    """Return the most negative of relative changes, 0 where none is."""
+    return float(relative.min(initial=0.0))
+
+
+def _diagonal(v: Array) -> Array:
+    """Return the coordinates (10 n,) of diagonal matrices v (n, 4)."""
+    found = np.zeros((len(v), 10))
+    found[:, _ON_DIAGONAL] = v
+    return found.ravel()
 
 
 def _matrices(links: Array) -> Array:
@@ -201,51 +304,28 @@ def _matrices(links: Array) -> Array:
     return np.asarray((links.reshape(-1, 10) @ SYMMETRIC.T).reshape(-1, 4, 4))
 
 
-def _diagonal(v: Array) -> Array:
-    """Return diagonal matrices (n, 4, 4)."""
-    return np.asarray(v[:, :, None] * np.eye(4))
-
-
 def _joined(L: Array, terms: Array) -> Array:
     """Return x (p,): the coordinates of each Q = L L', and the joint terms."""
     return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
-def _nesterov_todd(L: Array, R: Array) -> tuple[Array, Array, Array]:
-    """Return B, its inverse transposed (n, 4, 4) and v (n, 4) with B' R R' B = B^-1 L L' B'^-1 = diag v."""
-    left, v, right = np.linalg.svd(R.mT @ L)
-    root = np.sqrt(v)[:, None, :]
-    return L @ right.mT / root, R @ left / root, v
-
-
-def _congruence(B: Array) -> Array:
-    """Return C (n, 10, 10) with the coordinates of B S B' = C @ those of S."""
-    kron = np.einsum("nij,nkl->nikjl", B, B).reshape(-1, 16, 16)
-    return np.asarray(SYMMETRIC.T @ kron @ SYMMETRIC)
-
-
-def _onto(rows: Array, turn: Array) -> Array:
-    """Return rows (m, p) @ blockdiag(turn, 1)."""
-    n, m = len(turn), len(rows)
-    turned = rows[:, : 10 * n].reshape(m, n, 10).transpose(1, 0, 2) @ turn
-    return np.concatenate([turned.transpose(1, 0, 2).reshape(m, 10 * n), rows[:, 10 * n :]], axis=1)
-
-
-def _step(root: Array, links: int, gradient: Array, E: Array) -> Array:
-    """Return argmin gradient @ d + |root @ d|^2 / 2 + |d[:links]|^2 / 2 with E @ d = 0."""
+def _factored(root: Array, links: int, E: Array) -> Callable[[Array], Array]:
+    """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + |d[:links]|^2 / 2 with E @ d = 0."""
     from scipy.linalg.lapack import dpotrf, dpotrs
 
     hessian = root.T @ root
     hessian.flat[: links * (len(hessian) + 1) : len(hessian) + 1] += 1.0
     unit = np.sqrt(hessian.diagonal())
-    unit[unit == 0.0] = 1.0
-    R, failed = dpotrf(hessian / (unit[:, None] * unit))
-    if failed or R.diagonal().min() < 1e-5:  # the square has lost half of the digits
+    R, failed = dpotrf(hessian.T, overwrite_a=1, clean=0)
+    if failed or (R.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits
+        unit[unit == 0.0] = 1.0
         R = np.asarray(np.linalg.qr(np.concatenate([root, np.eye(links, len(unit))]) / unit, mode="r"))
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
-    E = E / unit
-    solved, _ = dpotrs(R, np.column_stack([gradient / unit, E.T]))
-    d, C = solved[:, 0], solved[:, 1:]
-    if len(E):
-        d = d - C @ np.linalg.lstsq(E @ C, E @ d)[0]
-    return np.asarray(-d / unit)
+        R *= unit
+    C = dpotrs(R, E.T)[0] if len(E) else None
+
+    def step(gradient: Array) -> Array:
+        d = dpotrs(R, gradient)[0]
+        return np.asarray(-d if C is None else C @ np.linalg.lstsq(E @ C, E @ d)[0] - d)
+
+    return step

@@ -21,7 +21,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import RIDGE, SECONDS, Block, ball, feasible, least_norm, require_possible
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior
 from ident.estimate.covariance import determined
-from ident.estimate.least_squares import solve, solved, triangular
+from ident.estimate.least_squares import solve, triangular
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Metric, Prior, Tolerances
 from ident.estimate.program import EDGE, Program, Solution
@@ -30,8 +30,6 @@ from ident.model.offset import Offset
 from ident.regression.regression import Regression, r_factor
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
-#: A weight that stands for none: it moves the mean squared weighted residual by four times itself for each link.
-_BARRIER = 1e-9
 #: Share of the squared residual that a weight may cost where the solution without it stands for its own.
 _SLIGHT = 1e-10
 _TOWARDS_ZERO = tuple(float(w) for w in 10.0 ** -np.arange(0.0, 12.5, 1.0))
@@ -43,7 +41,7 @@ def samples(regression: Regression) -> float:
 
 
 class Entropic:
-    """The log-det divergence: Newton's method, the cone program where there is no prior, cvxpy where these fail.
+    """The log-det divergence: Newton's method; Clarabel where it fails without a prior, cvxpy where these fail.
 
     Raises EstimationError, naming the bounds, where no links that can exist keep them.
     """
@@ -61,12 +59,7 @@ class Entropic:
         if weight > 0.0:
             *_, last = self.along(weights or (weight,))
             return last
-        found = self._program.plain(*self._given)
-        if found is not None:
-            return found
-        near = self._newton.path(*self._given, (_BARRIER,))
-        last = Solution(near[0], "NEWTON", True) if near else self._stated(self._given, 0.0, None)
-        return replace(last, solver=f"{last.solver} (after CLARABEL)")
+        return self._plain(self._given) or self._stated(self._given, 0.0, None)
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
@@ -74,11 +67,11 @@ class Entropic:
         found = self._newton.path(*given, weights)
         yield from (Solution(theta, "NEWTON", True) for theta in found)
         near = found[-1] if found else None
-        plain = self._program.plain(*given) if len(found) < len(weights) else None
+        plain = self._plain(given) if len(found) < len(weights) else None
         for weight in weights[len(found) :]:
             # a barrier of four logarithms a link costs that many times its weight (Boyd, Vandenberghe 2004, 11.2.2)
             barrier = 4 * self._model.robot.n * weight * given[1]
-            slight = plain is not None and barrier < _SLIGHT * self._squared(plain, given[0])
+            slight = plain is not None and barrier < _SLIGHT * self._squared(plain.theta, given[0])
             solution = plain if slight and plain is not None else self._stated(given, weight, near)
             yield solution
             near = solution.theta
@@ -86,26 +79,38 @@ class Entropic:
     def closest(self, residual_bound: float) -> tuple[Solution, float]:
         """Return the solution at the largest weight, by decades, whose residual is within the bound, and the weight."""
         factor, count = self._given
-        K = self._regression.base.K
-        # of links that can exist: the least residual of all plus |W (phi - phi_hat)|^2
-        W, centre = factor[:-1, :-1], solved(factor)
-        blocks = feasible(self._model, self._bounds, self._coordinates)
-        _, distance = least_norm(W @ K @ self._coordinates.T, W @ centre, blocks, RIDGE * count)
-        least = float(np.sum((factor @ np.append(centre, -1.0)) ** 2)) + distance**2
+        least = self._least(factor, count)
         for weight, solution in zip(_TOWARDS_ZERO, self.along(_TOWARDS_ZERO), strict=True):
-            if solution.accurate and self._squared(solution, factor) <= least * (1.0 + residual_bound):
+            if solution.accurate and self._squared(solution.theta, factor) <= least * (1.0 + residual_bound):
                 return solution, weight
         raise EstimationError(
             f"no weight of the prior is small enough to reach the least residual within {residual_bound:g}"
         )
 
+    def _least(self, factor: Array, count: float) -> float:
+        """Return the least squared residual of links that can exist, those beyond all size apart."""
+        theta = self._newton.plain(factor, count, RIDGE)
+        if theta is None:
+            blocks = feasible(self._model, self._bounds, self._coordinates)
+            rows = factor[:-1, :-1] @ self._regression.base.K @ self._coordinates.T
+            theta = self._coordinates.T @ least_norm(rows, factor[:-1, -1], blocks, RIDGE * count)[0]
+        return self._squared(theta, factor)
+
+    def _squared(self, theta: Array, factor: Array) -> float:
+        return float(np.sum((factor @ np.append(self._regression.base.K @ theta, -1.0)) ** 2))
+
+    def _plain(self, given: tuple[Array, float]) -> Solution | None:
+        """Return the solution without a prior, None where neither Newton's method nor Clarabel finds it."""
+        theta = self._newton.plain(*given)
+        if theta is not None:
+            return Solution(theta, "NEWTON", True)
+        found = self._program.plain(*given)
+        return None if found is None else replace(found, solver=f"{found.solver} (after NEWTON)")
+
     def _stated(self, given: tuple[Array, float], weight: float, near: Array | None) -> Solution:
         seconds = SECONDS - self._newton.lost
         found = self._program.stated(*given, weight, near, seconds)
         return found if found.accurate else self._program.stated(*given, weight, found.theta, seconds)
-
-    def _squared(self, solution: Solution, factor: Array) -> float:
-        return float(np.sum((factor @ np.append(self._regression.base.K @ solution.theta, -1.0)) ** 2))
 
     def _of(self, regression: Regression) -> tuple[Array, float]:
         return drawn_factor(self._model, regression, self._prior, self._sigma), samples(regression)

@@ -5,9 +5,9 @@ With links J_i = C_i Q_i C_i' in the coordinates of `coordinates`, and J0_i the 
     minimise    ||A x - z||^2 / N + weight * sum_i (tr(J0_i^-1 J_i) - log det Q_i)
     subject to  the cones of `feasible`: Q_i >= 0 (an LMI), friction >= 0, bounds.
 
-The bracket is the divergence from the prior up to a constant, whatever the centre. Without a weight, the norm alone is
-what Clarabel minimises. With one, `log_det_newton` is faster; here the program stands as cvxpy reads it, for where
-the others fail, and for the tests' second opinion.
+The bracket is the divergence from the prior up to a constant, whatever the centre. `log_det_newton` is faster; here
+stands what takes over where it fails: without a weight, Clarabel for the norm alone; then the program as cvxpy reads
+it, which is the tests' second opinion too.
 
 A solver is at its best when the solution is near the centre: so near a solution for another weight, where one is known.
 Where it has to stand in, the time is limited, found or not: Newton's method and it may take SECONDS without result.
@@ -27,15 +27,12 @@ from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE, SECONDS, Block, feasible, least_norm
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior, stated
+from ident.estimate.log_det_newton import GAP, SLIGHT
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 
-#: Weight of sum_i tr(J0_i^-1 J_i) where no prior is asked for: keeps links that no sample shows from growing for ever.
-SLIGHT = 1e-8
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
 EDGE = 1e-6
-#: How far the norm may be from its least: links at the edge of what can exist are to end there.
-_GAP = 1e-10
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {"CLARABEL": {}, "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000}}
 _LIMIT = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
@@ -62,7 +59,7 @@ class Program:
         A, z = self._rows(factor, samples, self._start)
         linear = 0.5 * SLIGHT * self._start.trace
         try:
-            x, _ = least_norm(A, z, feasible(self._model, self._bounds, self._start), linear=linear, gap=_GAP)
+            x, _ = least_norm(A, z, feasible(self._model, self._bounds, self._start), linear=linear, gap=GAP)
         except EstimationError:
             return None
         found = self._solution(x, self._start, "CLARABEL", exact=True)

@@ -108,8 +108,15 @@ def kernel_threads(states: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Run kernels and BLAS on one thread; entering takes a millisecond, so this is for what calls them often."""
-    from threadpoolctl import threadpool_limits
-
-    with kernel_threads(0), threadpool_limits(1, "blas"):
+    """Run kernels and BLAS on one thread."""
+    with kernel_threads(0), _blas().limit(limits=1):
         yield
+
+
+@cache
+def _blas() -> Any:
+    """Return the BLAS libraries of NumPy and SciPy; to look for them takes a millisecond."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")

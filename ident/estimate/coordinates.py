@@ -72,14 +72,13 @@ class Coordinates:
 def _centred(scale: Array, size: float, prior: Prior, inertials: Array) -> Coordinates:
     n = len(inertials)
     T = np.zeros((10 * n + len(scale), 10 * n + len(scale)))
+    C = np.linalg.cholesky(pseudo_inertia(inertials))
+    J = np.einsum("nij,nkl->nikjl", C, C).reshape(n, 16, 16) @ SYMMETRIC
+    bodies = from_pseudo_inertia(J.mT.reshape(n, 10, 4, 4))
+    for i, body in enumerate(bodies):
+        T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = body.T
     trace = np.zeros(len(T))
-    for i, (body, reference) in enumerate(zip(inertials, prior.inertials, strict=True)):
-        C = np.linalg.cholesky(pseudo_inertia(body))
-        inverse = np.linalg.inv(pseudo_inertia(reference))
-        at = slice(10 * i, 10 * i + 10)
-        J = np.kron(C, C) @ SYMMETRIC
-        T[at, at] = from_pseudo_inertia(J.T.reshape(10, 4, 4)).T
-        trace[at] = inverse.ravel() @ J
+    trace[: 10 * n] = (np.linalg.inv(pseudo_inertia(prior.inertials)).reshape(n, 1, 16) @ J).ravel()
     T[10 * n :, 10 * n :] = np.diag(scale)
     return Coordinates(T, trace, scale, size, prior)
 

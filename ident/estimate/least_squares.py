@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,8 +28,19 @@ _CONSTANT = 1e-18  # of the sum of squares: what rounding leaves of a torque tha
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 _PREDICTING = 1e-5  # the same, of what is to predict other rows
 
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """Each joint's noise (n,); which torques are not explained, constant, and laws of their own terms (n,)."""
+
+    sigma: Array
+    unexplained: NDArray[np.bool_]
+    constant: NDArray[np.bool_]
+    computed: NDArray[np.bool_]
+
+
 #: What `_weighed` found for each regression that still lives.
-_KNOWN: WeakKeyDictionary[Regression, tuple[Array, NDArray[np.bool_]]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Regression, _Weighed] = WeakKeyDictionary()
 
 
 def joint_noise(regression: Regression) -> Array:
@@ -42,29 +54,32 @@ def joint_noise(regression: Regression) -> Array:
     is less than what its readings show (`Regression.least_noise`). Raises EstimationError where no joint has a torque
     of its own.
     """
-    return _weighed(regression)[0].copy()
+    return _weighed(regression).sigma.copy()
 
 
 def unexplained(regression: Regression) -> NDArray[np.bool_]:
     """Return of which joints' torques (n,), their mean apart, the fit explains less than EXPLAINED; raises likewise."""
-    return _weighed(regression)[1].copy()
+    return _weighed(regression).unexplained.copy()
 
 
-def _weighed(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
-    """Return each joint's noise (n,) and which torques are not explained, but for the case that none is.
+def _weighed(regression: Regression) -> _Weighed:
+    """Return each joint's noise and which torques are not explained, but for the case that none is.
 
     One after the other, the least explained first: its weight may be what spoils the next.
     """
     if regression not in _KNOWN:
-        _KNOWN[regression] = _weigh(regression)
+        own = _varying(regression)
+        constant = np.asarray(own <= _CONSTANT * regression.squared_torques)
+        if constant.all():
+            raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
+        computed = _laws(regression)
+        _KNOWN[regression] = _Weighed(*_weigh(regression, own, constant, constant | computed), constant, computed)
     return _KNOWN[regression]
 
 
-def _weigh(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
-    constant, own = constant_torques(regression), _varying(regression)
-    if constant.all():
-        raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
-    none = constant | laws(regression)
+def _weigh(
+    regression: Regression, own: Array, constant: NDArray[np.bool_], none: NDArray[np.bool_]
+) -> tuple[Array, NDArray[np.bool_]]:
     while not none.all():
         sigma = _noise(regression, none)
         left = regression.squared_residuals(solve(regression, sigma)) / np.where(none, np.inf, own)
@@ -74,12 +89,7 @@ def _weigh(regression: Regression) -> tuple[Array, NDArray[np.bool_]]:
     return _noise(regression, constant), constant
 
 
-def constant_torques(regression: Regression) -> NDArray[np.bool_]:
-    """Return which joints' torques (n,) are zero in all rows, or constant where the model has an offset."""
-    return np.asarray(_varying(regression) <= _CONSTANT * regression.squared_torques)
-
-
-def laws(regression: Regression) -> NDArray[np.bool_]:
+def _laws(regression: Regression) -> NDArray[np.bool_]:
     """Return which joints' torques (n,) are sums of their own terms, with no link in them: no motor's ever is."""
     links = [name.rpartition(".")[2] in INERTIAL for name in regression.base.standard]
     own = (regression.base.K[:, links] == 0).all(axis=1)
@@ -128,7 +138,8 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
 
     Constant or another's torque is none; zero may be that of a joint without motor.
     """
-    constant, none, computed = constant_torques(regression), unexplained(regression), laws(regression)
+    known = _weighed(regression)
+    constant, none, computed = known.constant, known.unexplained, known.computed
     told, unusable = list[str](), list[str]()
     for j in np.flatnonzero(none):
         what = "the fit explains next to nothing of the torque"

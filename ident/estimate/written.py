@@ -12,7 +12,7 @@ from ident.estimate.cones import feasible, least_norm
 from ident.estimate.coordinates import IDENTITY, Coordinates, size_of
 from ident.estimate.prior import Prior
 from ident.model.model import Model
-from ident.spatial.inertia import consistency
+from ident.spatial.inertia import consistency, is_positive_semidefinite, pseudo_inertia_exact
 
 #: Significant digits of the parameters in every file.
 DIGITS = 12
@@ -97,7 +97,7 @@ def written_within(model: Model, theta: Array, prior: Prior, bounds: Bounds) -> 
 def _inside(body: Array, interior: Array, digits: int, link: str) -> Array:
     for share in (0.0, *10.0 ** np.arange(-14.0, -4.9)):
         candidate = rounded(body + share * interior, digits)
-        if consistency(candidate).consistent:
+        if is_positive_semidefinite(pseudo_inertia_exact(candidate)):
             return candidate
     failures = "; ".join(consistency(rounded(body, digits)).failures())
     raise InfeasibleError(f"{link}: the solver's result cannot exist ({failures}) and was not written")

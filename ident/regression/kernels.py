@@ -65,3 +65,12 @@ def update_factors(piece: Any, keep: Any, start: Any, factors: Any) -> None:
                         rows += 1
                     s += 1
                 _reflect(factors[lane, j], block, k, rows)
+
+
+@cached_njit(error_model="numpy")
+def add_at(whole: Any, part: Any, places: Any, weight: float) -> None:
+    """Add weight times a part (k, k) to these rows and columns of the whole."""
+    for a in range(len(places)):
+        row, own = whole[places[a]], part[a]
+        for b in range(len(places)):
+            row[places[b]] += weight * own[b]

@@ -170,20 +170,21 @@ def tensor_can_exist(about_com: Iterable[float]) -> bool:
 
 
 def is_positive_semidefinite(matrix: list[list[Fraction]]) -> bool:
-    """Decide exactly whether a symmetric rational matrix is positive semidefinite (LDL^T by elimination)."""
-    a = [row[:] for row in matrix]
+    """Decide exactly whether a symmetric rational matrix is positive semidefinite (elimination in whole numbers)."""
+    unit = math.lcm(*(x.denominator for row in matrix for x in row))
+    a = [[x.numerator * (unit // x.denominator) for x in row] for row in matrix]
     n = len(a)
     for k in range(n):
-        if a[k][k] < 0:
+        pivot = a[k][k]
+        if pivot < 0:
             return False
-        if a[k][k] == 0:
+        if pivot == 0:
             if any(a[k][j] != 0 for j in range(k + 1, n)):
                 return False
             continue
         for i in range(k + 1, n):
-            factor = a[i][k] / a[k][k]
-            for j in range(k + 1, n):
-                a[i][j] -= factor * a[k][j]
+            for j in range(i, n):
+                a[i][j] = a[j][i] = pivot * a[i][j] - a[k][i] * a[k][j]  # pivot times the Schur complement
     return True
 
 

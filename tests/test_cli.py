@@ -27,6 +27,7 @@ from ident.model import torque
 from ident.pipelines import factors as logs_as_factors
 from ident.pipelines import identify
 from ident.pipelines import steps as pipeline
+from ident.pipelines.compressed import compressed
 from ident.pipelines.loaded import load
 from ident.regression import load_regression
 from ident.report.text import table
@@ -581,10 +582,10 @@ def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
     change(two / "experiment.toml", 'weight = "vanishing"', 'loss = "ols"\nfeasible = false')
     change(two / "experiment.toml", "edge_s = 0.1", "edge_s = 0.1\nposition_hz = 20\ntorque_hz = 20\nsegment_s = 1")
     loaded = load(read_experiment(two))
-    whole = logs_as_factors.fitted(loaded, logs_as_factors.compressed(loaded), [])
+    whole = logs_as_factors.fitted(loaded, compressed(loaded), [])
     monkeypatch.setattr("ident.logs.stream.NUMBERS", 400 * 7)
     assert len(list(pipeline.motions(loaded, loaded.experiment.fit, loaded.experiment.processing, []))) == 3
-    streamed = logs_as_factors.fitted(loaded, logs_as_factors.compressed(loaded), [])
+    streamed = logs_as_factors.fitted(loaded, compressed(loaded), [])
     assert (streamed.rows == whole.rows).all()
     np.testing.assert_allclose(streamed.phi, whole.phi, rtol=1e-6, atol=1e-9)
 
@@ -601,7 +602,7 @@ def test_a_large_log_is_streamed_to_the_same_result(two, monkeypatch):
 def test_estimators_of_an_experiment(two, fit, estimator, weighed):
     change(two / "experiment.toml", 'weight = "vanishing"', fit)
     loaded = load(read_experiment(two))
-    estimate = logs_as_factors.fitted(loaded, logs_as_factors.compressed(loaded), [])
+    estimate = logs_as_factors.fitted(loaded, compressed(loaded), [])
     assert estimate.estimator == estimator
     assert bool(estimate.selection) == weighed
 
@@ -610,7 +611,7 @@ def test_few_segments_get_the_vanishing_weight(two):
     change(two / "experiment.toml", 'weight = "vanishing"', "")
     loaded = load(read_experiment(two))
     one = replace(loaded.experiment, processing=Processing(segment_s=6))
-    factors = logs_as_factors.compressed(replace(loaded, experiment=one))
+    factors = compressed(replace(loaded, experiment=one))
     estimate = logs_as_factors.fitted(replace(loaded, experiment=one), factors, [])
     assert len(factors.regression.segments) < 4
     same = estimated(loaded.model, factors.regression, loaded.prior, weight="vanishing")

@@ -1,17 +1,20 @@
 """Logs shared out to real processes: the same digits, whoever does the work and whoever dies of it."""
 
 import os
+import re
 import signal
 import socket
 import sys
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from test_cli import call, made, two
+from test_cli import call, change, made, two
 from test_factors import days
 
 from ident import pipelines
@@ -19,8 +22,9 @@ from ident.errors import InputError, LogError
 from ident.estimate.storage import load_estimate
 from ident.pipelines import Sharing
 from ident.pipelines import cluster as shared
-from ident.pipelines.factors import compressed
+from ident.pipelines.compressed import begun, compressed, in_parts
 from ident.pipelines.loaded import load
+from ident.pipelines.steps import processing_of
 
 __all__ = ["days", "made", "two"]  # fixtures
 
@@ -71,12 +75,76 @@ def test_a_killed_worker_loses_nothing(days, client, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    settled = pipelines.factors.replace(loaded, processing=alone.processing)
+    settled = replace(loaded, processing=alone.processing)
     task = partial(slowly, tmp_path / "seen")
     found = list(shared.mapped(client, task, settled, loaded.experiment.fit, lambda *_: None, "reading logs"))
     killer.join()
-    same_digits(pipelines.factors._joined(found).regression, alone.regression)
+    same_digits(pipelines.factors.joined(found).regression, alone.regression)
     assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
+
+
+def shrink(numbers: int) -> None:
+    from ident.logs import stream
+
+    stream.NUMBERS = numbers
+
+
+@pytest.fixture
+def small_parts(client):
+    """Let parts have 100 rows of two joints, everywhere."""
+    from ident.logs import stream
+
+    usual = stream.NUMBERS
+    for numbers in (100 * 7, usual):
+        client.run(shrink, numbers)
+        shrink(numbers)
+        if numbers != usual:
+            yield
+
+
+PROCESSINGS = {
+    "plain": "edge_s = 0.1",
+    "thinned": "edge_s = 0.1\nposition_hz = 20\ndecimation = [5]",
+    "resampled": "resample_hz = 83.0\nposition_hz = 15\ntorque_hz = 15\nstart_s = 1.5\nstop_s = 9.0",
+    "periodic": "position_hz = 20\nperiod_s = 2.0",
+    "late": "delay_s = 0.004\nposition_delay_s = [0.002, 0.0]\nmin_speed = 0.05",
+}
+
+
+@pytest.mark.parametrize("processing", PROCESSINGS)
+@pytest.mark.parametrize("clock", ["stamps", "rate"])
+def test_parts_of_a_long_recording_give_the_digits_of_one_process(two, client, small_parts, processing, clock):
+    table = pd.read_csv(two / "circle.csv", header=None)
+    table.columns = [f"c{k}" for k in range(1, 6)]
+    table.to_parquet(two / "circle.parquet", row_group_size=130)
+    change(two / "experiment.toml", "edge_s = 0.1", PROCESSINGS[processing])
+    change(two / "dataset.toml", 'file = "circle.csv"', 'file = "circle.parquet"\nrows = [21, 1190]')
+    if clock == "rate":
+        text = (two / "dataset.toml").read_text()
+        (two / "dataset.toml").write_text(re.sub(r"time = \{.*\}", "time = { rate_hz = 100.0 }", text))
+    loaded = load(two)
+    long = begun(replace(loaded, processing=processing_of(loaded)), "circle")
+    assert len(long.plan.parts) == 12
+    alone, many = compressed(loaded), compressed(loaded, client=client)
+    assert len(alone.regression.segments) > 3
+    same_digits(alone.regression, many.regression)
+    assert many.warned == alone.warned
+    assert many.inputs == alone.inputs
+    assert many.repeated == alone.repeated
+
+
+def test_a_log_that_changes_while_its_parts_are_read_is_refused(two, client, small_parts):
+    table = pd.read_csv(two / "circle.csv", header=None)
+    table.columns = [f"c{k}" for k in range(1, 6)]
+    table.to_parquet(two / "circle.parquet")
+    change(two / "dataset.toml", 'file = "circle.csv"', 'file = "circle.parquet"')
+    loaded = load(two)
+    settled = replace(loaded, processing=processing_of(loaded))
+    long = begun(settled, "circle")
+    os.utime(two / "circle.parquet", (1, 1))
+    future = in_parts(client, shared.at_workers(client, settled), long)
+    with pytest.raises(LogError, match=r"circle.parquet: changed while it was read"):
+        future.result()
 
 
 def test_the_command_shares_logs_out(days):

@@ -182,16 +182,26 @@ def read_log(manifest: Manifest, recording: str, robot: Robot) -> Log:
     return log
 
 
-def read_parts(manifest: Manifest, recording: str, robot: Robot, rows: int) -> Iterator[Log]:
-    """Yield a recording in consecutive logs of `rows` rows (the last one shorter), as `read_log` would read it."""
+def read_parts(
+    manifest: Manifest, recording: str, robot: Robot, rows: int, within: tuple[int, int] | None = None
+) -> Iterator[Log]:
+    """Yield a recording in consecutive logs of `rows` rows (the last one shorter), as `read_log` would read it.
+
+    within: only these of its rows (start, stop), counted from 0; the files' SHA-256 are then left out.
+    """
     record = manifest.recording(recording)
-    sources = tuple(Source(f, file_sha256(locate(manifest, f))) for f in record.files)
+    paths = {file: locate(manifest, file) for file in record.files}
+    sources = tuple(Source(f, "" if within else file_sha256(path)) for f, path in paths.items())
     if not sources:
         raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
     line = line_of_first_row(locate(manifest, sources[0].file), manifest.text)
     row = record.rows[0] if record.rows else 1
     clock: int | float | None = None
     done, last = 0, -np.inf
+    if within is not None and record.time.rate_hz is None:
+        clock = _first_stamp(manifest, record, robot)
+    if within is not None:
+        done, record = within[0], _only(record, within)
     notes: list[str] = []
     before: dict[str, Chunk] = {}
     gains = np.broadcast_to(record.torque.gain, robot.n) if np.size(record.torque.gain) in (1, robot.n) else ()
@@ -252,9 +262,7 @@ def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[i
     count, first, last = 0, 0.0, np.nan
     if record.time.rate_hz is None and not record.drop_repeated and not any(is_bag(f) for f in files):
         unit = si_factor(str(record.time.unit), "time")
-        file, time = record.time.file or record.file, record.time
-        clock = replace(record, file=file, position=time, torque=time, velocity=None)
-        for chunk in _chunks(manifest, clock, rows, robot.joint_names, []):
+        for chunk in _chunks(manifest, _clock(record), rows, robot.joint_names, []):
             stamps = chunk["time"][0]
             first = first if count else stamps[0].item()
             count, last = count + len(stamps), stamps[-1].item()
@@ -265,6 +273,25 @@ def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[i
             first = first if count else float(log.t[0])
             count, last = count + len(log.t), float(log.t[-1]) - first
     return count, last
+
+
+def _only(record: Recording, within: tuple[int, int]) -> Recording:
+    """Return a recording of some of its rows (start, stop), counted from 0."""
+    first = record.rows[0] if record.rows else 1
+    return replace(record, rows=(first + within[0], first + within[1] - 1))
+
+
+def _clock(record: Recording) -> Recording:
+    """Return a recording whose signals are all its clock."""
+    time = record.time
+    return replace(record, file=time.file or record.file, position=time, torque=time, velocity=None)
+
+
+def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> int | float:
+    """Return the clock of a recording's first row, as the file has it."""
+    (chunk,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
+    found: int | float = chunk["time"][0][0].item()
+    return found if isfinite(found) else 0
 
 
 def _new_rows(raw: dict[str, Chunk], before: dict[str, Chunk]) -> np.ndarray:

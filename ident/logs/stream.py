@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import ceil, prod
 
@@ -12,11 +13,11 @@ import numpy as np
 from ident.errors import LogError
 from ident.logs.check import LogReport, check_log, together
 from ident.logs.filter import thinning_memory
-from ident.logs.log import Log, read_parts, span
+from ident.logs.log import Log, locate, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import MANY, USUAL, Motion
-from ident.logs.process import Processing, memory, motion, prepare, repeats, window
-from ident.logs.readers.formats import EVERYTHING
+from ident.logs.process import Prepared, Processing, memory, motion, prepare, repeats, window
+from ident.logs.readers.formats import EVERYTHING, format_of
 from ident.logs.readings import Clock, find_clock, on_clock
 from ident.robot import Robot
 
@@ -51,7 +52,7 @@ def _overlapping(parts: Iterator[Log], rows: int, overlap: int) -> Iterator[Log]
     start, own, ended = 0, 0, False
     while True:
         end = start + sum(len(p.t) for p in held)
-        while not ended and end < own + rows + overlap + 2:  # 2 rows more: no part of fewer than 3 is left over
+        while not ended and end < own + rows + max(overlap, rows // 2) + 3:  # far enough to know whether to take all
             part = next(parts, None)
             if part is None:
                 ended = True
@@ -59,13 +60,18 @@ def _overlapping(parts: Iterator[Log], rows: int, overlap: int) -> Iterator[Log]
                 held.append(part)
                 end += len(part.t)
         log = held[0] if len(held) == 1 else _joined(held)
-        stop = end if ended and end - own < rows + max(3, rows // 2) else own + rows
+        stop = _stop(own, rows, end) if ended else own + rows
         a, b = max(start, own - overlap), min(end, stop + overlap)
         yield _cut(log, a - start, b - start, (own - a, b - stop))
         own = stop
         if own >= end:
             return
         held, start = [_cut(log, max(start, own - overlap) - start, end - start, (0, 0))], max(start, own - overlap)
+
+
+def _stop(own: int, rows: int, samples: int) -> int:
+    """Return where the part ends that begins at row `own` of so many: after `rows` rows, or half as many more."""
+    return samples if samples - own < rows + max(3, rows // 2) else own + rows
 
 
 def check_recording(manifest: Manifest, recording: str, robot: Robot) -> LogReport:
@@ -100,35 +106,117 @@ def iter_motions(
     rows = EVERYTHING if processing.derivative == "fourier" else rows or part_rows(robot)
     parts = read_parts(manifest, recording, robot, rows)
     begun = list(islice(parts, 2))
-    clock, read = find_clock(begun[0]) if processing.clock == "auto" else Clock(), 0  # rows read so far
-    samples, duration = span(manifest, recording, robot, rows) if len(begun) == 2 else (0, 0.0)
-    rate = processing.nominal_rate_hz or ((samples - 1) / duration if samples else on_clock(begun[0], clock).rate_hz)
+    length = span(manifest, recording, robot, rows) if len(begun) == 2 else (0, 0.0)
+    plan = _planned(begun[0], robot, processing, rows, length)
+    done, every, read = 0, None, 0  # samples of the motion, after how many it repeats itself, rows
+    for log in _overlapping(chain(begun, parts), rows, plan.overlap):
+        if heard is not None:
+            heard(without_margin(log))
+        ready, read = plan.prepared(log, read - log.margin[0]), read + len(log.t) - sum(log.margin)
+        own = ready.stop - ready.first
+        if own <= 0:
+            continue
+        every = repeats(ready, processing) if done == 0 else every
+        yield plan.motion(ready, done, every, whole=len(log.t) - sum(log.margin) == plan.samples)
+        done += own
+    if done == 0:
+        raise plan.nothing_left()
+
+
+# ---- parts by themselves, whoever reads them -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a recording becomes a motion in parts: what its first rows, its length and the processing settle.
+
+    rows: of a part; samples: rows of the recording, 0 where it is one part; rate [Hz], for which filters are designed;
+    lead: rows that the thinning remembers, overlap: all that is read of the neighbours; total: samples of the motion;
+    usual: segments.
+    """
+
+    name: str
+    file: str | None
+    processing: Processing
+    rows: int
+    samples: int
+    clock: Clock
+    rate: float
+    lead: int
+    overlap: int
+    total: float | None
+    usual: int
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The rows (start, stop) of each part, from 0 on."""
+        found, own = [], 0
+        while own < self.samples:
+            found.append((own, _stop(own, self.rows, self.samples)))
+            own = found[-1][1]
+        return found
+
+    def prepared(self, log: Log, before: int) -> Prepared:
+        """Return the filtered signals of a part, which has `before` rows of the recording before its first one."""
+        ends = (log.margin[0] < self.overlap, log.margin[1] < self.overlap)
+        return prepare(on_clock(log, self.clock, before), self.processing, self.rate, ends)
+
+    def motion(self, ready: Prepared, done: int, every: float | None, *, whole: bool = False) -> Motion:
+        """Return the motion of a part, `done` samples after the recording's first, repeated after `every` of them."""
+        thin = prod(self.processing.decimation)
+        before = min(ready.first - ready.begin, self.lead, done)
+        before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
+        after = min(ready.end - ready.stop, self.lead)
+        rows, total = (ready.first - before, ready.stop + after), None if whole else self.total
+        return motion(self.name, ready, self.processing, rows, every, total, done, self.usual)
+
+    def nothing_left(self) -> LogError:
+        """Return the error of a recording none of whose parts has a sample."""
+        return LogError("nothing is left after edges and window", file=self.file, key=self.name)
+
+
+def _planned(first: Log, robot: Robot, processing: Processing, rows: int, length: tuple[int, float]) -> Plan:
+    """Return the plan of a recording with this first part; length: its rows and seconds, 0 where it is one part."""
+    clock = find_clock(first) if processing.clock == "auto" else Clock()
+    samples, duration = length
+    mean = (samples - 1) / duration if samples else 0.0
+    rate = processing.nominal_rate_hz or mean or on_clock(first, clock).rate_hz
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
     lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
-    total = window(processing, duration, (samples - 1) / duration) if samples else None
+    total = window(processing, duration, mean) if samples else None
     usual = MANY if samples * (3 * robot.n + 1) > LONG else USUAL
-    done, every = 0, None  # samples of the motion that have been yielded; after how many it repeats itself
-    for log in _overlapping(chain(begun, parts), rows, overlap):
-        if heard is not None:
-            heard(_cut(log, log.margin[0], len(log.t) - log.margin[1], (0, 0)))
-        total = None if len(log.t) == samples else total  # a whole one, after all
-        before, read = read - log.margin[0], read + len(log.t) - sum(log.margin)
-        ends = (log.margin[0] < overlap, log.margin[1] < overlap)
-        ready = prepare(on_clock(log, clock, before), processing, rate, ends)
-        own = ready.stop - ready.first
-        if own <= 0:
-            continue
-        before = min(ready.first - ready.begin, lead, done)
-        before -= (before - done) % thin  # the part begins where the thinning of the whole has a row
-        after = min(ready.end - ready.stop, lead)
-        every = repeats(ready, processing) if done == 0 else every
-        yield motion(log.name, ready, processing, (ready.first - before, ready.stop + after), every, total, done, usual)
-        done += own
-    if done == 0:
-        raise LogError("nothing is left after edges and window", file=begun[0].file, key=recording)
+    return Plan(first.name, first.file, processing, rows, samples, clock, rate, lead, overlap, total, usual)
+
+
+def plan_parts(manifest: Manifest, recording: str, robot: Robot, processing: Processing) -> Plan | None:
+    """Return the plan of a long recording each part of which can be read by itself (`read_part`); None for others."""
+    record = manifest.recording(recording)
+    formats = [format_of(locate(manifest, file)) for file in record.files]
+    together = record.drop_repeated or processing.derivative == "fourier"
+    if together or not formats or not all(found is not None and found.anywhere for found in formats):
+        return None
+    rows = part_rows(robot)
+    begun = list(islice(read_parts(manifest, recording, robot, rows), 2))
+    if len(begun) < 2:
+        return None
+    plan = _planned(begun[0], robot, processing, rows, span(manifest, recording, robot, rows))
+    return plan if len(plan.parts) > 1 else None
+
+
+def read_part(manifest: Manifest, robot: Robot, plan: Plan, number: int) -> Log:
+    """Return one part of a recording with its neighbours' rows, as `iter_motions` has it."""
+    start, stop = plan.parts[number]
+    first, last = max(start - plan.overlap, 0), min(stop + plan.overlap, plan.samples)
+    (log,) = read_parts(manifest, plan.name, robot, last - first, within=(first, last))
+    return _cut(log, 0, last - first, (start - first, last - stop))
+
+
+def without_margin(log: Log) -> Log:
+    """Return a part's own rows."""
+    return _cut(log, log.margin[0], len(log.t) - log.margin[1], (0, 0))
 
 
 def _joined(parts: list[Log]) -> Log:

@@ -18,7 +18,7 @@ from ident.pipelines.wishes import Sharing
 from ident.tell import Tell
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -115,17 +115,40 @@ def mapped(
     without it InputError is raised, as where the scheduler goes. Raises what the function raises, with a note on the
     worker.
     """
-    tell(doing, 0, len(items))
     if client is None:
+        tell(doing, 0, len(items))
         for number, item in enumerate(items, 1):
             yield function(common, item)
             tell(doing, number, len(items))
         return
+    there = at_workers(client, common)
+    futures = [submitted(client, function, there, item) for item in items]
+    yield from results(client, futures, items, tell, doing, lost)
+
+
+def at_workers(client: Client, common: Any) -> Future:
+    """Return an object at the workers: the result of a task, which is made again when the worker that has it dies."""
+    return client.submit(_itself, common, pure=False)
+
+
+def submitted(client: Client, function: Callable[..., Any], *given: Any) -> Future:
+    """Return function(*given) to come; futures among what is given stand for their results."""
+    return client.submit(_noted, function, *given, pure=False)
+
+
+def results(
+    client: Client,
+    futures: Sequence[Future],
+    items: Sequence[Item],
+    tell: Tell,
+    doing: str,
+    lost: Callable[[Item, InputError], Any] | None = None,
+) -> Iterator[Any]:
+    """Yield the result for each item in their order, as `mapped` does; what is left is cancelled when one fails."""
     from distributed import CancelledError, KilledWorker
 
-    # the result of a task can be made again when the worker that has it dies; scattered data could not
-    shared = client.submit(_itself, common, pure=False)
-    left = deque(client.map(_there, [function] * len(items), items, common=shared, pure=False))
+    tell(doing, 0, len(items))
+    left = deque(futures)
     try:
         for number, item in enumerate(items, 1):
             try:
@@ -150,11 +173,11 @@ def _itself(common: Any) -> Any:
     return common
 
 
-def _there(function: Callable[[Any, Item], Found], item: Item, common: Any) -> Found:
+def _noted(function: Callable[..., Found], *given: Any) -> Found:
     from distributed import get_worker
 
     try:
-        return function(common, item)
+        return function(*given)
     except IdentError as cause:
         cause.add_note(f"said by the worker {get_worker().address}")
         raise

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
@@ -17,7 +17,6 @@ from ident.logs import Motion, Processing, locate
 from ident.logs.automatic import as_toml
 from ident.logs.log import file_sha256
 from ident.model import Model
-from ident.pipelines.cluster import mapped
 from ident.pipelines.friction import with_widths
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
@@ -26,9 +25,6 @@ from ident.regression import Regression, base_parameters, repeats_joined, save_r
 from ident.regression.compress import compress_any, require_rows
 from ident.regression.storage import load_with_origin
 from ident.tell import Tell, silent
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 #: Of files that cannot be used, so many are named.
 _NAMED = 3
@@ -53,25 +49,9 @@ class Factors:
     known_as: tuple[str, ...] = ()
 
 
-def compressed(
-    loaded: Loaded, warned: Sequence[Warned] = (), tell: Tell = silent, client: Client | None = None
-) -> Factors:
-    """Return the factors of an experiment's fitted recordings; warned: what is known of them already.
-
-    client: whose workers read and compress them, if any (`cluster.sharing`); the result is the same to the last digit.
-    Raises LogError for the logs, RegressionError where no row is left.
-    """
-    processing = processing_of(loaded)
-    settled = replace(loaded, processing=processing)
-    each = list(mapped(client, of_recording, settled, loaded.experiment.fit, tell, "reading logs"))
-    found = _joined(each)
-    require_rows(found.regression)
-    return replace(found, warned=(*warned, *_of_processing(loaded, processing), *found.warned))
-
-
 def of_recordings(loaded: Loaded) -> Factors:
-    """Return the factors of the fitted recordings as `compressed` does, without looking for delays."""
-    found = _joined([of_recording(loaded, name, delays=False) for name in loaded.experiment.fit])
+    """Return the factors of the fitted recordings as `compressed.compressed` does, without looking for delays."""
+    found = joined([of_recording(loaded, name, delays=False) for name in loaded.experiment.fit])
     require_rows(found.regression)
     return found
 
@@ -83,7 +63,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
     also for a file that changes meanwhile.
     """
     own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
-    inputs = _hashes(loaded, name)
+    inputs = hashed(loaded, name)
 
     def watched() -> Iterator[Motion]:
         for number, motion in enumerate(motions(loaded, [name], own, told)):
@@ -94,7 +74,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
             yield motion
 
     regression = compress_any(loaded.model, watched(), base=loaded.base)
-    for file, sha in _hashes(loaded, name).items():
+    for file, sha in hashed(loaded, name).items():
         if sha != inputs[file]:
             raise LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")
     model, processing = loaded.model, processing_of(loaded)
@@ -141,13 +121,11 @@ def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
 # ---- appended and pooled -------------------------------------------------------------------------------------------
 
 
-def appended(
-    loaded: Loaded, before: Factors, file: str | Path, tell: Tell = silent, client: Client | None = None
-) -> Factors:
-    """Return `before` with those of the experiment's fitted recordings that are not in it.
+def missing(loaded: Loaded, before: Factors, file: str | Path) -> Loaded | None:
+    """Return the experiment with those of its fitted recordings that `before` lacks, None where it has them all.
 
     loaded: as `as_compressed` returns it; file: where `before` is from, for messages. Raises RegressionError for
-    factors of another model, ConfigError for a recording that is in it with other numbers, LogError for the logs.
+    factors of another model, ConfigError for a recording that is in it with other numbers.
     """
     _require_model([(Path(file), before)], loaded.model, loaded.robot.name)
     experiment, own = loaded.experiment, before.regression.recordings
@@ -158,10 +136,7 @@ def appended(
             problem = f"'{name}' is in '{Path(file).name}' already, compressed from another '{changed[0]}'"
             raise experiment.error(problem, "recordings.fit", "Give the new log another name, or compress all again")
     new = tuple(name for name in experiment.fit if name not in own)
-    if not new:
-        return before
-    fresh = compressed(replace(loaded, experiment=replace(experiment, fit=new)), (), tell, client)
-    return _joined([before, fresh])
+    return replace(loaded, experiment=replace(experiment, fit=new)) if new else None
 
 
 def pooled(loaded: Loaded, patterns: Sequence[str | Path], tell: Tell = silent) -> Factors:
@@ -187,7 +162,7 @@ def pooled(loaded: Loaded, patterns: Sequence[str | Path], tell: Tell = silent) 
             seen[segment.identity] = file
     counts = Counter(name for _, factors in read for name in factors.regression.recordings)
     each = zip(short_names(files), (factors for _, factors in read), strict=True)
-    return _joined([_renamed(factors, name, counts) for name, factors in each])
+    return joined([_renamed(factors, name, counts) for name, factors in each])
 
 
 def _files(patterns: Sequence[str | Path]) -> list[Path]:
@@ -222,8 +197,8 @@ def _renamed(factors: Factors, name: str, counts: Mapping[str, int]) -> Factors:
     )
 
 
-def _joined(each: Sequence[Factors]) -> Factors:
-    """Return the factors of all, which are of one model."""
+def joined(each: Sequence[Factors]) -> Factors:
+    """Return the factors of all, which are of one model; RegressionError where two hold the same numbers."""
     first = each[0]
     segments = tuple(s for factors in each for s in factors.regression.segments)
     return replace(
@@ -336,12 +311,12 @@ def _finite(value: Any) -> float:
 # ---- what is told --------------------------------------------------------------------------------------------------
 
 
-def _hashes(loaded: Loaded, recording: str) -> dict[str, str]:
+def hashed(loaded: Loaded, recording: str) -> dict[str, str]:
     """Return file -> SHA-256 of a recording's files."""
     return {f: file_sha256(locate(loaded.manifest, f)) for f in loaded.manifest.recording(recording).files}
 
 
-def _of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:
+def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:
     """Say what was chosen, and what a low-pass on one side alone does."""
     fit, judged = processing
     if loaded.experiment.processing is None and fit != Processing():

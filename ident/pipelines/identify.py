@@ -16,16 +16,8 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
 from ident.pipelines.cluster import sharing
-from ident.pipelines.factors import (
-    Factors,
-    appended,
-    as_compressed,
-    compressed,
-    fitted,
-    load_factors,
-    pooled,
-    save_factors,
-)
+from ident.pipelines.compressed import compressed
+from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import Failed, Result, Warned, as_estimated, compared, reported, truth_of, validated
@@ -134,9 +126,11 @@ def compress(
     if append is None:
         found = _compressed(experiment, tell, share)[1]
     else:
-        before = load_factors(append)
-        with sharing(share) as client:
-            found = appended(as_compressed(load(experiment), before), before, append, tell, client)
+        found = load_factors(append)
+        left = missing(as_compressed(load(experiment), found), found, append)
+        if left is not None:
+            with sharing(share) as client:
+                found = joined([found, compressed(left, (), tell, client)])
     save_factors(found, out, command)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -22,6 +22,10 @@ from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.regression import Regression, Segment, merged, once, r_factor
 
+#: Parts of a recording that are joined at once, then so many of what came of them, and so on: whoever made them.
+ARITY = 8
+#: What segments of one stretch have in common, in the order in which they come.
+Keyed = dict[str | tuple[str, int], Segment]
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
 
 
@@ -100,18 +104,65 @@ def compress_any(
 ) -> Regression:
     """Return the factors as `compress` does, without segments where no row is left."""
     columns = packed_columns(model, base or base_parameters(model))
-    segments: dict[str | tuple[str, int], Segment] = {}
     seen: dict[str, str] = {}
     single = isinstance(motions, Motion)
     each: Iterator[Any] = repeat(None) if weights is None else iter([weights] if single else weights)  # type: ignore[arg-type]
-    for number, motion in enumerate([motions] if isinstance(motions, Motion) else motions):
-        counts: Any = next(each, weights)
-        if counts is weights and not single and weights is not None:
-            raise RegressionError(f"{number} motions have weights, there are more", fix="Give one array for each")
-        for key, segment in _segments(columns, motion, _roots(motion, counts)):
-            once(segment, seen)
-            segments[key] = merged(segments[key], segment) if key in segments else segment
-    return Regression(model.fingerprint(), columns.base, columns.parameters, tuple(segments.values()))
+
+    def parts() -> Iterator[Keyed]:
+        for number, motion in enumerate([motions] if isinstance(motions, Motion) else motions):
+            counts: Any = next(each, weights)
+            if counts is weights and not single and weights is not None:
+                raise RegressionError(f"{number} motions have weights, there are more", fix="Give one array for each")
+            found = segments_of(columns, motion, counts)
+            for segment in found.values():
+                once(segment, seen)
+            yield found
+
+    return gathered(columns, reduced(parts()))
+
+
+def segments_of(columns: Columns, motion: Motion, weights: ArrayLike | None = None) -> Keyed:
+    """Return the segments of one motion, by recording and stretch where it repeats one, else each by itself."""
+    found: Keyed = {}
+    for key, segment in _segments(columns, motion, _roots(motion, weights)):
+        found[key] = merged(found[key], segment) if key in found else segment
+    return found
+
+
+def joined(parts: Sequence[Keyed]) -> Keyed:
+    """Return the segments of some parts, those of one stretch as one."""
+    same: dict[str | tuple[str, int], list[Segment]] = {}
+    for part in parts:
+        for key, segment in part.items():
+            same.setdefault(key, []).append(segment)
+    return {key: merged(*segments) for key, segments in same.items()}
+
+
+def reduced(parts: Iterable[Keyed]) -> Keyed:
+    """Return the segments of all parts: those of ARITY neighbours joined, then those of ARITY of these, and so on."""
+    levels: list[list[Keyed]] = []
+    for part in parts:
+        _push(levels, 0, part)
+    left: list[Keyed] = []
+    for level in levels:
+        left = [joined([*level, *left])] if level or left else []
+    return left[0] if left else {}
+
+
+def _push(levels: list[list[Keyed]], depth: int, part: Keyed) -> None:
+    """Add a part to a level of the tree; a level that is full is joined and becomes a part of the next one."""
+    if depth == len(levels):
+        levels.append([])
+    levels[depth].append(part)
+    if len(levels[depth]) == ARITY:
+        full, levels[depth] = levels[depth], []
+        _push(levels, depth + 1, joined(full))
+
+
+def gathered(columns: Columns, segments: Keyed) -> Regression:
+    """Return the factors of segments."""
+    found = tuple(segments.values())
+    return Regression(columns.model.fingerprint(), columns.base, columns.parameters, found)
 
 
 def require_rows(regression: Regression) -> Regression:

@@ -93,7 +93,8 @@ class Format:
     """A format: the endings of its files, and the function that yields the columns that are wanted.
 
     `folder`: a file by which a folder of this format is known. `messages`: rows are the messages of a topic, columns
-    have the joints' own names. `lines`: rows are lines of text.
+    have the joints' own names. `lines`: rows are lines of text. `anywhere`: rows are read without
+    those before them.
     """
 
     endings: tuple[str, ...]
@@ -101,6 +102,7 @@ class Format:
     folder: str = ""
     messages: bool = False
     lines: bool = False
+    anywhere: bool = False
 
 
 def _later(file: str, function: str) -> Callable[[Request], Iterator[dict[str, Chunk]]]:
@@ -117,7 +119,7 @@ FORMATS = (
     Format((".csv", ".txt", ".dat", ".tsv"), _later("read_tables", "read_text"), lines=True),
     Format((".npz",), _later("read_arrays", "read_npz")),
     Format((".mat",), _later("read_arrays", "read_mat")),
-    Format((".parquet",), _later("read_tables", "read_parquet")),
+    Format((".parquet",), _later("read_tables", "read_parquet"), anywhere=True),
 )
 
 

@@ -193,12 +193,23 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
         streamed = BLOCK if request.path.stat().st_size > HELD else 0
         with pq.ParquetFile(request.path, pre_buffer=False, buffer_size=streamed) as source:
             wanted = _parquet_columns(request, source.schema_arrow)
-            batches = source.iter_batches(batch_size=min(request.chunk, 16384), columns=list(dict.fromkeys(wanted)))
-            yield from request.named(request.rebatched([_numbers(b.column(c)) for c in wanted] for b in batches))
+            groups, before = _row_groups(request, source)
+            names, size = list(dict.fromkeys(wanted)), min(request.chunk, 16384)
+            batches = source.iter_batches(size, row_groups=groups, columns=names)
+            parts = ([_numbers(b.column(c)) for c in wanted] for b in batches)
+            yield from request.named(rebatched(parts, request.chunk, request.first - before, request.last - before))
     except UnicodeDecodeError:
         raise request.error("has column names that are not UTF-8", "Save it with names in UTF-8") from None
     except (pa.ArrowException, OSError, MemoryError) as cause:
         raise request.error(f"cannot be read as Parquet ({type(cause).__name__})", DAMAGED) from None
+
+
+def _row_groups(request: Request, source: Any) -> tuple[list[int], int]:
+    """Return the groups of rows that hold wanted ones, and how many rows come before them."""
+    stops = np.cumsum([source.metadata.row_group(k).num_rows for k in range(source.metadata.num_row_groups)])
+    starts = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
+    groups = np.flatnonzero((stops >= request.first) & (starts < request.last)).tolist()
+    return groups, int(starts[groups[0]]) if groups else 0
 
 
 def _parquet_columns(request: Request, schema: Any) -> list[str]:

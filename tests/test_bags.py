@@ -89,6 +89,8 @@ def test_an_experiment_of_a_bag_that_is_a_folder(tmp_path, kind, monkeypatch):
     """It is fitted, its files' hash is told, and with many rows it is streamed."""
     from ident.experiment import read_experiment
     from ident.pipelines import steps as pipeline
+    from ident.pipelines.compressed import compressed
+    from ident.pipelines.factors import fitted
     from ident.pipelines.loaded import load
 
     bag = write_bag(tmp_path / "run", kind, motion(600, names=("shoulder", "elbow"))[0])
@@ -96,7 +98,7 @@ def test_an_experiment_of_a_bag_that_is_a_folder(tmp_path, kind, monkeypatch):
     (tmp_path / "dataset.toml").write_text(MANIFEST.format(file="run", clock="stamp", columns="", more=""))
     (tmp_path / "experiment.toml").write_text(EXPERIMENT)
     loaded = load(read_experiment(tmp_path / "experiment.toml"))
-    estimate, _ = pipeline.fitted(loaded, [])
+    estimate = fitted(loaded, compressed(loaded), [])
     assert estimate.provenance["sha256 run"] == file_sha256(bag)
     e = loaded.experiment
     assert len(list(pipeline.motions(loaded, e.fit, e.processing, []))) == 1

@@ -13,7 +13,7 @@ from oracles import random_bodies, random_tree
 from random_robots import random_pair
 from seeds import cases
 
-from ident.export.digits import SHARE, deserved, deserved_base
+from ident.export.digits import FINEST, SHARE, _body, deserved, deserved_base
 from ident.export.identified import exportable, identified
 from ident.model import Coulomb, Model, Viscous
 from ident.robot.urdf_write import com_numbers
@@ -129,6 +129,17 @@ def test_what_no_standard_error_speaks_of_keeps_six_digits():
     assert unseen[4]  # Ixx of the first link
     theta = exportable(with_covariance(estimate, matrix))
     assert np.abs(theta[:10] - bodies[0])[unseen].max() <= 1e-6 * np.abs(bodies[0]).max()
+
+
+@pytest.mark.parametrize("distance", [0.5, 0.1, 0.02])
+def test_moments_of_what_is_nearly_a_point_are_written_against_its_distance(distance):
+    """A millionth of m r^2 is what six digits of a tensor about the link's origin can tell from none."""
+    scale = 1e-6 * 1.0 * distance**2
+    moments = np.array([0.0412345678, 0.0512345678, 0.0612345678]) * scale
+    body = from_com(1.0, [distance, 0.0, 0.0], np.diag(moments))
+    *_, tensor = com_numbers(_body(body, np.zeros((1, 10)), np.array([np.inf]), 0))
+    last = 10.0 ** np.floor(np.log10(FINEST * scale))
+    np.testing.assert_allclose(np.array(tensor)[[0, 3, 5]], last * np.round(moments / last), rtol=0, atol=0.1 * last)
 
 
 def test_without_standard_errors_twelve_digits_and_the_file_says_so():

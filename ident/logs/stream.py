@@ -199,10 +199,10 @@ def plan_parts(manifest: Manifest, recording: str, robot: Robot, processing: Pro
     if together or not formats or not all(found is not None and found.anywhere for found in formats):
         return None
     rows = part_rows(robot)
-    begun = list(islice(read_parts(manifest, recording, robot, rows), 2))
-    if len(begun) < 2:
+    first = next(read_parts(manifest, recording, robot, rows))
+    if len(first.t) < rows:
         return None
-    plan = _planned(begun[0], robot, processing, rows, span(manifest, recording, robot, rows))
+    plan = _planned(first, robot, processing, rows, span(manifest, recording, robot, rows))
     return plan if len(plan.parts) > 1 else None
 
 

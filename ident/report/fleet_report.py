@@ -115,7 +115,8 @@ def _drawing(table: pd.DataFrame, parameter: str) -> Drawing:
     rows = table[(table["parameter"] == parameter) & (table["standard_error"] > 0)]
     first, strange = rows.iloc[0], int(rows["stands_out"].sum())
     told = f"{strange} of {len(rows)} robots stand out" if strange else f"{len(rows)} robots are alike"
-    half = np.array([half_widths(e, max(int(d), 1)) for e, d in zip(rows["standard_error"], rows["dof"], strict=True)])
+    wide = {dof: float(half_widths(1.0, max(int(dof), 1))) for dof in rows["dof"].unique()}
+    half = (rows["standard_error"] * rows["dof"].map(wide)).to_numpy()
     return drawing(
         f"fleet_{parameter.replace('.', '_')}",
         f"{plain(parameter)}: {told}",

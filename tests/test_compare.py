@@ -223,6 +223,19 @@ def test_validation_is_what_the_dense_regressor_gives(decimation):
     assert found.total("identified").relative_total < 0.1 < found.total("wrong").relative_total + 0.09
 
 
+def test_the_raw_error_is_that_before_thinning():
+    c = case()
+    loud = replace(c.other, tau=c.other.tau + 3.0 * np.where(np.arange(1500) % 2, 1, -1)[:, None])
+    assert validate(c.model, loud, {"CAD": c.theta}, fitted=c.regression).total("CAD").raw_total is None
+    keep = np.arange(375)[:, None] < [300, 375, 375]
+    thinned = replace(loud, decimation=(4,), keep=keep, blocks=((0, 375),))
+    found = validate(c.model, thinned, {"CAD": c.theta}, fitted=c.regression).total("CAD")
+    rows = np.arange(1500)[:, None] < [1200, 1500, 1500]
+    residual = loud.tau - torque(c.model, c.theta, loud.q, loud.qd, loud.qdd)
+    np.testing.assert_allclose(found.raw_total, np.linalg.norm(residual[rows]) / np.linalg.norm(loud.tau[rows]))
+    assert found.relative_total < 0.1 * found.raw_total
+
+
 def test_the_fitted_recording_validates_nothing():
     c = case()
     renamed = replace(c.fit, name="another name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.logs.motion import Motion
-from ident.model.model import Model
-from ident.regression.base import BaseParameters
+from ident.model.model import Model, torque
+from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.shown import Shown, shows
@@ -25,13 +26,15 @@ ZERO = "zero"
 class Predicted:
     """How one set of parameters predicts one recording's torque.
 
-    squared (n,), energy (n,): sums of squared residuals and of squared torques per joint; samples (n,).
+    squared (n,), energy (n,): sums of squared residuals and of squared torques per joint; samples (n,). raw (2, n):
+    the same sums of residuals and torques as they are before thinning; None where nothing is thinned.
     """
 
     name: str
     squared: Array
     energy: Array
     samples: Array
+    raw: Array | None = None
 
     @property
     def rms(self) -> Array:
@@ -48,7 +51,16 @@ class Predicted:
     @property
     def relative_total(self) -> float:
         """||tau - tau_hat|| / ||tau|| over all joints."""
-        return float(np.sqrt(self.squared.sum() / self.energy.sum())) if self.energy.sum() > 0 else float("nan")
+        return _relative(self.squared, self.energy)
+
+    @property
+    def raw_total(self) -> float | None:
+        """The same of the torque before thinning, None where nothing is thinned."""
+        return None if self.raw is None else _relative(*self.raw)
+
+
+def _relative(squared: Array, energy: Array) -> float:
+    return float(np.sqrt(squared.sum() / energy.sum())) if energy.sum() > 0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +116,13 @@ class Validation:
         parts = [r.of(name) for r in self.held_out]
         if not parts:
             return None
+        raws = [p.raw for p in parts if p.raw is not None]
         return Predicted(
             name,
             np.sum([p.squared for p in parts], axis=0),
             np.sum([p.energy for p in parts], axis=0),
             np.sum([p.samples for p in parts], axis=0),
+            None if len(raws) < len(parts) else np.sum(raws, axis=0),
         )
 
 
@@ -132,17 +146,20 @@ def validate(
     """
     if ZERO in predictions:
         raise ModelError("a prediction is called 'zero'", fix="Give it another name")
-    bands = list[float]()
+    base = base or base_parameters(model)
+    phis = {name: _phi(base, model, values, name) for name, values in predictions.items()}
+    phis[ZERO] = np.zeros(len(base.names))
+    bands, raw = list[float](), dict[tuple[str, str], Array]()
 
     def thinned() -> Iterator[Motion]:
         for motion in (motions,) if isinstance(motions, Motion) else motions:
             if motion.band_hz is not None:
                 bands.append(motion.band_hz)
+                for name, phi in phis.items():
+                    raw[motion.name, name] = raw.get((motion.name, name), 0.0) + _raw(model, base, phi, motion)
             yield motion
 
     regression = compress(model, thinned(), base=base)
-    phis = {name: _phi(regression.base, model, values, name) for name, values in predictions.items()}
-    phis[ZERO] = np.zeros(len(regression.base.names))
     recordings, warnings = [], []
     for recording in regression.recordings:
         part = regression.only([recording])
@@ -150,13 +167,24 @@ def validate(
         if why:
             warnings.append(why)
         found = tuple(
-            Predicted(name, part.squared_residuals(phi), part.squared_torques, np.array(part.rows))
+            Predicted(
+                name, part.squared_residuals(phi), part.squared_torques, np.array(part.rows), raw.get((recording, name))
+            )
             for name, phi in phis.items()
         )
         recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
     units = model.robot.units("torque")
     band = min(bands, default=None)
     return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings), band_hz=band)
+
+
+def _raw(model: Model, base: BaseParameters, phi: Array, motion: Motion) -> Array:
+    """Return the sums (2, n) of squared residuals and torques of a thinned motion before that."""
+    theta = np.zeros(len(model.names))
+    theta[list(base.kept)] = phi
+    keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
+    residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd)
+    return np.array([np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)])
 
 
 def _held_out(

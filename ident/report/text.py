@@ -9,7 +9,7 @@ from typing import Literal
 
 from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison, Verdict, decided_by
-from ident.compare.validate import ZERO, Validation
+from ident.compare.validate import ZERO, Predicted, Validation
 from ident.errors import plural, sentence
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
@@ -150,7 +150,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     if validation is None or total is None:
         reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
         return Judgement("unknown", "Not validated", reason)
-    error = f"motions never seen are predicted within {percent(total.relative_total)} of the torque{band(validation)}"
+    missed = f"{percent(total.relative_total)} of the torque{banded(validation, total)}"
+    error = f"motions never seen are predicted within {missed}"
     judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
     if not judged.startswith("passed"):
         return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")
@@ -169,6 +170,11 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
 def band(validation: Validation) -> str:
     """Return in which band torque and prediction are compared, nothing where they are as logged."""
     return "" if validation.band_hz is None else f" below {validation.band_hz:.2g} Hz"
+
+
+def banded(validation: Validation, total: Predicted) -> str:
+    """Return the band of an error, and the error of the torque as it was before that filter, where there is one."""
+    return band(validation) + ("" if total.raw_total is None else f" (raw {percent(total.raw_total)})")
 
 
 def warnings(
@@ -304,8 +310,11 @@ def validation_rows(validation: Validation) -> Table:
             cells = [f"{number(float(p.rms[j]), 3)} {unit} ({percent(float(p.relative[j]))})" for p in r.predictions]
             rows.append((r.recording, kept, joint, str(int(r.samples[j])), *cells))
         totals = [percent(p.relative_total) for p in r.predictions]
-        rows.append((r.recording, kept, "all", str(int(r.samples.sum())), *totals))
-        tones += [tone] * (len(validation.joints) + 1)
+        rows.append((r.recording, kept, f"all{band(validation)}", str(int(r.samples.sum())), *totals))
+        raws = [p.raw_total for p in r.predictions]
+        if None not in raws:
+            rows.append((r.recording, kept, "all, raw", "", *map(percent, raws)))
+        tones += [tone] * (len(rows) - len(tones))
     columns = ("recording", "held out", "joint", "samples", *(f"error, {n}" for n in validation.names))
     return table("Prediction of recordings", columns, rows, tones)
 
@@ -353,7 +362,7 @@ def _held_out(validation: Validation) -> str:
     totals = [(name, validation.total(name)) for name in validation.names if name != ZERO]
     if not totals or totals[0][1] is None:
         return "no other recording was there to validate it."
-    own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}"
+    own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}{banded(validation, totals[0][1])}"
     rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
     return ", ".join([own, *rest]) + "."
 

@@ -7,7 +7,8 @@ and nothing is compiled. A step is primal-dual (Boyd, Vandenberghe 2004, 11.7): 
 weight, and at y (h - G x) = mu, which falls. It is taken in the coordinates of Nesterov and Todd (1997),
 Q + B S B' with B' Z B = B^-1 Q B'^-1 diagonal, where the links' Hessian is the identity however near the edge they are.
 Each weight starts where another target ended at it, else at the solution of the one before; where that is too far, at
-one between the two.
+one between the two. From the weight before, and without any weight, the way is the central path: all products aim at
+one mu first, which falls by Mehrotra's rule (1992), as in the conic solvers that stand behind this one.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ _CONVERGED, _ROUNDING = 1e-8, 1e-16
 #: Steps from one weight to the next (five to ten are usual), and how often the way may be halved.
 STEPS = 150
 HALVINGS = 5
+#: Steps along the central path (20 are usual), and how far from what is aimed at they go by Mehrotra's rule.
+CENTRAL = 60
+_AFFINE = 1.5
 #: Processor time [s] of steps that led nowhere after which all further ones are left to other solvers.
 PATIENCE = 8.0
 #: Where the diagonal of a link stands among its coordinates.
@@ -164,7 +168,7 @@ class LogDetNewton:
 
     def _reached(self, target: _Target, weight: float, x: _Point, before: float, halvings: int) -> _Point | None:
         """Return the minimum from that at the weight `before`, by one between where need be."""
-        reached = self._minimised(target, weight, x, 0.0)
+        reached = self._central(target, weight, x) or self._minimised(target, weight, x, 0.0)
         if reached is None and halvings and self.lost < PATIENCE:
             middle = float(np.sqrt(weight * before))
             between = self._reached(target, middle, x, before, halvings - 1)
@@ -218,50 +222,85 @@ class LogDetNewton:
         """Return theta (p,) of least |A x - z| + SLIGHT * trace / 2, without a prior; None where it is not reached.
 
         ridge: what |x|^2 adds to the norm's square.
-
-        All Q_i Z_i and y (h - G x) aim at one mu, which falls as Mehrotra (1992) chooses it, each step corrected to
-        second order.
         """
         if not self.interior or self.lost > PATIENCE:
             return None
-        target, links, began = self._target(factor, samples), self._links, time.process_time()
+        target, links = self._target(factor, samples), self._links
         if ridge:
             A = np.concatenate([target.A, np.sqrt(ridge) * np.eye(target.A.shape[1])])
             target = _Target(A, np.append(target.z, np.zeros(target.A.shape[1])), target.constant)
-        rows, count = self._rows(target, self._coordinates.trace), 4 * self._links // 10 + len(self._h)
         r, s = target.A @ self._start - target.z, self._h - self._G @ self._start
-        mu = (0.1 * float(r @ r) + 1e-3 * target.constant + 1e-9 * float(target.z @ target.z)) / count
+        mu = 0.1 * float(r @ r) + 1e-3 * target.constant + 1e-9 * float(target.z @ target.z)
+        mu /= 4 * links // 10 + len(s)
         L = np.asarray(np.linalg.cholesky(_matrices(self._start[:links])), dtype=np.float64)
-        R, terms, y = np.sqrt(mu) * np.linalg.inv(L).mT, self._start[links:], mu / s
-        for _ in range(STEPS):
-            # in the square of the norm; where the norm can be zero, SLIGHT still has a say
-            norm = float(np.sqrt(r @ r + _ZERO**2 * target.constant))
-            enough = max(2.0 * GAP * norm, target.rounding)
+        start = _Point(L, np.sqrt(mu) * np.linalg.inv(L).mT, self._start[links:], mu / s)
+        found = self._central(target, 0.0, start)
+        return None if found is None else self._coordinates.T @ _joined(found.L, found.terms)
+
+    def _central(self, target: _Target, weight: float, start: _Point) -> _Point | None:
+        """Return the minimum from an interior point near the central path, or None where it is not reached.
+
+        Far from what they aim at, all Q_i Z_i and y (h - G x) aim at one mu, which falls as Mehrotra (1992) chooses it,
+        each step corrected to second order. Without a weight, the norm itself and SLIGHT of the trace are minimised.
+        """
+        links, began = self._links, time.process_time()
+        L, R, terms, y = start.L, start.R, start.terms, start.y
+        x = _joined(L, terms)
+        r, s = target.A @ x - target.z, self._h - self._G @ x
+        rows = self._rows(target, self._linear if weight else self._coordinates.trace)
+        count = 4 * links // 10 + len(s)
+        for _ in range(CENTRAL):
+            slope, enough, last = self._aims(target, weight, float(r @ r), count)
+            aims = np.where(self._stated & (weight > 0.0), weight, last)
             local = self._local(L, R, rows, r, y / s)
             if local is None:
                 break
             v, now = local.v, (float(np.sum(local.v**2)) + float(y @ s)) / count
-            base = local.gradient + SLIGHT * norm * local.linear
-            d = local.step(base)
-            ds = -local.G @ d
-            dy = -y * ds / s - y
-            cross, fall = second_order(v, d, np.zeros(links))
+            far = now * count > _AFFINE * (4 * links // 10 * (weight or last) + aims.sum())
+            base = local.gradient + slope * local.linear
+            shift, aim = _diagonal((0.0 if far else weight or last) / v), np.zeros(len(s)) if far else aims
+            d, ds, dy = self._direction(local, base, shift, aim, y, s)
+            decrement = -float((base + (aim / s) @ local.G) @ d - shift @ d[:links])
+            cross, fall = second_order(v, d, shift)
             short = 1.0 - 1.0 / max(1.0, -min(fall, _fall(ds / s), _fall(dy / y)))
-            mu = max(short**3 * now, 1e-3 * now, enough / count)
-            shift, aim = _diagonal(mu / v) - cross, mu - ds * dy
-            gradient = base + (aim / s) @ local.G
-            gradient[:links] -= shift
-            d = local.step(gradient)
-            ds = -local.G @ d
-            dy = (aim - y * ds) / s - y
+            found = not far and decrement < enough
+            if far or short == 0.0:
+                mu = max(short**3, 1e-3) * now if far else 0.0
+                aim = np.maximum(mu, aims) - ds * dy
+                shift = _diagonal(max(mu, weight or last) / v) - cross
+            else:
+                mu = short**3 * now
+                aim, shift = np.maximum(mu, aims), _diagonal(max(mu, weight or last) / v)
+            d, ds, dy = self._direction(local, base, shift, aim, y, s)
             L, R, step = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
             terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
+            if found:
+                return _Point(L, R, terms, y)
             x = _joined(L, terms)
-            if now * count <= 10.0 * enough and -float(gradient @ d) < 10.0 * enough:
-                return self._coordinates.T @ x
             r, s = target.A @ x - target.z, s + step * ds
         self.lost += time.process_time() - began
         return None
+
+    def _aims(self, target: _Target, weight: float, square: float, count: int) -> tuple[float, float, float]:
+        """Return the slope of what is linear, what the last step may change, and the least mu of each inequality."""
+        if weight:
+            size = square + target.constant + weight
+            enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size, target.rounding)
+            return weight, enough, ACCURACY * size / max(len(self._h), 1)
+        # in the square of the norm; where the norm can be zero, SLIGHT still has a say
+        norm = float(np.sqrt(square + _ZERO**2 * target.constant))
+        enough = max(2.0 * GAP * norm, target.rounding)
+        return SLIGHT * norm, 10.0 * enough, enough / count
+
+    def _direction(
+        self, local: _Local, base: Array, shift: Array, aim: Array, y: Array, s: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the step towards links' `shift` and inequalities' `aim`, and what it changes of s and y."""
+        gradient = base + (aim / s) @ local.G
+        gradient[: self._links] -= shift
+        d = local.step(gradient)
+        ds = -local.G @ d
+        return d, ds, (aim - y * ds) / s - y
 
     def _target(self, factor: Array, samples: float) -> _Target:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
@@ -283,6 +322,8 @@ class LogDetNewton:
         G, gradient = turned[m:g].copy(), (2.0 * r) @ turned[:m]
         turned[:m] *= np.sqrt(2.0)
         turned[m:g] *= np.sqrt(curvature)[:, None]
+        if not np.abs(turned[:g]).max() < 1e100:
+            return None
         step = _factored(turned[:g], self._links, turned[g + 1 :])
         return _Local(B, inverse, v, G, turned[g], gradient, step)
 

@@ -14,7 +14,7 @@ from synthetic import random_theta, recording
 
 from ident.errors import EstimationError
 from ident.estimate import ConstantPullback, Prior, Tolerances, estimated, log_det_newton, problem, refine_cad
-from ident.estimate.coordinates import IDENTITY, Coordinates
+from ident.estimate.coordinates import IDENTITY, Coordinates, _bodies, _spectrum, edge, interior
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf
@@ -113,3 +113,14 @@ def test_a_joint_term_of_one_in_the_searchs_coordinates_explains_a_tenth_of_the_
     found = Coordinates.of(c.model, Prior(c.inertials, "cad"), factor, c.regression.base)
     column = np.linalg.norm(factor[:, :-1] @ c.regression.base.K[:, 30:], axis=0)
     np.testing.assert_allclose(found.scale * column, 0.1 * np.linalg.norm(factor[:, -1]))
+
+
+@pytest.mark.parametrize("largest", [0.5, 1.0, 40.0])
+def test_a_link_at_the_edge_is_moved_inside_by_a_ten_millionth_of_itself_or_of_the_prior(largest):
+    c = case()
+    prior = Prior(c.inertials, "cad")
+    values, root = _spectrum(c.inertials, prior)
+    values[:] = 0.0, 0.2, 0.3, largest
+    links = _bodies(values, root)
+    assert edge(links, prior) == pytest.approx(0.0, abs=1e-12)
+    assert edge(interior(links, prior), prior) == pytest.approx(1e-7 * max(largest, 1.0), rel=1e-3)

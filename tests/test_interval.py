@@ -262,6 +262,16 @@ def test_millimetres_and_grams_give_the_same_intervals(seed):
     assert off.max() < 1e-4
 
 
+def test_a_search_that_stalls_is_tried_twice_more(monkeypatch):
+    solved = []
+    once = cones.ConeProgram._solved
+    monkeypatch.setattr(cones.ConeProgram, "_settled", lambda self, found: False)
+    monkeypatch.setattr(cones.ConeProgram, "_solved", lambda self, *given: (solved.append(1), once(self, *given))[1])
+    program = cones.ConeProgram([cones.Block(np.eye(2), np.zeros(2), "nonnegative"), cones.fixed(np.ones(2), 3.0)])
+    assert program.minimise(np.array([1.0, 2.0])).upper == pytest.approx(3.0, rel=1e-6)
+    assert len(solved) == 3
+
+
 def test_a_search_for_links_ends_in_time(monkeypatch):
     case = small_arm(0)
     coordinates = Coordinates.of(case.model, case.prior, case.regression.factor(np.ones(3)), case.regression.base)

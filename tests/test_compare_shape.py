@@ -8,7 +8,7 @@ from seeds import cases
 from typer.testing import CliRunner
 
 from ident.cli.main import app
-from ident.compare.shape import against_shapes
+from ident.compare.shape import LEAST_MARGIN, MARGIN, against_shapes
 from ident.errors import InputError
 from ident.spatial.inertia import from_com, from_pseudo_inertia
 
@@ -28,6 +28,17 @@ def test_whatever_lies_in_the_shape_fits_it(seed):
     inside = CORNERS[rng.integers(8, size=5)] if seed % 2 else rng.dirichlet(np.ones(8), 20) @ CORNERS
     masses = rng.uniform(0.01, 2.0, len(inside))
     assert against_shapes({"a": body(inside, masses)}, {"a": CORNERS}) == ()
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_centre_of_mass_may_lie_on_each_face_and_a_margin_beyond_it(axis, side):
+    ends = np.array([CORNERS.min(axis=0), CORNERS.max(axis=0)])
+    margin = MARGIN * np.linalg.norm(ends[1] - ends[0]) + LEAST_MARGIN
+    for share, fits in ((0.0, True), (0.9, True), (1.1, False)):
+        centre = ends.mean(axis=0)
+        centre[axis] = ends[side, axis] + (2 * side - 1) * share * margin
+        assert (against_shapes({"a": from_com(1.0, centre, 1e-6 * np.eye(3))}, {"a": CORNERS}) == ()) == fits
 
 
 def test_what_cannot_be_is_told_and_how_far_off_it_is():

@@ -15,6 +15,7 @@ from ident.logs.log import Log
 from ident.logs.process import Processing
 from ident.logs.readings import ENOUGH, find_clock, leap, on_clock, position_quantum
 from ident.logs.sampled import resample
+from ident.logs.spikes import interpolated, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
 FITTED, JUDGED = 64.0, 8.0
@@ -65,7 +66,7 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     the acceleration the noise below it and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the
     minimum of that is `cut_hz`.
     """
-    rate, q = log.rate_hz, log.q[:ENOUGH]
+    rate, q = log.rate_hz, interpolated(log.t[:ENOUGH], log.q[:ENOUGH])
     if resample_hz is not None:
         _, q = resample(log.t[:ENOUGH], q, resample_hz, "cubic", rate)
         rate = resample_hz
@@ -115,8 +116,8 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band.
     `edge_s`: one period of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter
     leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing, and neither do
-    logs that are short or whose clock leaps. The thresholds were set on simulated logs
-    (`experiments/benchmarks/automatic.py`).
+    logs that are short or whose clock leaps. Where readings leap away and back,
+    `spikes` are interpolated. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
     timed = [on_clock(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
     grid = max(map(_rate, timed)) if any(map(_uneven, timed)) else None
@@ -138,7 +139,9 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
     edge = _digits(1.0 / min(left, thinned_band(rate, fewer)))
     wild = max((log.t[len(f.rows)] - log.t[0] for log in logs for f in start_transient(log)), default=0.0)
+    leaps = any(spikes(x).any() for log in logs for x in (log.q, log.tau))
     fit = Processing(
+        spikes="interpolated" if leaps else "kept",
         resample_hz=grid,
         position_hz=_digits(cut) if position else None,
         decimation=factors,

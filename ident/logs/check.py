@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.log import Log, spans
 from ident.logs.readings import find_clock, position_quantum
+from ident.logs.spikes import spikes
 from ident.robot import Robot
 
 GAP = 1.5  # times the median step
@@ -63,8 +64,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
-    "repeated position", "constant torque", "copied torque", "start transient", "coarse position", "position limit",
-    "velocity limit", "effort limit", "unit", "sign".
+    "repeated position", "constant torque", "copied torque", "start transient", "spikes", "coarse position",
+    "position limit", "velocity limit", "effort limit", "unit", "sign".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -79,6 +80,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *_repeats(log),
         *_torques(log),
         *start_transient(log),
+        *_spikes(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
         *_units(log, robot),
@@ -246,6 +248,20 @@ def start_transient(log: Log) -> Iterator[Finding]:
                     f"{what} of '{name}' in the first {plural(last + 1, 'row')} ({spans(log.rows(range(last + 1)))}) is"
                     " unlike the rest: cut them off with rows = [first, last]",
                 )
+
+
+def _spikes(log: Log) -> Iterator[Finding]:
+    """Readings that leap away from their neighbours and back."""
+    for what, x in (("position", log.q), ("torque", log.tau)):
+        found = spikes(x)
+        for j in np.flatnonzero(found.any(axis=0)):
+            rows = log.rows(np.flatnonzero(found[:, j]).tolist())
+            yield Finding(
+                "spikes",
+                rows,
+                f"{what} of '{log.joints[j]}' leaps away from its neighbours and back in {plural(len(rows), 'row')}"
+                f' ({spans(rows)}): spikes = "interpolated" takes them out',
+            )
 
 
 def _zeros(x: Array) -> int:

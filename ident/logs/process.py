@@ -18,6 +18,7 @@ from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
 from ident.logs.readings import find_clock, leap, least_noise, moving, on_clock, resting
 from ident.logs.sampled import Interpolation, central, fourier_fit, resample, savitzky_golay, undelayed
+from ident.logs.spikes import interpolated
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
@@ -29,6 +30,8 @@ class Processing:
     """How a log becomes a motion; the steps in the order in which they are done.
 
     `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not: `find_clock`).
+    `spikes`: whether positions, velocities and torques that leap away from their neighbours and back within two samples
+    are "kept" or "interpolated" (`spikes`).
     `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); `position_delay_s`: position
     and velocity lag the time stamps. Both are taken out by interpolation.
     `resample_hz` [Hz]: all signals onto the uniform grid k / resample_hz by `interpolation`; None: rows as they are.
@@ -50,6 +53,7 @@ class Processing:
     """
 
     clock: Literal["auto", "stamps"] = "auto"
+    spikes: Literal["kept", "interpolated"] = "kept"
     delay_s: PerJoint = 0.0
     position_delay_s: PerJoint = 0.0
     resample_hz: float | None = None
@@ -182,6 +186,9 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
         _require_no_break(log)
     n = log.n
     t, rate = log.t, rate_hz
+    if p.spikes == "interpolated":
+        qd = None if log.qd is None else interpolated(t, log.qd)
+        log = replace(log, q=interpolated(t, log.q), tau=interpolated(t, log.tau), qd=qd)
     late = _per_joint(p.position_delay_s, n, "position_delay_s")
     tau, known = undelayed(t, log.tau, _per_joint(p.delay_s, n, "delay_s"), p.interpolation)
     q, read = undelayed(t, log.q, late, p.interpolation)

@@ -302,6 +302,10 @@ def findings_of(name: str, report: LogReport, processing: Processing) -> list[Wa
     left = [f for f in report.findings if f.kind not in answered]
     cut = processing.left_out(report.dt_median) / report.dt_median  # rows
     without = [f.kind == "start transient" and len(f.rows) <= cut for f in left]
+    without = [
+        out or (f.kind == "spikes" and processing.spikes == "interpolated")
+        for f, out in zip(left, without, strict=True)
+    ]
     return [
         Warned(name, "left out", f"{f.message.rsplit(':', 1)[0]}: left out") if out else Warned(name, f.kind, f.message)
         for f, out in zip(left, without, strict=True)

@@ -47,7 +47,7 @@ ORDER = (
 
 HEAVY = {
     "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
-    "rosbags", "trimesh", "threadpoolctl", "fpdf",
+    "rosbags", "trimesh", "threadpoolctl", "fpdf", "dask", "distributed",
 }  # fmt: skip
 
 COMPILED = {

@@ -119,6 +119,20 @@ def test_friction_of_another_shape(seed, j, what, column):
     assert found[0].share > 0.3
 
 
+@pytest.mark.parametrize(("seed", "j", "what"), [(0, 1, "sign"), (1, 3, "sign"), (2, 2, "speed")])
+def test_friction_that_changes_with_time(seed, j, what):
+    def warming(t, q, qd, tau):
+        column = np.sign(qd[:, j]) if what == "sign" else size(qd[:, j])
+        return -0.5 * column * (t - t.mean()) / np.ptp(t)
+
+    found = hints(seed, added(j, warming))
+    assert (found[0].joint, found[0].kind, found[0].what) == (f"joint{j}", "drift", what)
+    *_, qd, _, tau = clean(seed)
+    change = -0.5 * tau[:, j].std() / (1 if what == "sign" else qd[:, j].std())
+    assert found[0].value == pytest.approx(change, rel=0.1)
+    assert "friction falls by" in sentence(found[0])
+
+
 @pytest.mark.parametrize(("left", "what"), [((DriveInertia(), Viscous(), Offset()), "coulomb"),
                                             ((DriveInertia(), Coulomb(), Offset()), "viscous")])  # fmt: skip
 def test_a_friction_term_that_was_left_out(left, what):

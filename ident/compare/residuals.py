@@ -27,7 +27,7 @@ from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
 
-Kind = Literal["delay", "friction", "spring", "coupling", "gain", "offset"]
+Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]
 
 #: Laws of Coulomb friction without a jump.
 SMOOTH = "coulomb = { tanh = 0.05 }, or { dahl = 0.001 },"
@@ -148,6 +148,7 @@ def _every(motion: Motion, step: int) -> Motion:
 def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Candidate]:
     """Yield every joint's candidates, with columns (N, c)."""
     t, q, qd, qdd = motion.t[part], motion.q[part], motion.qd[part], motion.qdd[part]
+    age = (t - t.mean()) / max(float(np.ptp(t)), 1e-9)
     moving = np.ptp(q, axis=0) > 0
     rubbing = {kind: term for kind, term in plain().items() if term.kind.friction}
     for j in np.flatnonzero(moving):
@@ -163,6 +164,8 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
             ("friction", "bent", v * np.abs(v)),
             ("friction", "by direction", np.abs(v)),
             ("friction", "by load", sign * np.abs(load)),
+            ("drift", "sign", sign * age),
+            ("drift", "speed", v * age),
             ("spring", "spring", q[:, j]),
         ]
         for kind, what, column in single:
@@ -305,6 +308,9 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         "gain": f"measured torque is {abs(value):.1%} {'larger' if value > 0 else 'smaller'} than the other joints"
         " allow; check torque constant, gear ratio and unit",
         "offset": f"the residual is {value:.3g} {unit} on average; add an offset",
+        "drift": f"friction {'grows' if value > 0 else 'falls'} by {abs(value):.2g} {unit}"
+        + (f" at 1 {way}/s" if hint.what == "speed" else "")
+        + " from the first row to the last; warm the robot up before, or fit the warm part alone (start_s)",
         "spring": f"the residual follows position ({value:.3g} {unit}/{way}); a spring, balancer, hose or cable is"
         " missing from the model",
         "coupling": f"the residual follows the {hint.what} of {hint.other}; look for a coupled transmission"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array
 from ident.errors import EstimationError
 from ident.model.offset import Offset
-from ident.regression.regression import Regression, left_out, squared_residuals, weighted_gram
+from ident.regression.regression import Regression, left_out, r_factor, squared_residuals, weighted_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -189,7 +189,7 @@ def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = 
     """
     errors = []
     for k, factor in enumerate(judged or factors):
-        phi = solved(np.concatenate([*factors[:k], *factors[k + 1 :]]), _PREDICTING)
+        phi = solved(r_factor(np.concatenate([*factors[:k], *factors[k + 1 :]])), _PREDICTING)
         errors.append(np.sum((factor @ np.append(phi, -1.0)) ** 2))
     return np.array(errors)
 

@@ -233,3 +233,19 @@ def test_a_low_pass_does_not_silence_the_encoder():
     assert f"'joint1' {100 * share[0]:.2g} %, 'joint2' {100 * share[1]:.2g} %" in told[5.0][0].message
     assert "% too small" in told[None][0].message
     assert not list(_rounded(true, check_log(true, TWO), Processing()))
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"), [(1e3, "is the time in milliseconds?"), (1e-3, "declared as milliseconds?")]
+)
+def test_time_in_another_unit_is_asked_about(factor, word):
+    t = np.arange(400) / 125.0
+    assert not [f for f in check_log(made_up(t), TWO).findings if f.kind == "unit"]
+    found = [f.message for f in check_log(replace(made_up(t), t=factor * t), TWO).findings if f.kind == "unit"]
+    assert found[0].endswith(word)
+
+
+def test_a_recording_of_which_nothing_is_left_has_no_share_of_rounding():
+    assert np.isnan(
+        rounding_share(made_up(np.arange(400) / 200), Processing(edge_s=1.5, decimation=(5,)), [1e-3, 1e-3])
+    ).all()

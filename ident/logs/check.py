@@ -23,6 +23,7 @@ COARSE = 0.005  # one encoder step per sample, relative to the largest speed
 HEAD = 0.03  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
 LEAP = 5.0  # the same for the position from row to row
+FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
 IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
 
 
@@ -313,6 +314,10 @@ def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
 
 
 def _units(log: Log, robot: Robot) -> Iterator[Finding]:
+    step = float(np.median(np.diff(log.t)))
+    if not FASTEST <= step <= SLOWEST:
+        unit = "milliseconds" if step > SLOWEST else "seconds that were declared as milliseconds"
+        yield Finding("unit", (), f"rows are {step:.3g} s apart: is the time in {unit}?")
     far = out_of_reach(log.q, robot)
     for j, joint in enumerate(robot.joints):
         effort, largest = joint.limits.effort, float(np.abs(log.q[:, j]).max())

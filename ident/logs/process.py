@@ -236,6 +236,8 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps
     found, moved = (prepare(x, processing, rate, (True, True)) for x in (log, replace(log, q=log.q + drawn)))
     part = slice(found.first, found.stop)
+    if found.stop <= found.first:  # whoever asks for the motion is told
+        return np.full(log.n, np.nan)
     # the filter leaves the first and the last row as they are
     noise, whole = (decimate(x[part], processing.decimation)[1:-1] for x in (moved.qdd - found.qdd, found.qdd))
     with np.errstate(invalid="ignore", divide="ignore"):

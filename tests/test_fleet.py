@@ -117,7 +117,7 @@ def test_each_robot_may_have_its_own_experiment(six):
     assert found.standing_out == ("arm3",)
 
 
-def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(six):
+def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(tmp_path):
     distributed = pytest.importorskip("distributed")
     assert distributed
     from ident.pipelines.cluster import mapped, sharing
@@ -125,19 +125,27 @@ def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(six):
     with sharing(Sharing(workers=2)) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
         told = list(
-            mapped(client, deadly, None, (1, 2, 3), lambda *_: None, "trying", lambda item, why: f"{item}: {why}")
+            mapped(
+                client, deadly, str(tmp_path), (1, 2, 3), lambda *_: None, "trying", lambda item, why: f"{item}: {why}"
+            )
         )
     assert told[0::2] == [1, 3]
     assert told[1].startswith("2: 2: workers die of it, one after the other: too little memory?")
 
 
-def deadly(_: None, item: int) -> int:
+def deadly(folder: str, item: int) -> int:
+    """Return the item; of the second one, a worker dies when the others are done and told."""
     import os
     import time
+    from pathlib import Path
 
     if item == 2:
-        time.sleep(1.0)  # the others are done by then
+        patience = time.monotonic() + 30.0
+        while len(list(Path(folder).iterdir())) < 2 and time.monotonic() < patience:
+            time.sleep(0.1)
+        time.sleep(1.0)
         os._exit(1)
+    (Path(folder) / str(item)).touch()
     return item
 
 

@@ -119,7 +119,8 @@ def test_kr300(monkeypatch):
         assert log.q.shape == (2501, 6)
         np.testing.assert_allclose(log.q, np.deg2rad(rec["act_pos_mot_deg"].T) + home, atol=1e-12)
         np.testing.assert_allclose(log.tau, rec["act_torque_abs_nm"].T * ratios, rtol=1e-5)
-        assert {f.kind for f in check_log(log, robot).findings} == {"reading"}
+        # single samples of the torque leap: joint5 in row 75 of A goes from -469 to -156 N m and back to -447
+        assert {f.kind for f in check_log(log, robot).findings} - {"spikes"} == {"reading"}
 
 
 @pytest.mark.slow

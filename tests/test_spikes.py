@@ -23,10 +23,11 @@ def test_spikes_are_found_and_nothing_else(seed):
     if seed % 3 == 0:  # coarse readings
         x = np.round(x / noise) * noise
     assert not spikes(x).any()
+    least = max(20 * noise, 0.05 * x[:, 1].std())
     at = 100 + 40 * rng.choice(290, 60, replace=False)
     for long in (0, 1):
         leapt = x.copy()
-        leapt[at + long, 1] += rng.choice([-1, 1], 60) * rng.uniform(40, 200, 60) * noise
+        leapt[at + long, 1] += rng.choice([-1, 1], 60) * rng.uniform(2, 10, 60) * least
         leapt[at, 1] = leapt[at + long, 1]
         found = spikes(leapt)
         assert not found[:, 0].any()

@@ -10,8 +10,10 @@ from ident.logs.readings import least_noise
 
 #: A spike is this many samples long at most; so many on either side are its neighbours.
 LONGEST, SIDE = 2, 3
-#: It is farther from their median than so many standard deviations of the noise, and times their own spread.
-NOISES, SPREADS = 8.0, 5.0
+#: It is farther from their median than so many standard deviations of the noise, and times their own spread,
+NOISES, SPREADS = 20.0, 5.0
+#: and than this share of the standard deviation of all that is read.
+SHARE = 0.05
 #: What leaps in more than this share of the samples is no error of a reader.
 MOST = 0.03
 
@@ -27,7 +29,7 @@ def spikes(x: Array) -> NDArray[np.bool_]:
     found = np.zeros(x.shape, dtype=bool)
     if len(x) < 10 * (2 * SIDE + 1):
         return found
-    least = NOISES * least_noise(x)
+    least = np.maximum(NOISES * least_noise(x), SHARE * x.std(axis=0))
     for j, signal in enumerate(x.T):
         apart = signal[:-2] - 2.0 * signal[1:-1] + signal[2:]
         far = np.flatnonzero(np.abs(apart, out=apart) > least[j]) + 1

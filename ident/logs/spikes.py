@@ -24,7 +24,8 @@ def spikes(x: Array) -> NDArray[np.bool_]:
     Hampel's identifier where a second difference stands out of the noise of the whole signal (`least_noise`): the
     distance from the median of a window, its usual slope taken out, against that noise and the spread of the window,
     its LONGEST largest distances left out. That keeps turning points, corners and steps from counting as spikes. A
-    signal that leaps often has none.
+    signal that leaps often has none. Parts of a long recording have a noise of their own each. The limits are tried in
+    `experiments/benchmarks/spikes.py`.
     """
     found = np.zeros(x.shape, dtype=bool)
     if len(x) < 10 * (2 * SIDE + 1):

@@ -35,11 +35,11 @@ WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance",
 class Experiment:
     """One identification, as its file says. Paths are absolute; units are SI.
 
-    name: of the file, or of its folder when the file is called experiment.toml. cad: a CAD table, a URDF or a folder
-    of reports, "robot" for the inertials of the robot's own description, "none", or None: the robot's where it has any.
-    processing: None where the fitted logs choose it (`ident.logs.automatic`), for all recordings. coupled_drives: None
-    where the robot's transmission decides. own_model: whether its file has a [model]; if not, the logs have a say in
-    the law of Coulomb friction (`ident.pipelines.friction`).
+    name: of the file, or of its folder when the file is called experiment.toml. title: without one, the folder's name.
+    cad: a CAD table, a URDF or a folder of reports, "robot" for the inertials of the robot's own description, "none",
+    or None: the robot's where it has any. processing: None where the fitted logs choose it (`ident.logs.automatic`),
+    for all recordings. coupled_drives: None where the robot's transmission decides. own_model: whether its file has a
+    [model]; if not, the logs have a say in the law of Coulomb friction (`ident.pipelines.friction`).
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
     links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
     """
@@ -71,6 +71,11 @@ class Experiment:
     def words(self) -> dict[str, Any]:
         """The keywords of `estimated` that [fit] gives."""
         return {name: getattr(self, name) for name in WORDS}
+
+    @property
+    def heading(self) -> str:
+        """Name and title, once where they are the same."""
+        return self.name if self.title == self.name else f"{self.name}: {self.title}"
 
     @property
     def folder(self) -> Path:
@@ -214,7 +219,7 @@ def read_experiment(path: str | Path) -> Experiment:
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
     top.known(("experiment", "recordings", "processing", "model", "fit", "expected"))
     head, rows = top.table("experiment"), top.table("recordings")
-    about = head.values({"title": string, "robot": string, "data": string}, {"cad": _CAD, "truth": string})
+    about = head.values({"robot": string, "data": string}, {"title": string, "cad": _CAD, "truth": string})
     recordings = rows.values(
         {"fit": typed(tuple[str, ...], "a list of one or more recordings", bool)},
         {"validate": typed(tuple[str, ...], "a list of recordings")},
@@ -224,9 +229,11 @@ def read_experiment(path: str | Path) -> Experiment:
     settings, model = top.inner("processing"), top.inner("model")
     common = settings.values({}, _processing_readers() | {"validate": lambda table: table})
     common.pop("validate", None)
+    folder = file.resolve().parent.name
     return Experiment(
         file=file.resolve(),
-        name=file.resolve().parent.name if file.stem == "experiment" else file.stem,
+        name=folder if file.stem == "experiment" else file.stem,
+        title=about.pop("title", folder),
         processing=_processing(common, settings) if "processing" in top.data else None,
         validation_processing=_processing(common, settings.inner("validate")) if "processing" in top.data else None,
         terms=terms_of(model),

@@ -261,6 +261,15 @@ def test_the_name_is_the_folders_or_the_files(tmp_path):
     assert read_experiment(beside(tmp_path, GOOD, "slow.toml")).name == "slow"
 
 
+def test_the_title_is_the_folders_name_where_none_is_given(tmp_path):
+    untitled = "\n".join(line for line in GOOD.splitlines() if not line.startswith("title"))
+    assert untitled != GOOD
+    assert read_experiment(beside(tmp_path, untitled, "slow.toml")).title == tmp_path.name
+    named = read_experiment(beside(tmp_path, untitled))
+    assert named.heading == named.title == tmp_path.name
+    assert read_experiment(FOLDER / "good.toml").heading.startswith("good: ")
+
+
 def test_paths_may_climb_two_folders(tmp_path):
     inner = tmp_path / "experiments" / "one"
     inner.mkdir(parents=True)

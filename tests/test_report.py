@@ -26,7 +26,7 @@ from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
 from ident.report.body_figures import ellipsoid
-from ident.report.drawings import friction_law, identifiability
+from ident.report.drawings import errors, friction_law, identifiability
 from ident.report.page import recording_data
 from ident.report.report import gather
 from ident.spatial.inertia import from_com
@@ -345,6 +345,14 @@ def test_a_fitted_recording_is_not_called_held_out(tmp_path):
     assert "no other recording was there to validate it" in said
     assert "NO: same recording" in said
     assert "Motions never seen:" not in said
+
+
+def test_the_band_stands_over_the_errors_of_predictions():
+    _, validation, _ = full()
+    (plain,) = errors(validation)
+    (banded,) = errors(replace(validation, band_hz=8.0))
+    assert plain.title.endswith("% error over all joints")
+    assert banded.title == f"{plain.title} below 8 Hz"
 
 
 @pytest.mark.slow

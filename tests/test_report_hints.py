@@ -164,6 +164,12 @@ def test_a_gain_error(seed, j):
     assert "larger than the other joints allow" in sentence(found[0])
 
 
+@pytest.mark.parametrize(("seed", "j"), [(1, 1), (2, 2)])
+def test_a_joint_without_torque_has_none_that_is_late_or_too_small(seed, j):
+    found = hints(seed, larger(j, 0.0))
+    assert not [h for h in found if h.joint == f"joint{j}" and (h.kind in ("delay", "gain") or h.what == "torque")]
+
+
 def test_two_faults_are_both_named():
     def plant(t, q, qd, tau):
         return added(3, lambda t, q, qd, tau: 0.3 * size(q[:, 3]))(t, q, qd, late(1, 0.02)(t, q, qd, tau))
@@ -317,3 +323,8 @@ def test_a_report_lists_the_six_best_hints_and_counts_the_rest():
     assert said[6:] == ["2 weaker hints are left out."]
     assert len(_hinted(hints[:6], ["a"], frozenset(), {})) == 6
     assert _hinted(hints[:7], ["a"], frozenset(), {})[-1] == "1 weaker hint is left out."
+
+
+def test_where_nothing_is_found_all_that_was_tried_is_named():
+    (said,) = _hinted((), ["a"], frozenset(), {})
+    assert "no delay, friction, drift, spring, coupling, gain or offset that was tried" in said

@@ -100,7 +100,7 @@ def _show_log(found: LogReport) -> None:
 
 def _show_experiment(loaded: Loaded) -> None:
     e = loaded.experiment
-    say(f"experiment '{e.name}': {e.title}")
+    say(f"experiment {e.heading}")
     say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
     say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
     show_notes(loaded)

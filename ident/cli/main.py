@@ -191,7 +191,7 @@ def _show_run(result: Result) -> None:
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides
-    say(f"{e.name}: {e.title}", "bold")
+    say(e.heading, "bold")
     show_notes(result.loaded)
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
 
 Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]
+#: All that are tried.
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Laws of Coulomb friction without a jump.
 SMOOTH = "coulomb = { tanh = 0.05 }, or { dahl = 0.001 },"
@@ -146,13 +148,16 @@ def _every(motion: Motion, step: int) -> Motion:
 
 
 def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Candidate]:
-    """Yield every joint's candidates, with columns (N, c)."""
+    """Yield every joint's candidates, with columns (N, c).
+
+    A joint that nothing drives has no torque to be late, wrongly scaled or mixed with another's.
+    """
     t, q, qd, qdd = motion.t[part], motion.q[part], motion.qd[part], motion.qdd[part]
     age = (t - t.mean()) / max(float(np.ptp(t)), 1e-9)
     moving = np.ptp(q, axis=0) > 0
     rubbing = {kind: term for kind, term in plain().items() if term.kind.friction}
     for j in np.flatnonzero(moving):
-        v, load = qd[:, j], predicted[:, j]
+        v, load, driven = qd[:, j], predicted[:, j], bool(np.any(motion.tau[part, j]))
         sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
         single: list[tuple[Kind, str, Array]] = [
             *(("delay", "delay", _delayed(t, load, shift)) for shift in _SHIFTS if len(t) > 1),
@@ -169,12 +174,15 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
             ("spring", "spring", q[:, j]),
         ]
         for kind, what, column in single:
+            if kind in ("delay", "gain") and not driven:
+                continue
             yield _Candidate(int(j), kind, what, column[:, None])
         for k in np.flatnonzero(moving):
             if k != j:
                 drive = np.stack([qd[:, k], np.sign(qd[:, k]), qdd[:, k]], axis=1)
                 yield _Candidate(int(j), "coupling", "movement", drive, int(k))
-                yield _Candidate(int(j), "coupling", "torque", predicted[:, k : k + 1], int(k))
+                if driven:
+                    yield _Candidate(int(j), "coupling", "torque", predicted[:, k : k + 1], int(k))
 
 
 def _delayed(t: Array, load: Array, shift: int) -> Array:

@@ -122,8 +122,9 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
     relative = {n: t.relative for n, t in totals.items() if t is not None}
     own = totals[validation.names[0]]
     if own is not None:
-        title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints"
-        about = "Relative prediction error of each joint on recordings kept out of the fit"
+        band = text.band(validation)
+        title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints{band}"
+        about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
         yield drawing("errors", title, about, figures.error_figure, validation.joints, relative)
 
 

@@ -25,6 +25,7 @@ _RULE = (
     " false alarm in a hundred pages; it has drifted where chance does not set it so far from the earlier table."
 )
 _DRAWN, _TOLD, _ROWS, _NAMED = 12, 5, 200, 3
+_TICKS, _WIDE = 16, 48  # names below a picture, characters that fit in one line
 
 
 def write_fleet(
@@ -127,6 +128,7 @@ def _drawing(table: pd.DataFrame, parameter: str) -> Drawing:
         half,
         rows["stands_out"].to_numpy(dtype=bool),
         (float(first["median"]), float(first["spread"])),
+        parameter=parameter,
         unit=str(first["unit"]),
     )
 
@@ -139,13 +141,19 @@ def fleet_figure(
     usual: tuple[float, float],
     *,
     title: str,
+    parameter: str,
     unit: str,
 ) -> Figure:
     """Return a parameter [unit] of each robot (r,) with its interval, over the robots in their order.
 
+    Of more than sixteen robots not all are named below the axis.
+
     stands_out (r,): drawn apart, and the farthest named; usual: median and spread of all, as a line and a band.
     """
-    figure, (axes,) = blank(2.3, title)
+    named = range(0, len(robots), -(-len(robots) // _TICKS))
+    names = [plain(robots[k], 16) for k in named]
+    slanted = sum(map(len, names)) > _WIDE
+    figure, (axes,) = blank(3.0 if slanted else 2.3, title)
     x, y, half = np.arange(len(robots)), np.asarray(values), np.asarray(half_widths)
     strange = np.asarray(stands_out, dtype=bool)
     axes.axhspan(usual[0] - usual[1], usual[0] + usual[1], color=PALE, alpha=0.6, linewidth=0, label="spread")
@@ -171,9 +179,9 @@ def fleet_figure(
             size=7.5,
             color=RED,
         )
-    axes.set(xlabel="robot", ylabel=f"[{unit}]" if unit else "")
+    axes.set(xlabel="robot", ylabel=plain(parameter, 20) + (f" [{unit}]" if unit else ""))
     axes.margins(x=0.01)
-    axes.locator_params(axis="x", integer=True)
+    axes.set_xticks(named, names, rotation=45 if slanted else 0, ha="right" if slanted else "center")
     legend(figure, 4)
     return figure
 

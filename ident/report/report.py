@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.compare import conditioning
 from ident.compare.difference import Comparison, TruthComparison
-from ident.compare.residuals import Hint, Residuals, hints_of_all, residuals, sentence
+from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate
@@ -275,7 +275,7 @@ def _hinted(
         return [f"{shown} {verb} too short, or masked too much, to judge what the model lacks."]
     if not hints:
         return [
-            "Nothing systematic was found: no delay, friction, spring, coupling or gain that was tried improves the"
+            f"Nothing systematic was found: no {', '.join(KINDS[:-1])} or {KINDS[-1]} that was tried improves the"
             " prediction of stretches that it was not fitted to."
         ]
     said = [sentence(hint, slides) for hint in hints[:_MOST_HINTS]]

@@ -14,9 +14,8 @@ import numpy as np
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate, fitted_model
 from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions
-from ident.logs.automatic import chosen
-from ident.logs.check import out_of_reach, together
-from ident.logs.process import process, rounding_share
+from ident.logs.check import together
+from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded
 from ident.provenance import FITTED
 from ident.regression import Regression
@@ -36,8 +35,6 @@ NOTES = (
     "export",
     "reading",
 )
-#: How often cut-off and delays of positions are chosen in turn, at most.
-_ROUNDS = 3
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "start transient")
 
@@ -141,24 +138,13 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     ones ask."""
     if loaded.processing is not None:
         return loaded.processing
-    from ident.compare.cut_off import checked
+    from ident.compare.settled import settled
 
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
     logs = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
-    spectral = fit, judged = chosen(logs)
-    if fit == Processing():
-        return fit, judged
-    late: tuple[float, ...] = ()
-    for _ in range(_ROUNDS):  # a delay changes which cut-off is best, and the other way round
-        before = late
-        fit, judged = checked(loaded.model, logs, spectral, late)
-        found = late_positions(loaded, [process(log, fit) for log in logs])
-        late = found if any(found) else ()
-        if late == before:
-            break
-    return (replace(fit, position_delay_s=late), replace(judged, position_delay_s=late)) if late else (fit, judged)
+    return settled(loaded.model, logs, loaded.base)
 
 
 def motions(
@@ -331,19 +317,11 @@ def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[War
         yield Warned(log.name, "rounded position" if worst > ROUNDED else "coarse position", message)
 
 
-def late_positions(loaded: Loaded, motions: Iterable[Motion]) -> tuple[float, ...]:
-    """Return by how much the positions of each joint are late [s], as most of the motions show it."""
-    from ident.compare.delay import delays
-
-    # in another unit nothing that the residual shows is a delay
-    sound = [m for m in motions if not out_of_reach(m.q, loaded.robot)]
-    found = [delays(loaded.model, m, base=loaded.base).seconds for m in sound]
-    return tuple(float(f"{x:.2g}") for x in np.median(found, axis=0)) if found else ()
-
-
 def delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
     """Warn where the positions of some joints are late, or early."""
-    late = late_positions(loaded, [motion])
+    from ident.compare.settled import late_positions
+
+    late = late_positions(loaded.model, [motion], loaded.base)
     told = [f"'{joint}' by {x * 1e3:g} ms" for joint, x in zip(loaded.robot.joint_names, late, strict=False) if x]
     if told:
         message = (

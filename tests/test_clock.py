@@ -7,7 +7,7 @@ from logs_data import TWO, made_up, smooth
 from seeds import cases
 
 from ident.logs import Processing, check_log, iter_motions, process, read_manifest
-from ident.logs.readings import find_clock, on_clock, prediction_errors
+from ident.logs.clock import Clock, find_clock, on_clock, prediction_errors
 
 STEP, ROWS = 0.004, 6000
 
@@ -107,3 +107,45 @@ def test_a_position_is_predicted_by_three_rows_on_either_side():
     q[30] = 1.0
     weights = np.array([1.0, -6.0, 15.0, 15.0, -6.0, 1.0]) / 20.0
     np.testing.assert_allclose(prediction_errors(t, q), np.sqrt((1.0 + weights @ weights) / 54), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(cases(4)))
+def test_rows_lost_in_silence_are_counted_by_how_far_the_joints_move(seed):
+    rng = np.random.default_rng(seed)
+    even = np.arange(ROWS) * STEP
+    kept = rng.random(ROWS) > 0.003
+    q = smooth(even)[0][kept] + rng.normal(size=(kept.sum(), 2)) * 1e-4
+    log = made_up(even[: kept.sum()], q=q, qd=None)
+    found = find_clock(log)
+    assert found.rows == "moved"
+    missed = np.diff(on_clock(log, found).t) - np.diff(even[kept])
+    assert np.mean(np.abs(missed) > 1e-9) < 5e-4
+    assert any("rows were lost" in f.message for f in check_log(log, TWO).findings)
+
+
+def test_rows_written_twice_in_silence_are_left_out():
+    even = np.arange(ROWS) * STEP
+    again = np.sort(np.concatenate([np.arange(ROWS), np.arange(50, ROWS, 311)]))
+    q = (smooth(even)[0] + np.random.default_rng(1).normal(size=(ROWS, 2)) * 1e-5)[again]
+    log = made_up(np.arange(len(again)) * STEP, q=q, qd=None)
+    found = on_clock(log, find_clock(log))
+    assert len(found.t) == ROWS
+    np.testing.assert_allclose(found.t, even, atol=1e-9)
+    assert set(range(1, len(again) + 1)) - set(found.rows(range(ROWS))) == set(np.flatnonzero(np.diff(again) == 0) + 2)
+
+
+@pytest.mark.parametrize("every", [2, 3, 5])
+def test_positions_that_are_held_are_interpolated(every):
+    even = np.arange(ROWS) * STEP
+    q = np.round(smooth(even[np.arange(ROWS) // every * every])[0], 4)
+    log = made_up(even, q=q, qd=None)
+    found = find_clock(log)
+    assert found.held == every
+    assert np.abs(on_clock(log, found).q - smooth(even)[0])[: -2 * every].max() < 2e-4
+
+
+def test_coarse_encoders_and_rest_are_no_held_values():
+    even = np.arange(ROWS) * STEP
+    q = np.round(smooth(even)[0] * 500) / 500
+    q[1000:2000] = q[1000]
+    assert find_clock(made_up(even, q=q, qd=None)) == Clock()

@@ -10,10 +10,11 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.logs.check import start_transient
+from ident.logs.clock import find_clock, freshly_read, on_clock
 from ident.logs.filter import thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
-from ident.logs.readings import ENOUGH, find_clock, leap, on_clock, position_quantum
+from ident.logs.readings import ENOUGH, leap, position_quantum
 from ident.logs.sampled import resample
 from ident.logs.spikes import interpolated, spikes
 
@@ -119,20 +120,22 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     logs that are short or whose clock leaps. Where readings leap away and back,
     `spikes` are interpolated. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
-    timed = [on_clock(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    clocks = [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    timed = [on_clock(log, clock) for log, clock in clocks]
     grid = max(map(_rate, timed)) if any(map(_uneven, timed)) else None
     if grid is not None and any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in timed):
         grid = None
-    bands = [band_of(log, grid) for log in timed]
+    bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
         return Processing(), Processing()
-    rate = min(b.rate_hz for b in bands)
+    every = max(clock.held for _, clock in clocks)
+    rate = min(b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
     cut = position_hz or max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
     judged = max(min(JUDGED * motion, PREDICTED * cut), motion)
     factors, fewer = (factors_below(thinned_band(rate, ()) / band) for band in (FITTED * motion, judged))
-    position = cut if cut < HIGHEST * rate else None
-    left = cut if position else rate / 2
+    position = cut if cut < HIGHEST * rate / every else None
+    left = cut if position else rate / every / 2
     noise = np.max([b.noise / np.sqrt(b.rate_hz) for b in bands], axis=0)  # its density
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)

@@ -11,8 +11,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
+from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
-from ident.logs.readings import find_clock, position_quantum
+from ident.logs.readings import position_quantum
 from ident.logs.spikes import spikes
 from ident.robot import Robot
 
@@ -157,7 +158,9 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
             f"{log.where(short + 1)}: less than {_ms(SHORT * usual)} after the row before, where {_ms(usual)}"
             " is usual; resample linearly rather than differentiate over it",
         )
-    if np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
+    if clock.held > 1 or clock.rows == "moved":
+        yield Finding("irregular sampling", (), f"{clock}; taken so unless clock = 'stamps'")
+    elif np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
         most = ", ".join(f"{_ms(step)} {count} times" for step, count in _histogram(dt)[:3])
         taken = f"{clock}" if clock.rows == "stamps" else f"{clock}; taken so unless clock = 'stamps'"
         differ = f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())}; {taken}"

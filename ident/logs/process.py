@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
+from ident.logs.clock import find_clock, on_clock
 from ident.logs.filter import BAND, checked, decimate
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
-from ident.logs.readings import find_clock, leap, least_noise, moving, on_clock, resting
+from ident.logs.readings import leap, least_noise, moving, resting
 from ident.logs.sampled import Interpolation, central, fourier_fit, resample, savitzky_golay, undelayed
 from ident.logs.spikes import interpolated
 
@@ -29,7 +30,8 @@ _hints = cache(get_type_hints)
 class Processing:
     """How a log becomes a motion; the steps in the order in which they are done.
 
-    `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not: `find_clock`).
+    `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not, rows lost or
+    written twice in silence counted, positions that are held interpolated: `find_clock`).
     `spikes`: whether positions, velocities and torques that leap away from their neighbours and back within two samples
     are "kept" or "interpolated" (`spikes`).
     `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); `position_delay_s`: position

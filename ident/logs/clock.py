@@ -1,0 +1,198 @@
+"""When the rows of a log were taken: as their stamps say, evenly, or as the positions tell where rows were lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.logs.log import Log
+from ident.logs.readings import ENOUGH, SAME, leap, position_quantum
+from ident.logs.sampled import interpolate
+from ident.logs.silent import silent_steps
+
+Rows = Literal["stamps", "even", "counted", "moved"]
+
+NEIGHBOURS = (-3, -2, -1, 1, 2, 3)  # rows from which a position is predicted
+#: By this logarithm the error has to be smaller without the stamps' jitter (experiments/benchmarks/clock.py).
+LESS = 0.05
+REGULAR = 1e-3  # steps that spread by less than this share of their median do not jitter
+#: Stamps whose steps differ by less than this share are of rows that follow one another, as far as they know.
+LATE = 0.5
+#: Positions are held where so large a share of the rows of a fast motion repeats that of the row before;
+HELD = 0.3
+#: fast: by more than so many steps of the encoder a row, over so many rows on either side.
+STEPS, AROUND = 2.0, 5
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When the rows of a recording were taken.
+
+    `rows`: "stamps" (as written), "even" (row k at start + k step), "counted" (start + c step with a whole number c
+    for each row: between the stamps of some rows whole steps are missing) or "moved" (even, but for rows that were lost
+    or written twice, as the positions show: `silent_steps`). `start`, `step` [s]. `jitter` [s]: root mean
+    square of the stamps about that time; `gain`: by which factor positions follow from their neighbours better with it.
+    `held`: positions are read once in so many rows.
+    """
+
+    rows: Rows = "stamps"
+    start: float = 0.0
+    step: float = 0.0
+    jitter: float = 0.0
+    gain: float = 1.0
+    held: int = 1
+
+    def __str__(self) -> str:
+        if self.held > 1:
+            return f"positions are read once in {self.held} rows, and held between: they are interpolated"
+        if self.rows == "stamps":
+            return "rows are as far apart as their time stamps say"
+        if self.rows == "moved":
+            return "rows were lost, or written twice, without a gap in time: counted by how far the joints move"
+        missing = ", or several of these where rows are missing" if self.rows == "counted" else ""
+        smoother = f"{min(self.gain, 1000.0):.3g} times smoother"
+        return (
+            f"time stamps jitter by {self.jitter * 1e3:.2g} ms rms, positions do not (they are {smoother} without it):"
+            f" rows are {self.step * 1e3:.5g} ms apart{missing}"
+        )
+
+
+def find_clock(log: Log) -> Clock:
+    """Return the time on which the positions of a log move most smoothly, its stamps where others are no better.
+
+    Each position is predicted by the polynomial through three rows before and three after it (Lagrange), on each
+    time; the logarithm of the root mean square error, mean over the joints, decides.
+    """
+    t, q = log.t[:ENOUGH], log.q[:ENOUGH]
+    if len(t) < 10 * len(NEIGHBOURS) or leap(t) is not None:
+        return Clock()
+    held = _held(q)
+    if held > 1:
+        fresh = _fresh(q, held)
+        return replace(_smoothest(t[fresh], q[fresh]), held=held) if fresh.sum() > 10 * len(NEIGHBOURS) else Clock()
+    found = _smoothest(t, q)
+    steps = np.diff(t)
+    regular = found.rows == "even" or bool(np.abs(steps / np.median(steps) - 1.0).max() < LATE)
+    if regular and silent_steps(q) is not None:
+        step = found.step or float(np.median(steps))
+        return Clock("moved", float(t[0]), step, found.jitter, found.gain)
+    return found
+
+
+def _smoothest(t: Array, q: Array) -> Clock:
+    """Return the clock on which positions q (N, n) with stamps t (N,) are predicted best from their neighbours."""
+    steps = np.diff(t)
+    usual = float(np.median(steps))
+    if np.ptp(np.percentile(steps, [2.5, 97.5])) <= REGULAR * usual:
+        return Clock()
+    best, stamped = Clock(), prediction_errors(t, q)
+    whole = np.concatenate([[0.0], np.cumsum(np.round(steps / usual))])
+    for _ in range(3):  # a late row counts one too many and the next one too few
+        step, start = np.polyfit(whole, t, 1)
+        whole = _counts(t, start, step)
+    counts: dict[Rows, Array] = {"even": np.arange(len(t), dtype=np.float64), "counted": whole}
+    for rows, count in counts.items():
+        step, start = np.polyfit(count, t, 1)
+        errors = prediction_errors(step * count, q)
+        moved = (stamped > 0) & (errors > 0)
+        gain = float(np.exp(np.mean(np.log(stamped[moved] / errors[moved])))) if moved.any() else 1.0
+        if gain > best.gain * np.exp(LESS):
+            best = Clock(rows, float(start), float(step), float(np.std(t - start - step * count)), gain)
+    return best
+
+
+def on_clock(log: Log, clock: Clock, before: int = 0) -> Log:
+    """Return a log, or the part of one that has `before` rows of the recording before it, with its rows' true time.
+
+    Positions that are held are interpolated between the rows at which they were read; rows that were written twice are
+    left out of a whole log. In a part that begins later, rows lost in silence are taken as even.
+    """
+    if clock.rows == "moved" and not before and log.margin == (0, 0):
+        return _moved(log, clock)
+    if clock.held > 1:
+        log = replace(log, q=_between(log.t, log.q, _fresh(log.q, clock.held)))
+        clock = replace(clock, step=clock.step / clock.held)
+    if clock.rows == "stamps":
+        return log
+    if clock.rows == "counted":
+        count = _counts(log.t, clock.start, clock.step)
+    else:
+        count = np.arange(before, before + len(log.t), dtype=float)
+    return replace(log, t=clock.start + clock.step * count)
+
+
+def freshly_read(log: Log, clock: Clock) -> Log:
+    """Return a log on its clock; of one whose positions are held only the rows at which they were read."""
+    on = on_clock(log, clock)
+    return on if clock.held == 1 else _only(on, _fresh(log.q, clock.held))
+
+
+def _moved(log: Log, clock: Clock) -> Log:
+    found = silent_steps(log.q)
+    if found is None:
+        return log
+    count, sound = found
+    return replace(_only(log, sound), t=clock.start + clock.step * count[sound])
+
+
+def _only(log: Log, rows: NDArray[np.bool_]) -> Log:
+    """Return some rows of a log."""
+    numbers = np.arange(len(log.t)) + log.first_row if log.numbers is None else log.numbers
+    return replace(
+        log,
+        t=log.t[rows],
+        q=log.q[rows],
+        tau=log.tau[rows],
+        qd=None if log.qd is None else log.qd[rows],
+        numbers=numbers[rows],
+    )
+
+
+def _held(q: Array) -> int:
+    """Return in how many rows the positions q (N, n) are read once; 1 where that is in each."""
+    same = np.asarray((np.diff(q, axis=0) == 0.0).all(axis=1))
+    if np.mean(same) < HELD / 10:
+        return 1
+    coarse = np.array([position_quantum(x) or SAME for x in q.T])
+    speed = np.abs(q[2 * AROUND :] - q[: -2 * AROUND]) / (2 * AROUND)
+    fast = np.zeros(len(same), dtype=bool)
+    fast[AROUND - 1 : AROUND - 1 + len(speed)] = (speed > STEPS * coarse).any(axis=1)
+    if fast.sum() < AROUND * len(NEIGHBOURS) or np.mean(same[fast]) < HELD:
+        return 1
+    changes = np.flatnonzero(fast & ~same)
+    return max(1, int(np.median(np.diff(changes)))) if len(changes) > 1 else 1
+
+
+def _fresh(q: Array, held: int) -> NDArray[np.bool_]:
+    """Return at which rows (N,) the positions were read: where one changes, and every so many rows where none does."""
+    changed = np.concatenate([[True], (np.diff(q, axis=0) != 0).any(axis=1)])
+    rows = np.arange(len(q))
+    last = np.maximum.accumulate(np.where(changed, rows, 0))
+    return np.asarray((rows - last) % held == 0)
+
+
+def _between(t: Array, q: Array, fresh: NDArray[np.bool_]) -> Array:
+    """Return positions (N, n) between those that were read; after the last one they stay."""
+    read = t[fresh]
+    return interpolate(read, q[fresh], np.minimum(t, read[-1]), "cubic")
+
+
+def _counts(t: Array, start: float, step: float) -> Array:
+    """Return how many steps after the start each row was taken, no two at one time: stamps are late more than early."""
+    rows = np.arange(len(t))
+    return np.asarray(np.minimum.accumulate((np.round((t - start) / step) - rows)[::-1])[::-1] + rows)
+
+
+def prediction_errors(t: Array, q: Array) -> Array:
+    """Return the root mean square error (n,) of positions q (N, n) predicted from their neighbours at times t (N,)."""
+    k = np.arange(NEIGHBOURS[-1], len(t) + NEIGHBOURS[0])
+    away = {i: t[k + i] - t[k] for i in NEIGHBOURS}
+    error = q[k].copy()
+    for i in NEIGHBOURS:
+        weight = np.prod([away[j] / (away[j] - away[i]) for j in NEIGHBOURS if j != i], axis=0)
+        error -= weight[:, None] * q[k + i]
+    return np.asarray(np.sqrt(np.mean(error**2, axis=0)))

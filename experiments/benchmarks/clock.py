@@ -19,8 +19,8 @@ from collections import Counter
 
 import numpy as np
 
-from ident.logs.log import Log
 from ident.logs.clock import find_clock, on_clock
+from ident.logs.log import Log
 from ident.logs.sampled import central
 
 

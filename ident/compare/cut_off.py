@@ -20,7 +20,9 @@ from ident.regression.base import base_parameters
 from ident.regression.compress import compress
 
 #: Cut-offs of the positions that are tried, relative to that of their spectra, and beside the best of them.
-LOWER, BESIDE = (0.71, 0.5, 0.35, 0.25), (0.84, 1.19)
+LOWER, BESIDE = (0.71, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09, 0.06, 0.04, 0.03), (0.84, 1.19)
+#: So many of them have to leave enough of a log between its edges, at least.
+FEWEST = 4
 #: None that is lower than one with so many times the least squared error.
 TOO_LOW = 1.2
 #: Bands of a fit that are tried, relative to the usual one.
@@ -43,9 +45,11 @@ def checked(
     fit, judged = spectral
     given = fit.position_hz or HIGHEST * min(fit.resample_hz or log.rate_hz for log in logs)
     duration = min(float(log.t[-1] - log.t[0]) for log in logs)
-    edge = fit.left_out(0.0) + 1.0 / (LOWER[-1] * given)
-    if duration < 2.0 * STRETCHES * edge:
+    longest = duration / (2.0 * STRETCHES) - fit.left_out(0.0)
+    lowest = [times for times in LOWER if times * given * longest >= 1.0]
+    if len(lowest) < FEWEST:
         return spectral
+    edge = fit.left_out(0.0) + 1.0 / (lowest[-1] * given)
     same = replace(fit, edge_s=edge, segment_s=duration / (2.0 * STRETCHES), position_delay_s=late or 0.0)
     motions = [process(log, same) for log in logs]
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
@@ -76,7 +80,7 @@ def checked(
                 break
         return least
 
-    lower = best([times * given for times in LOWER])
+    lower = best([times * given for times in lowest])
     cut = best([times * lower for times in BESIDE]) if _gainful(errors[lower], errors[given], LOWER_GAIN) else given
     found, judged = spectral if cut == given else chosen(logs, position_hz=cut)
     usual = prod(found.decimation)

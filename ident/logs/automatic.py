@@ -122,7 +122,8 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     """
     clocks = [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
     timed = [on_clock(log, clock) for log, clock in clocks]
-    grid = max(map(_rate, timed)) if any(map(_uneven, timed)) else None
+    odd = any(clock.rows == "moved" for _, clock in clocks)
+    grid = max(map(_rate, timed)) if odd or any(map(_uneven, timed)) else None
     if grid is not None and any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in timed):
         grid = None
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]

@@ -6,62 +6,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.logs.log import Log
 from ident.logs.readings import SAME
 
 #: Rows at either side of a step from which a cubic says how the joints move across it; its terms.
 SIDE, TERMS = 6, 4
 #: A step is looked at that is so far from one usual step, where one more would be so many standard deviations.
-APART, CLEAR = 0.6, 6.0
-#: The cubic fits so many times better, in squares, where the step is counted otherwise.
-BETTER = 4.0
+APART, CLEAR = 0.6, 4.0
+#: The logarithm of the odds that a cubic gives to another count, and how many times better it fits, in squares.
+ODDS, BETTER = 12.0, 1.5
 #: Most steps at once; where this share of the steps is odd, it is no loss of rows.
 MOST_STEPS, MOST = 20, 0.05
+#: Rows that are the same in every signal are so many times as frequent as chance has it.
+CHANCE = 5.0
 #: A normal deviate's median distance from its mean.
 _MEDIAN = 0.6745
 
 
-def silent_steps(q: Array) -> tuple[Array, NDArray[np.bool_]] | None:
-    """Return after how many steps each row of positions q (N, n) was taken, and which rows are to be kept (N,).
+def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
+    """Return after how many steps each row of a log was taken, and which rows are to be kept (N,).
 
     None where every row follows one step after the other. The move from row to row, over the mean of the two before
     and the two after it, each joint over its usual scatter, is 2 where a row was lost and 0 where one was written
     twice. It counts where a cubic through the rows around agrees: that the row is there twice, or that it came in place
-    of the right one.
+    of the right one. Rows that repeat the one before in every signal are one or the other, all alike.
     """
-    moves = np.diff(q, axis=0)
+    q, moves = log.q, np.diff(log.q, axis=0)
     if len(moves) < 4 * SIDE:
         return None
     usual = (moves[:-4] + moves[1:-3] + moves[3:-1] + moves[4:]) / 4.0
     own = moves[2:-2]
     scatter = np.median(np.abs(own - usual), axis=0) / _MEDIAN
-    weight = np.zeros(q.shape[1])
+    weight = np.zeros(log.n)
     weight[scatter > SAME] = 1.0 / scatter[scatter > SAME] ** 2
     size = (usual**2) @ weight
     clear = size > CLEAR**2
     ratio = ((own * usual) @ weight) / np.where(clear, size, 1.0)
+    again = _written_twice(log)
     odd = clear & (np.abs(ratio - 1.0) > APART) & (np.abs(ratio) < MOST_STEPS)
-    found = np.flatnonzero(odd) + 2
+    found = np.flatnonzero(odd & ~again[2:-2]) + 2
     found = found[(found >= SIDE - 1) & (found < len(q) - SIDE)]
-    if not len(found) or len(found) > MOST * len(moves):
+    if len(found) > MOST * len(moves):
         return None
     count, sound = np.ones(len(moves)), np.ones(len(q), dtype=bool)
+    scaled = q * np.sqrt(weight)
     for k in found.tolist():
-        steps, keep = _counted(q[k - SIDE + 1 : k + SIDE + 1] * np.sqrt(weight), float(ratio[k - 2]))
-        count[k], sound[k + 1] = steps, keep
+        count[k], sound[k + 1] = _counted(scaled[k - SIDE + 1 : k + SIDE + 1], float(ratio[k - 2]))
+    twice = np.flatnonzero(again)
+    sound[twice + 1] = False
+    around = [scaled[k - SIDE + 1 : k + SIDE + 1] for k in twice.tolist() if SIDE <= k + 1 <= len(q) - SIDE]
+    if sum(_left(part, 0.0, False) - _left(part, 1.0, False) for part in around) < 0.0:
+        count[twice] = 0.0
     if sound.all() and (count == 1.0).all():
         return None
     return np.concatenate([[0.0], np.cumsum(count)]), sound
 
 
+def _written_twice(log: Log) -> NDArray[np.bool_]:
+    """Return after which rows (N - 1,) one comes with the same numbers, where that is no chance and the robot moves."""
+    same = [np.asarray((np.diff(x, axis=0) == 0.0).all(axis=1)) for x in (log.q, log.tau)]
+    both = same[0] & same[1]
+    if log.qd is not None:
+        both &= (np.diff(log.qd, axis=0) == 0.0).all(axis=1)
+    share = float(np.mean(both))
+    return both if CHANCE * np.mean(same[0]) * np.mean(same[1]) < share < MOST else np.zeros_like(both)
+
+
 def _counted(q: Array, ratio: float) -> tuple[float, bool]:
     """Return how many steps lie between the two rows in the middle of q (2 SIDE, n), and whether to keep the latter."""
     whole = max(round(ratio), 0)
-    tried = {(float(c), True) for c in (whole - 1, whole, whole + 1) if c > 1}
+    tried = [(float(c), True) for c in (whole - 1, whole, whole + 1) if c > 1]
     if whole == 0:
-        tried |= {(0.0, False), (1.0, False)}
-    left = {(steps, keep): _left(q, steps, keep) for steps, keep in tried}
-    best = min(left, key=lambda each: (left[each], each), default=(1.0, True))
-    return best if best in left and BETTER * left[best] < _left(q, 1.0, True) else (1.0, True)
+        tried = [(0.0, False), (1.0, False)]
+    left = {each: _left(q, *each) for each in tried}
+    best = min(tried, key=lambda each: left[each])
+    better = np.log(_left(q, 1.0, True) / max(left[best], 1e-300))
+    return best if better > max(np.log(BETTER), 2.0 * ODDS / q.size) else (1.0, True)
 
 
 def _left(q: Array, steps: float, keep: bool) -> float:

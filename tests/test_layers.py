@@ -33,6 +33,7 @@ ORDER = (
     "simulation",
     "excitation",
     "estimate",
+    "calibrate",
     "payload",
     "compare",
     "export",

@@ -6,7 +6,9 @@ Nothing is inherited. Besides the four members of `Term` it may have, where the 
 `symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code); `symbol = column` where that is
 arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
-`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`).
+`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`);
+`torques(q, qd, qdd)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on, where
+these are not one column times `along`.
 """
 
 from __future__ import annotations
@@ -121,6 +123,9 @@ def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:
 
 def columns(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
     """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives."""
+    whole = getattr(term, "torques", None)
+    if whole is not None:
+        return np.asarray(whole(q, qd, qdd))
     more = {}
     for name in getattr(term, "needs", ()):
         if name not in SIGNALS:

@@ -1,0 +1,181 @@
+"""How torques change with the unknowns of a calibration: one column each, beside those of the parameters.
+
+At the current unknowns u and parameters theta the measured torque is, to first order,
+
+    tau_j = g_j (Y_j(u) theta_new + sum_k d(Y_j(u) theta)/du_k du_k),
+
+and divided by the gain g_j it is linear in theta_new and du. So an unknown is a joint term whose column is its slope.
+Slopes are central differences of inverse dynamics; gravity, zeros and lengths change the bodies' torques alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.dynamics.rigid_body import inverse_dynamics
+from ident.logs.motion import Motion
+from ident.model.coulomb import COULOMB
+from ident.model.model import Model, torque
+from ident.model.term import Kind
+from ident.regression.base import BaseParameters, base_parameters
+from ident.robot.robot import Robot
+from ident.robot.unknown import Unknown, corrected_robot
+
+_STEP = 1e-5  # rad, m: truncation 1e-10, rounding 1e-11 of the torque
+
+
+def corrected_model(model: Model, unknowns: Sequence[Unknown], values: ArrayLike) -> Model:
+    """Return the model with the robot as the values (k,) of the unknowns have it."""
+    return replace(model, robot=corrected_robot(model.robot, unknowns, values))
+
+
+def corrected_motion(robot: Robot, motion: Motion, unknowns: Sequence[Unknown], values: ArrayLike) -> Motion:
+    """Return the motion with gains taken out of its torques, and delays out of its positions by interpolation."""
+    gain, late = np.ones(robot.n), np.zeros(robot.n)
+    for u, value in zip(unknowns, np.asarray(values, dtype=np.float64), strict=True):
+        if u.kind == "gain":
+            gain[u.joint] = value
+        elif u.kind == "skew":
+            late[u.joint] = value
+    if (gain != 1.0).any():
+        drives = drive_matrix(robot)
+        tau = (motion.tau @ np.linalg.inv(drives) / gain) @ drives
+        motion = replace(motion, tau=tau, noise=np.asarray(motion.noise) / gain)
+    if late.any():
+        q, qd, qdd = (_at(motion.t, x, late) for x in (motion.q, motion.qd, motion.qdd))
+        motion = replace(motion, q=q, qd=qd, qdd=qdd)
+    return motion
+
+
+def drive_matrix(robot: Robot) -> Array:
+    """Return M (n, n) with tau_joint = tau_drive @ M: a gain is a drive's, and a coupled motor moves several joints.
+
+    Rows are divided by their own joint's ratio, so that a drive that moves one joint has that joint's torque.
+    """
+    if robot.transmission is None or not np.diag(robot.transmission.matrix).all():
+        return np.eye(robot.n)
+    matrix = robot.transmission.matrix
+    return np.asarray(matrix / np.diag(matrix)[:, None])
+
+
+def _at(t: Array, x: Array, late: Array) -> Array:
+    """Return signals (N, n) at later times, by cubic splines: straight lines would smooth what lies between samples."""
+    from scipy.interpolate import CubicSpline
+
+    ahead = [np.clip(t + d, t[0], t[-1]) for d in late]
+    return np.column_stack([CubicSpline(t, own)(at) if d else own for d, at, own in zip(late, ahead, x.T, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """Where slopes are taken: the model as described, the unknowns and their values (k,), the parameters theta (p,).
+
+    step [s]: time between two samples of the motions.
+    """
+
+    model: Model
+    unknowns: tuple[Unknown, ...]
+    values: Array
+    theta: Array
+    step: float
+
+    @property
+    def inertials(self) -> Array:
+        """The links' part of theta (n, 10)."""
+        return self.theta[: self.model.n_rigid].reshape(-1, 10)
+
+    @property
+    def gains(self) -> Array:
+        """The gain of each joint's torque (n,), 1 where it is not unknown."""
+        found = np.ones(self.model.robot.n)
+        for u, value in zip(self.unknowns, self.values, strict=True):
+            if u.kind == "gain":
+                found[u.joint] = value
+        return found
+
+    def robot(self, k: int, by: float) -> Robot:
+        """Return the corrected robot with unknown k moved `by` so much more."""
+        moved = self.values.copy()
+        moved[k] += by
+        return corrected_robot(self.model.robot, self.unknowns, moved)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The slope of all torques by one unknown, as a joint term whose parameter is how far the unknown is from `at`."""
+
+    unknown: Unknown
+    place: int
+    at: At = field(repr=False, compare=False)
+
+    joints = None
+    nonnegative = False
+
+    @property
+    def kind(self) -> Kind:
+        """What it is called: the last part of the unknown's name."""
+        name = self.unknown.name.rpartition(".")[2]
+        return Kind(name, f"a {self.unknown.kind}", "d tau / d unknown", (self.unknown.unit, self.unknown.unit))
+
+    @property
+    def shape(self) -> Mapping[str, float]:
+        """Nothing: no number beside its parameter."""
+        return {}
+
+    def along(self, robot: Robot) -> tuple[tuple[str, ...], Array]:
+        """Return its owner and the joints whose torque it changes."""
+        touched = np.ones((1, robot.n))
+        if self.unknown.kind == "gain":
+            touched = (drive_matrix(robot)[[self.unknown.joint]] != 0).astype(np.float64)
+        return (self.unknown.name.rpartition(".")[0],), touched
+
+    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return nothing that could be used: see `torques`."""
+        raise NotImplementedError
+
+    def torques(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the slope (n_entries, N) at a corrected motion q, qd, qdd (N, n)."""
+        at, u = self.at, self.unknown
+        if u.kind == "gain":
+            predicted = torque(corrected_model(at.model, at.unknowns, at.values), at.theta, q, qd, qdd)
+            drives = drive_matrix(at.model.robot)
+            share = (predicted @ np.linalg.inv(drives))[:, [u.joint]] @ drives[[u.joint]] / at.values[self.place]
+            return np.asarray(share.T[np.flatnonzero(drives[u.joint])])
+        if u.kind == "skew":
+            return self._by_time(q, qd, qdd)
+        ahead, behind = (inverse_dynamics(at.robot(self.place, by), at.inertials, q, qd, qdd) for by in (_STEP, -_STEP))
+        return np.asarray((ahead - behind).T / (2.0 * _STEP))
+
+    def _by_time(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the slope by the delay of one joint, without the jumps of Coulomb friction, which have none."""
+        model, j = corrected_model(self.at.model, self.at.unknowns, self.at.values), self.unknown.joint
+        jumps = [name.endswith(f".{COULOMB.name}") for name in model.names]
+        theta = np.where(jumps, 0.0, self.at.theta)
+
+        def shifted(by: int) -> Array:
+            rows = np.clip(np.arange(len(q)) + by, 0, len(q) - 1)
+            moved = [x.copy() for x in (q, qd, qdd)]
+            for x in moved:
+                x[:, j] = x[rows, j]
+            return torque(model, theta, *moved)
+
+        return np.asarray((shifted(1) - shifted(-1)).T / (2.0 * self.at.step))
+
+
+def with_slopes(at: At) -> tuple[Model, BaseParameters, BaseParameters]:
+    """Return the corrected model with its slopes as terms, its base parameters with them, and those without."""
+    model = corrected_model(at.model, at.unknowns, at.values)
+    terms: tuple[Any, ...] = tuple(Slope(u, k, at) for k, u in enumerate(at.unknowns))
+    wider, base = replace(model, terms=(*model.terms, *terms)), base_parameters(model)
+    p, k = len(model.names), len(terms)
+    K = np.zeros((len(base.kept) + k, p + k))
+    K[: -k or None, :p] = base.K
+    K[len(base.kept) :, p:] = np.eye(k)
+    own = wider.names[p:]
+    return wider, BaseParameters((*base.names, *own), (*base.kept, *range(p, p + k)), K, wider.names), base

@@ -1,0 +1,152 @@
+"""Whether what a calibration found is worth it: tilt, zeros, gains, delays and lengths, group by group.
+
+Wrong corrections harm a motion that was not fitted. So a group counts only where stretches that are left out are
+predicted better with it than without, by GAIN of the error and CERTAIN standard errors of the paired differences, and
+where the values of either half of the log are right for the other half, bodies being free. Groups are taken one after
+the other, the most gainful first. All of it happens on the equations at the end of the calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.calibrate.calibrate import Calibration, calibrated
+from ident.calibrate.normal import Normal, free_of, solved
+from ident.estimate.prior import Prior
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.robot.unknown import Unknown, UnknownKind, nominal
+
+#: What a group takes from the error of left-out stretches at least, and in how many standard errors.
+GAIN, CERTAIN = 0.02, 3.0
+#: Share of what a half's own values take from its squared residual that the other half's must take, too.
+AGREED = 0.5
+#: Stretches that are left out in turn, where there are fewer than three recordings.
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the log says for a group of unknowns, those before it in the list taken already.
+
+    gain: share of the left-out error that it takes; certain: that of the squared errors, in standard errors; agreed:
+    what each half's values do for the other half, as a share of what its own do, the lesser of the two.
+    """
+
+    group: UnknownKind
+    gain: float
+    certain: float
+    agreed: float
+
+    @property
+    def worth(self) -> bool:
+        """Whether the group is worth it."""
+        return self.gain >= GAIN and self.certain >= CERTAIN and self.agreed >= AGREED
+
+    def __str__(self) -> str:
+        told = f"takes {100 * self.gain:.1f} % from the error of what is left out ({self.certain:.1f} standard errors)"
+        halves = "both halves of the log agree" if self.agreed >= AGREED else "the halves of the log disagree"
+        return f"{told}, {halves}"
+
+
+def worthwhile(found: Calibration) -> tuple[Evidence, ...]:
+    """Return the evidence for each group of unknowns that the log tells, those that are worth it first."""
+    normal = found.normal
+    told = np.array([u in found.unknowns for u in normal.at.unknowns], dtype=bool)
+    kinds = np.array([u.kind for u in normal.at.unknowns])
+    groups = list(dict.fromkeys(u.kind for u in found.unknowns))
+    taken, listed = np.zeros(len(told), dtype=bool), list[Evidence]()
+    parts = _parts(normal)
+    while groups:
+        before = _left_out(normal, taken, parts)
+        tried = []
+        for group in groups:
+            own = told & (kinds == group)
+            tried.append((_evidence(normal, group, taken, own, before, _left_out(normal, taken | own, parts)), own))
+        passed = [x for x in tried if x[0].worth]
+        best, own = max(passed or tried, key=lambda x: x[0].gain)
+        listed.append(best)
+        groups.remove(best.group)
+        if not passed:
+            return (*listed, *(x[0] for x in tried if x[0] is not best))
+        taken = taken | own
+    return tuple(listed)
+
+
+def calibrated_where_worth(
+    model: Model, motions: Motion | Iterable[Motion], prior: Prior | None, unknowns: Sequence[Unknown]
+) -> tuple[Calibration | None, tuple[Evidence, ...], Calibration]:
+    """Return the calibration of the groups that are worth it (None for none), the evidence, and that of all.
+
+    What a group that is not worth it may be off by all the same widens the error bars of the others.
+    """
+    given = (motions,) if isinstance(motions, Motion) else tuple(motions)
+    whole = calibrated(model, given, prior, unknowns)
+    evidence = worthwhile(whole)
+    good = {e.group for e in evidence if e.worth}
+    left = tuple(u for u in unknowns if u.kind in good)
+    if not left or len(left) == len(unknowns):
+        return (whole if left else None), evidence, whole
+    off = np.hypot(whole.values - nominal(whole.unknowns), whole.errors)
+    may = dict(zip((u.name for u in whole.unknowns), off.tolist(), strict=True))
+    others = [replace(u, spread=min(u.spread, may.get(u.name, u.spread))) for u in unknowns if u.kind not in good]
+    return calibrated(model, given, prior, left, others), evidence, whole
+
+
+def _evidence(
+    normal: Normal, group: UnknownKind, taken: NDArray[np.bool_], own: NDArray[np.bool_], before: Array, after: Array
+) -> Evidence:
+    fewer = before - after
+    certain = float(fewer.sum() / max(np.sqrt(len(fewer)) * fewer.std(ddof=1), 1e-300)) if len(fewer) > 1 else 0.0
+    gain = 1.0 - float(np.sqrt(max(after.sum(), 0.0) / max(before.sum(), 1e-300)))
+    return Evidence(group, gain, certain, _agreement(normal, taken, own))
+
+
+def _parts(normal: Normal) -> list[list[int]]:
+    """Return the segments to leave out together: recordings where there are three, else stretches."""
+    names = list(dict.fromkeys(normal.recordings))
+    if len(names) >= 3:
+        return [[s for s, own in enumerate(normal.recordings) if own == name] for name in names]
+    return [part.tolist() for part in np.array_split(np.arange(len(normal.c)), min(_FOLDS, len(normal.c)))]
+
+
+def _left_out(normal: Normal, unknowns: NDArray[np.bool_], parts: list[list[int]]) -> Array:
+    """Return the squared error of each segment (G,) when its part is left out, these unknowns free."""
+    errors, free = np.zeros(len(normal.c)), free_of(normal, unknowns)
+    H, g = normal.H.sum(axis=0) + normal.P, normal.g.sum(axis=0) + normal.r
+    for part in parts:
+        x = solved(H - normal.H[part].sum(axis=0), g - normal.g[part].sum(axis=0), free, normal.pinned)
+        errors[part] = [x @ normal.H[s] @ x - 2.0 * normal.g[s] @ x + normal.c[s] for s in part]
+    return errors
+
+
+def _agreement(normal: Normal, taken: NDArray[np.bool_], own: NDArray[np.bool_]) -> float:
+    """Return the lesser share of what a half's own values do for it that those of the other half do."""
+    halves = [part.tolist() for part in np.array_split(np.arange(len(normal.c)), 2)]
+    if not all(halves):
+        return 0.0
+    both = [(normal.H[h].sum(axis=0), normal.g[h].sum(axis=0)) for h in halves]
+    free = free_of(normal, taken | own)
+    each = [solved(H + normal.P, g + normal.r, free, normal.pinned) for H, g in both]
+    shares = []
+    for (H, g), mine, others in zip(both, each, each[::-1], strict=True):
+        at = [normal.pinned, mine, others]
+        none, by_own, by_other = (_best(normal, H, g, taken, own, x) for x in at)
+        shares.append((none - by_other) / max(none - by_own, 1e-300))
+    return float(min(shares))
+
+
+def _best(normal: Normal, H: Array, g: Array, taken: NDArray[np.bool_], own: NDArray[np.bool_], values: Array) -> float:
+    """Return the least sum of squares of a half, but for a constant, with a group's own unknowns at these values."""
+    start, x = normal.unknowns.start, normal.pinned
+    x[start:][own] = values[start:][own]
+    P, r = normal.P.copy(), normal.r.copy()
+    P[start:, start:][np.ix_(own, own)] = 0.0  # what is known of them is no residual
+    r[start:][own] = 0.0
+    x = solved(H + P, g + r, free_of(normal, taken), x)
+    return float(x @ (H + P) @ x - 2.0 * (g + r) @ x)

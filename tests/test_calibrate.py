@@ -1,0 +1,290 @@
+"""Tilt, zeros, gains, delays and lengths: what they change, and that they are found where the log tells them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from identified import case
+from random_robots import random_pair
+from seeds import cases
+
+from ident.arrays import Array
+from ident.calibrate import calibrated, calibrated_where_worth, worthwhile
+from ident.calibrate.slopes import At, Slope, corrected_model, corrected_motion
+from ident.dynamics.rigid_body import inverse_dynamics
+from ident.errors import InputError
+from ident.estimate import Prior, cad_prior
+from ident.logs.motion import Motion, split
+from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
+from ident.regression import base_parameters
+from ident.regression.compress import packed_columns, pull_back
+from ident.robot import Robot
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
+from ident.robot.robot import Transmission
+from ident.robot.unknown import Unknown, corrected_robot, gains, length, nominal, skews, spreads, tilts, zeros
+from ident.spatial.inertia import from_com
+
+RIGHT = np.pi / 2
+ROWS = (MDHJoint(d=0.3), MDHJoint(alpha=-RIGHT, d=0.05), MDHJoint(a=0.4), MDHJoint(alpha=RIGHT, a=0.05, d=0.3))
+
+
+def states(n: int, seed: int, samples: int = 40) -> tuple[Array, Array, Array]:
+    q, qd, qdd = np.random.default_rng(seed).normal(size=(3, samples, n))
+    return q, qd, qdd
+
+
+def bodies(n: int) -> Array:
+    return np.array([from_com(5.0 - i, [0.1, -0.02, 0.05], np.diag([0.03, 0.025, 0.02])) for i in range(n)])
+
+
+# ---- what an unknown changes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(cases(20)))
+def test_a_zero_is_a_shift_of_what_the_log_says(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_pair(rng, 4)[1]
+    off = rng.normal(0.0, 0.3, 4)
+    q, qd, qdd = states(4, seed)
+    shifted = inverse_dynamics(robot, bodies(4), q + off, qd, qdd)
+    corrected = inverse_dynamics(corrected_robot(robot, zeros(robot), off), bodies(4), q, qd, qdd)
+    np.testing.assert_allclose(corrected, shifted, atol=1e-9)
+
+
+@pytest.mark.parametrize("gravity", [(0, 0, -9.81), (0, 0, 9.81), (9.81, 0, 0), (3.0, -5.0, 7.0)])
+def test_tilts_turn_gravity_about_the_horizontal_axes(gravity):
+    robot = from_mdh("arm", ROWS, gravity=gravity)
+    two = tilts(robot)
+    axes = np.array([u.direction for u in two])
+    assert len(two) == 2
+    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(axes @ robot.gravity, 0.0, atol=1e-9)
+    found = corrected_robot(robot, two, (0.03, -0.04)).gravity
+    assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(gravity))
+    assert np.linalg.norm(np.cross(found, gravity)) / np.dot(gravity, gravity) == pytest.approx(np.sin(0.05))
+
+
+@pytest.mark.parametrize("convention", ["dh", "mdh"])
+@pytest.mark.parametrize("part", ["a", "d"])
+def test_a_length_of_a_table_is_that_of_the_table(convention, part):
+    make, row = (from_dh, DHJoint) if convention == "dh" else (from_mdh, MDHJoint)
+    rows = [
+        row(a=0.1, alpha=0.7, d=0.3, theta=0.2),
+        row(a=0.3, alpha=-0.4, d=0.05, offset=0.3, sign=-1),
+        row(a=0.2, alpha=1.1, d=0.1, theta=0.4, kind="prismatic"),
+        row(a=0.02, alpha=0.3, d=-0.2),
+    ]
+    robot, (q, qd, qdd) = make("arm", rows), states(4, 3)
+    for k in range(4):
+        changed = [replace(r, **{part: getattr(r, part) + 0.07}) if i == k else r for i, r in enumerate(rows)]
+        expected = inverse_dynamics(make("arm", changed), bodies(4), q, qd, qdd)
+        unknown = length(robot, f"joint{k + 1}.{part}", convention)
+        found = inverse_dynamics(corrected_robot(robot, [unknown], [0.07]), bodies(4), q, qd, qdd)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_length_of_a_urdf_is_that_of_a_joints_origin():
+    robot = case().robot
+    unknown = length(robot, "reach.x")
+    assert unknown.spread == pytest.approx(0.005)
+    moved = corrected_robot(robot, [unknown], [0.01])
+    np.testing.assert_allclose(moved.joints[2].placement.position, [0.51, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["reach.a", "reach", "nothing.x"])
+def test_lengths_that_are_none_are_named(name):
+    with pytest.raises(InputError, match=r"reach|nothing"):
+        length(case().robot, name)
+
+
+# ---- slopes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(cases(20)))
+def test_slopes_of_zeros_are_those_of_the_adjoint_kernels(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_pair(rng, 4)[1]
+    model, theta = Model(robot), bodies(4).ravel()
+    q, qd, qdd = states(4, seed)
+    base = base_parameters(model)
+    columns, phi, weights = packed_columns(model, base), base.K @ theta, rng.normal(size=(len(q), 4))
+    cotangent = np.zeros((len(q), columns.width))
+    for j, ((start, stop), own) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+        cotangent[:, start : stop - 1] = weights[:, [j]] * phi[list(own)]
+    adjoint = pull_back(columns, q, qd, qdd, cotangent)[0]
+    unknowns = zeros(robot)
+    at = At(model, unknowns, nominal(unknowns), theta, 0.01)
+    for k in range(4):
+        slope = Slope(unknowns[k], k, at).torques(q, qd, qdd)
+        np.testing.assert_allclose((weights * slope.T).sum(axis=1), adjoint[:, k], rtol=1e-6, atol=1e-6)
+
+
+def test_slopes_are_those_of_the_corrected_torque():
+    """Every kind, at values that are not nominal, coupled drives among them: what the fit sees is model less log."""
+    rng = np.random.default_rng(5)
+    robot = from_mdh("arm", ROWS)
+    matrix = np.diag([50.0, 60.0, -40.0, 30.0])
+    matrix[3, 2] = 15.0
+    robot = replace(robot, transmission=Transmission(("m1", "m2", "m3", "m4"), matrix))
+    model = Model(robot, (DriveInertia(), Viscous()))
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot), length(robot, "joint3.a", "mdh"))
+    values = nominal(unknowns) + 0.5 * rng.normal(size=len(unknowns)) * spreads(unknowns)
+    theta = np.concatenate([bodies(4).ravel(), rng.uniform(0.5, 2.0, 8)])
+    q, qd, qdd = states(4, 6)
+
+    def seen(at: Array) -> Array:
+        """The torque that the log would hold."""
+        tau = torque(corrected_model(model, unknowns, at), theta, q, qd, qdd)
+        none = Motion("x", np.arange(len(q)) * 0.01, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
+        inverse = [2.0 - a if u.kind != "gain" else 1.0 / a for u, a in zip(unknowns, at, strict=True)]
+        only = [u.kind == "gain" for u in unknowns]
+        own = tuple(u for u in unknowns if u.kind == "gain")
+        return corrected_motion(robot, none, own, np.array(inverse)[only]).tau
+
+    def corrected(tau: Array) -> Array:
+        motion = Motion("x", np.arange(len(q)) * 0.01, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
+        return corrected_motion(robot, motion, unknowns, values).tau
+
+    at = At(model, unknowns, values, theta, 0.01)
+    np.testing.assert_allclose(corrected(seen(values)), torque(at_model(at), theta, q, qd, qdd), atol=1e-9)
+    for k, unknown in enumerate(unknowns):
+        step = 1e-5 * np.eye(len(unknowns))[k]
+        expected = corrected((seen(values + step) - seen(values - step)) / 2e-5)
+        slope = Slope(unknown, k, at)
+        joints = np.flatnonzero(slope.along(robot)[1][0])
+        found = np.zeros_like(q)
+        found[:, joints] = slope.torques(q, qd, qdd).T
+        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=unknown.name)
+
+
+def at_model(at: At) -> Model:
+    return corrected_model(at.model, at.unknowns, at.values)
+
+
+# ---- found ----------------------------------------------------------------------------------------------------------
+
+
+def moved(robot: Robot, theta: Array, seed: int, unknowns: tuple[Unknown, ...], true: Array) -> Motion:
+    """A log of an arm whose unknowns are these, read as if they were nominal."""
+    rng = np.random.default_rng(seed)
+    n, t = robot.n, np.arange(3000) / 100.0
+    w = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None, None]
+    a, phase = rng.uniform(0.15, 0.4, (5, 1, n)), rng.uniform(0.0, 6.0, (5, 1, n))
+
+    def at(late: Array) -> tuple[Array, Array, Array]:
+        x = w * (t[:, None] - late) + phase
+        return (a * np.sin(x)).sum(0), (a * w * np.cos(x)).sum(0), -(a * w**2 * np.sin(x)).sum(0)
+
+    late, gain = np.zeros(n), np.ones(n)
+    for u, value in zip(unknowns, true, strict=True):
+        if u.kind in ("skew", "gain"):
+            (late if u.kind == "skew" else gain)[u.joint] = value
+    tau = gain * torque(corrected_model(model_of(robot), unknowns, true), theta, *at(np.zeros(n)))
+    tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    q, qd, qdd = at(late)
+    blocks, _ = split(0, len(t), len(t) / 20)
+    return Motion("moved", t, q, qd, qdd, tau, np.ones(q.shape, dtype=bool), blocks=blocks)
+
+
+def model_of(robot: Robot) -> Model:
+    return Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+
+
+@cache
+def arm(seed: int) -> tuple[Robot, Array, Prior]:
+    """An arm of four joints, its parameters, and CAD that is 10 % off them."""
+    rng = np.random.default_rng(seed)
+    robot = from_mdh("arm", ROWS)
+    true = bodies(4) * rng.uniform(0.9, 1.1, (4, 1))
+    theta = np.concatenate([true.ravel(), np.full(4, 0.3), *rng.uniform(1.0, 3.0, (2, 4)), np.zeros(4)])
+    return robot, theta, cad_prior(robot, bodies(4), "cad.csv")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(cases(6)))
+def test_planted_tilt_zeros_gains_and_delays_are_found_within_their_error_bars(seed):
+    robot, theta, prior = arm(seed)
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot), *skews(robot))
+    rng = np.random.default_rng(100 + seed)
+    true = nominal(unknowns) + rng.normal(size=len(unknowns)) * spreads(unknowns)
+    motion = moved(robot, theta, seed, unknowns, true)
+    found = calibrated(model_of(robot), motion, prior, unknowns)
+    names = [u.name for u in unknowns]
+    apart = [
+        (found.value(u.name) - true[names.index(u.name)]) / e for u, e in zip(found.unknowns, found.errors, strict=True)
+    ]
+    assert len(apart) >= 12
+    assert np.abs(apart).max() < 4.5
+    assert {u.unknown.name for u in found.untold} >= {"joint4.zero"}
+    assert found.passes <= 5
+    assert all(e.gain > 0.0 for e in worthwhile(found) if e.worth)
+    # and the arm as found predicts another motion much better than the arm as described
+    other = moved(robot, theta, 50 + seed, unknowns, true)
+    right = corrected_motion(robot, other, found.unknowns, found.values)
+    assert missed(found.model, found.motions[0], right) < 0.5 * missed(model_of(robot), motion, other)
+
+
+def missed(model: Model, fitted: Motion, other: Motion) -> float:
+    """Return the relative error of least squares on another motion."""
+    import ident
+
+    fit = ident.fit(model, [fitted], feasible=False)
+    return float(np.linalg.norm(fit.predict(other) - other.tau) / np.linalg.norm(other.tau))
+
+
+@pytest.mark.slow
+def test_nothing_is_worth_it_where_nothing_is_wrong():
+    robot, theta, prior = arm(0)
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot))
+    motion = moved(robot, theta, 7, unknowns, nominal(unknowns))
+    kept, evidence, whole = calibrated_where_worth(model_of(robot), motion, prior, unknowns)
+    assert kept is None
+    assert {e.group for e in evidence} == {"tilt", "zero", "gain"}
+    assert not any(e.worth for e in evidence)
+    assert np.abs((whole.values - nominal(whole.unknowns)) / whole.errors).max() < 4.0
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_kept_and_the_rest_is_not():
+    robot, theta, prior = arm(1)
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot))
+    true = nominal(unknowns)
+    true[:2] = 0.03, -0.02
+    motion = moved(robot, theta, 8, unknowns, true)
+    kept, evidence, _ = calibrated_where_worth(model_of(robot), motion, prior, unknowns)
+    assert kept is not None
+    assert [e.group for e in evidence if e.worth] == ["tilt"]
+    assert [u.name for u in kept.unknowns] == ["base.tilt_x", "base.tilt_y"]
+    assert (np.abs(kept.values - true[:2]) < kept.half_widths(0.999)).all()
+
+
+@pytest.mark.slow
+def test_what_no_torque_shows_is_named_with_its_reason():
+    robot, theta, prior = arm(2)
+    motion = moved(robot, theta, 9, (), np.zeros(0))
+    found = calibrated(model_of(robot), motion, prior, zeros(robot))
+    reasons = {u.unknown.name: u.reason for u in found.untold}
+    assert "hardly changes any torque" in reasons["joint1.zero"]
+    assert "bodies" in reasons["joint4.zero"]
+
+
+@pytest.mark.slow
+def test_a_common_factor_of_all_gains_is_left_to_what_is_known():
+    """All masses and gains together: no torque tells; its error bar says so, and is far wider than that of ratios."""
+    robot, theta, prior = arm(3)
+    unknowns = gains(robot)
+    motion = moved(robot, theta, 10, unknowns, np.full(4, 1.05))
+    found = calibrated(model_of(robot), motion, prior, unknowns)
+    assert len(found.unknowns) == 4
+    ratio = np.array([1.0, -1.0, 0.0, 0.0])
+    assert np.sqrt(ratio @ found.covariance @ ratio) < 0.2 * np.sqrt(np.ones(4) @ found.covariance @ np.ones(4)) / 4.0
+    assert found.errors.min() > 0.01
+
+
+def test_nothing_to_calibrate_is_said():
+    robot, theta, prior = arm(0)
+    with pytest.raises(InputError, match="no unknown"):
+        calibrated(model_of(robot), moved(robot, theta, 1, (), np.zeros(0)), prior, ())

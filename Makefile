@@ -13,14 +13,22 @@ export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
 # Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick nightly portability portability-short lowest pythons consumers lint wheel clean
+.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
 
+# The kernels, half of them by each of two processes, where none are kept yet: two workers would both compile all.
+FIRST := test_dynamics.py test_dynamics_matrices.py test_log_det_newton.py test_cut_off.py
+SECOND := test_forward_dynamics.py test_regressor_pull_back.py test_distance.py test_regression.py
+kernels: $(VENV)/.dev
+	@kept=$$($(BIN)/python -c "from ident.jit import cache_folder; print(*cache_folder().glob('*.nbc'))"); \
+	compile() { $(BIN)/python -m pytest -q --seeds 2 -m "not slow" $$(printf ' tests/%s' $$*) >/dev/null; }; \
+	if [ -z "$$kept" ]; then echo "compiling kernels"; export $(TWO); compile $(FIRST) & compile $(SECOND); wait; fi
+
 # A quarter of the random cases; `make nightly` tries them all, `make test-quick` a tenth of those not marked slow.
 TWO := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
-test: $(VENV)/.dev
+test: $(VENV)/.dev kernels
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-quick: $(VENV)/.dev

@@ -11,7 +11,7 @@ from logs_data import TWO, smooth
 
 from ident.errors import LogError
 from ident.logs import check_log, locate, read_log, read_manifest
-from ident.logs.log import read_parts
+from ident.logs.log import _chunks, read_parts, span
 from ident.logs.manifest import RAW, UNITS, kind_of, si_factor
 from ident.logs.readers import formats
 from ident.robot import Transmission
@@ -79,6 +79,28 @@ skip_lines = 1
     assert log.first_row == 2
     assert log.where([0]) == "row 2 (line 4)"
     assert log.sha256 == hashlib.sha256((tmp_path / "x.csv").read_bytes()).hexdigest()
+
+
+def test_the_length_of_a_log_is_found_once_until_its_file_changes(tmp_path, monkeypatch):
+    read, path = [], tmp_path / "x.csv"
+    body = """
+time = { column = "t", unit = "ms" }
+position = { columns = ["q1", "q2"], unit = "rad" }
+torque = { columns = ["i1", "i2"], unit = "N m" }
+"""
+
+    def chunks(*given):
+        read.append(1)
+        return _chunks(*given)
+
+    monkeypatch.setattr("ident.logs.log._chunks", chunks)
+    for rows in (6, 9):
+        table = np.column_stack([np.arange(rows) * 10, np.arange(4 * rows).reshape(rows, 4)])
+        np.savetxt(path, table, delimiter=",", header="t,q1,q2,i1,i2", comments="")
+        manifest = write(tmp_path, body, "x.csv")
+        read.clear()
+        assert [span(manifest, "run", TWO, 4) for _ in range(2)] == [(rows, pytest.approx((rows - 1) / 100))] * 2
+        assert len(read) == 1
 
 
 @pytest.mark.slow

@@ -255,9 +255,17 @@ def read_parts(
 def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[int, float]:
     """Return how many rows a recording has and how long it is [s], `rows` rows at a time, by its clock alone if it can.
 
-    Raises LogError as `read_parts` does.
+    A log is counted once, as long as its files stay as they are. Raises LogError as `read_parts` does.
     """
     record = manifest.recording(recording)
+    content = tuple(file_sha256(locate(manifest, f)) for f in record.files)
+    return _span(manifest, record, robot, rows, content)
+
+
+@lru_cache(maxsize=64)
+def _span(
+    manifest: Manifest, record: Recording, robot: Robot, rows: int, _content: tuple[str, ...]
+) -> tuple[int, float]:
     files = [locate(manifest, f) for f in record.files]
     count, first, last = 0, 0.0, np.nan
     if record.time.rate_hz is None and not record.drop_repeated and not any(is_bag(f) for f in files):
@@ -269,7 +277,7 @@ def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[i
         last = (last - first) * unit
     if not (isfinite(last) and last > 0):  # rows are left out, or what is wrong is told
         count, first = 0, 0.0
-        for log in read_parts(manifest, recording, robot, rows):
+        for log in read_parts(manifest, record.name, robot, rows):
             first = first if count else float(log.t[0])
             count, last = count + len(log.t), float(log.t[-1]) - first
     return count, last

@@ -195,7 +195,7 @@ _Three = tuple[float, float, float]
 _BOX = typed(tuple[(tuple[float, float],) * 3], "three pairs [least, most] in m")  # type: ignore[misc]
 _CAD = typed(str | Literal[False], "a CAD table, a URDF, a folder of reports, 'robot', or false for none")
 _FIT = {
-    "loss": typed(Loss, "'wls' or 'ols'"),
+    "loss": typed(Loss, "'wls', 'ols' or 'huber'"),
     "feasible": boolean,
     "weight": typed(Weight, "'cross-validated', 'vanishing' or a number that is 0 or more"),
     "metric": typed(MetricName, "'entropic', 'pull-back' or 'euclidean'"),

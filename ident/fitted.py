@@ -15,6 +15,7 @@ from ident.errors import ModelError
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
 from ident.estimate.prior import Metric
+from ident.estimate.robust import reweighted
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.logs.motion import Motion
 from ident.model import Model, torque
@@ -51,7 +52,8 @@ def fit(
     of `compress`, or, with None for the model, of `regression_from`.
     prior: what the parameters are regularised towards: a Prior, a Cad, or inertials (n, 10) in SI, about the links'
     frames; None: neutral bodies, solid rods between the joints, where links must be able to exist, else nothing.
-    loss: "wls" weighs each joint by its noise (sigma (n,) [N m; N], by default estimated), "ols" counts all alike.
+    loss: "wls" weighs each joint by its noise (sigma (n,) [N m; N], by default estimated), "ols" counts all alike,
+    "huber" lets rows that do not belong count for less (motions, not factors or an iterator, are wanted then).
     feasible: whether links must be physically consistent (each pseudo-inertia positive semidefinite, a linear matrix
     inequality) and friction non-negative. weight: of the prior, a number against the mean squared weighted residual,
     "cross-validated", or "vanishing": least residual first, within `residual_bound`, then closest to the prior; None
@@ -79,7 +81,12 @@ def fit(
             )
     else:
         known = model
-    regression = motions if isinstance(motions, Regression) else compress(known, motions)
+    if loss == "huber" and not isinstance(motions, Regression):
+        if not kept:
+            raise ModelError("loss = 'huber' reads the motions several times", fix="Give a Motion or a list of them")
+        regression = reweighted(known, lambda: kept).regression
+    else:
+        regression = motions if isinstance(motions, Regression) else compress(known, motions)
     if regression.model != known.fingerprint():
         raise ModelError("the factors belong to another model", fix="Compress the logs with this one")
     found = estimated(

@@ -112,7 +112,7 @@ def test_bounds_without_feasibility_are_kept():
 
 
 WRONG = {
-    "loss: is 'lasso', wanted 'wls' or 'ols'.": {"loss": "lasso"},
+    "loss: is 'lasso', wanted 'wls' or 'ols' or 'huber'.": {"loss": "lasso"},
     "weight: is 'much', wanted 'cross-validated' or 'vanishing'.": {"weight": "much"},
     "weight: is -1, wanted 'cross-validated', 'vanishing' or a number that is 0 or more.": {"weight": -1.0},
     "metric: is 'riemann', wanted": {"metric": "riemann"},

@@ -39,7 +39,7 @@ from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
-Loss = Literal["ols", "wls"]
+Loss = Literal["ols", "wls", "huber"]
 Weight = float | Literal["cross-validated", "vanishing"]
 MetricName = Literal["entropic", "pull-back", "euclidean"]
 CovarianceName = Literal["segments", "classical"]
@@ -75,8 +75,9 @@ def estimated(
     """Return the estimate that the words describe; each may be chosen whatever the others are.
 
     loss: "wls" divides each joint's residual by its noise, sigma (n,) [N m; N] or by default `joint_noise`; "ols"
-    counts all alike. feasible: whether links must be able to exist, and friction and drive inertia be non-negative
-    (Sousa, Cortesao, IJRR 2014; Wensing, Kim, Slotine, RA-L 2018).
+    counts all alike; "huber" is "wls" of factors whose rows have its weights (`robust.reweighted`). feasible: whether
+    links must be able to exist, and friction and drive inertia be non-negative (Sousa, Cortesao, IJRR 2014; Wensing,
+    Kim, Slotine, RA-L 2018).
     prior: what is drawn to; None is nothing, or neutral bodies where links or bounds need a scale.
     weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual
     is within `residual_bound`, relatively, of the least; "cross-validated", which leaves parts of the logs out and
@@ -168,7 +169,7 @@ def compatible(
 ) -> None:
     """Raise ModelError for a word that is not known, or that another one leaves without meaning."""
     known: dict[str, tuple[str, tuple[str, ...]]] = {
-        "loss": (loss, ("wls", "ols")),
+        "loss": (loss, ("wls", "ols", "huber")),
         "covariance": (covariance, ("segments", "classical")),
     }
     if isinstance(weight, str):
@@ -192,7 +193,7 @@ def compatible(
 
 def _noise(regression: Regression, loss: Loss, sigma: ArrayLike | None, plain: bool) -> Array:
     """Return each joint's noise (n,) [N m; N] as the loss has it: one for all joints of ordinary least squares."""
-    if loss == "wls":
+    if loss != "ols":
         return noise(regression, sigma)
     ones = np.ones(regression.n_joints)
     if plain:
@@ -343,7 +344,7 @@ def _least_squares(
     phi, joints = solve(regression, sigma), _joints(model, regression)
     told, unusable = torque_findings(regression, joints)
     estimate = Estimate(
-        estimator=loss,
+        estimator="ols" if loss == "ols" else "wls",
         robot=model.robot.name,
         links=model.robot.links,
         joints=joints,

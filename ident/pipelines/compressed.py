@@ -12,7 +12,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ident.errors import LogError
-from ident.logs import LogReport, check_log, locate
+from ident.estimate.robust import FAR, reweighted
+from ident.logs import LogReport, Motion, check_log, locate
 from ident.logs.check import together
 from ident.logs.process import Prepared, repeats
 from ident.logs.stream import Plan, plan_parts, read_part, without_margin
@@ -20,13 +21,15 @@ from ident.pipelines.cluster import at_workers, mapped, results, submitted
 from ident.pipelines.factors import Factors, hashed, of_processing, of_recording
 from ident.pipelines.factors import joined as joined_factors
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.steps import Warned, delayed, findings_of, processing_of, rounded
+from ident.pipelines.steps import Warned, delayed, findings_of, motions, processing_of, rounded
 from ident.regression.compress import ARITY, Keyed, gathered, joined, packed_columns, require_rows, segments_of
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+#: So many stretches of a recording that do not belong to the rest are named.
+MOST_TOLD = 5
 #: Size and time of change of a recording's files, by which a change is noticed without reading them again.
 Stamps = tuple[tuple[int, int], ...]
 
@@ -90,7 +93,33 @@ def compressed(
         each = _shared_out(client, settled, tell, doing)
     found = joined_factors(each)
     require_rows(found.regression)
+    if loaded.experiment.loss == "huber":
+        found = _weighed(settled, found, tell)
     return replace(found, warned=(*warned, *of_processing(loaded, processing), *found.warned))
+
+
+def _weighed(loaded: Loaded, found: Factors, tell: Tell) -> Factors:
+    """Return factors whose rows have the weights of Huber's loss, and say how many hardly count."""
+    names = loaded.experiment.fit
+
+    def again() -> Iterator[Motion]:
+        return motions(loaded, names, processing_of(loaded)[0], [], tell)
+
+    robust = reweighted(loaded.model, again, loaded.base)
+    rows = robust.regression.rows
+    counted = [
+        f"'{joint}' {far:.0f} of {all_of_them}"
+        for joint, far, all_of_them in zip(loaded.robot.joint_names, robust.far, rows, strict=True)
+        if far
+    ]
+    message = f"rows whose weight is below {FAR:g}, as they do not belong to the rest: {', '.join(counted) or 'none'}"
+    told = [Warned("loss = 'huber'", "left out", message)]
+    for name in dict.fromkeys(stretch.recording for stretch in robust.odd):
+        own = [str(stretch) for stretch in robust.odd if stretch.recording == name]
+        more = f" and {len(own) - MOST_TOLD} more" if len(own) > MOST_TOLD else ""
+        message = f"stretches that do not belong to the rest count for little: {', '.join(own[:MOST_TOLD])}{more}"
+        told.append(Warned(name, "stretch", message))
+    return replace(found, regression=robust.regression, warned=(*found.warned, *told))
 
 
 def _shared_out(client: Client, loaded: Loaded, tell: Tell, doing: str) -> list[Factors]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import tee
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,8 @@ def _weighed(columns: Columns, motions: Iterable[Motion], phi: Array, sigma: Arr
         odd.extend(_stretches(columns.model.robot.joint_names, motion, (own < FAR) & motion.keep))
         return np.asarray(own)
 
-    regression = compress(columns.model, motions, base=columns.base, weights=weights)
+    fitted, weighed = tee(motions)  # the second is never more than a motion behind
+    regression = compress(columns.model, fitted, base=columns.base, weights=map(weights, weighed))
     scale = np.sum(np.array(scales) * counts, axis=0) / np.maximum(np.sum(counts, axis=0), 1)
     found = Reweighted(regression, far, tuple(odd))
     return found, np.asarray(np.maximum(np.where(scale > 0.0, scale, sigma), regression.least_noise))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -81,14 +81,14 @@ def compress(
     motions: Motion | Iterable[Motion],
     *,
     base: BaseParameters | None = None,
-    weights: ArrayLike | Iterable[ArrayLike] | Callable[[Motion], ArrayLike] | None = None,
+    weights: ArrayLike | Iterable[ArrayLike] | None = None,
 ) -> Regression:
     """Return the factors of one or many motions, taken one after the other so that memory stays flat.
 
     motions: a Motion, or any iterable of them such as a generator over a log larger than memory. `base` saves
     the structural analysis when it is known already. weights (rows,) or (rows, n), rows those after decimation:
     what each sample's squared residual counts, such as the weights of a robust loss (Huber's, Tukey's) or 1 / variance;
-    one array for each motion, where motions is no Motion, or a function of it. A sample of weight 0 is left out.
+    one array for each motion, where motions is no Motion. A sample of weight 0 is left out.
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
     or for weights of another shape, negative or not finite.
     """
@@ -100,23 +100,20 @@ def compress_any(
     motions: Motion | Iterable[Motion],
     *,
     base: BaseParameters | None = None,
-    weights: ArrayLike | Iterable[ArrayLike] | Callable[[Motion], ArrayLike] | None = None,
+    weights: ArrayLike | Iterable[ArrayLike] | None = None,
 ) -> Regression:
     """Return the factors as `compress` does, without segments where no row is left."""
     columns = packed_columns(model, base or base_parameters(model))
     seen: dict[str, str] = {}
     single = isinstance(motions, Motion)
-    if weights is None or callable(weights):
-        each: Iterator[Any] = repeat(weights)
-    else:
-        each = iter([weights] if single else weights)  # type: ignore[arg-type]
+    each: Iterator[Any] = repeat(None) if weights is None else iter([weights] if single else weights)  # type: ignore[arg-type]
 
     def parts() -> Iterator[Keyed]:
         for number, motion in enumerate([motions] if isinstance(motions, Motion) else motions):
             counts: Any = next(each, weights)
-            if counts is weights and not (single or weights is None or callable(weights)):
+            if counts is weights and not single and weights is not None:
                 raise RegressionError(f"{number} motions have weights, there are more", fix="Give one array for each")
-            found = segments_of(columns, motion, counts(motion) if callable(counts) else counts)
+            found = segments_of(columns, motion, counts)
             for segment in found.values():
                 once(segment, seen)
             yield found

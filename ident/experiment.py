@@ -26,6 +26,8 @@ from ident.robot.file import data_path
 from ident.shown import shows
 from ident.tables import Reader, Table, boolean, read_toml, string, typed
 
+#: The keys of [processing] that may be "auto" one by one, besides the clock, which is by default.
+AUTOMATIC = ("spikes", "position_delay_s", "resample_hz", "position_hz", "decimation", "edge_s", "min_speed")
 #: The words of [fit].
 WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
 
@@ -55,6 +57,8 @@ class Experiment:
     validate: tuple[str, ...] = ()
     processing: Processing | None = None
     validation_processing: Processing | None = None
+    automatic: tuple[str, ...] = ()
+    by_hand: tuple[Processing, Processing] | None = None
     terms: tuple[Term, ...] = ()
     own_model: bool = True
     coupled_drives: bool | None = None
@@ -227,15 +231,25 @@ def read_experiment(path: str | Path) -> Experiment:
     about |= {key: _path(head, key, about[key]) for key in ("robot", "data", "truth") if key in about}
     _recordings_apart(rows, recordings["fit"], recordings.get("validate", ()))
     settings, model = top.inner("processing"), top.inner("model")
-    common = settings.values({}, _processing_readers() | {"validate": lambda table: table})
+    readers = _processing_readers()
+    chosen = {key: _or_auto(readers[key]) for key in AUTOMATIC}
+    common = settings.values({}, readers | chosen | {"validate": lambda table: table})
     common.pop("validate", None)
+    automatic = tuple(key for key in AUTOMATIC if common.get(key) == "auto")
+    common = {key: value for key, value in common.items() if key not in automatic}
+    both: tuple[Processing, Processing] | None = None
+    if "processing" in top.data:
+        both = _processing(common, settings), _processing(common, settings.inner("validate"))
+    by_hand = None if automatic else both
     folder = file.resolve().parent.name
     return Experiment(
         file=file.resolve(),
         name=folder if file.stem == "experiment" else file.stem,
         title=about.pop("title", folder),
-        processing=_processing(common, settings) if "processing" in top.data else None,
-        validation_processing=_processing(common, settings.inner("validate")) if "processing" in top.data else None,
+        processing=by_hand[0] if by_hand else None,
+        validation_processing=by_hand[1] if by_hand else None,
+        automatic=automatic,
+        by_hand=both if automatic else None,
         terms=terms_of(model),
         own_model="model" in top.data,
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
@@ -244,6 +258,11 @@ def read_experiment(path: str | Path) -> Experiment:
         **recordings,
         **_words_of_fit(top.inner("fit")),
     )
+
+
+def _or_auto(read: Reader) -> Reader:
+    """Return what reads a key of [processing] that may be left to the logs."""
+    return lambda value: value if value == "auto" else read(value)
 
 
 @cache

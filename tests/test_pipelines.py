@@ -1,6 +1,8 @@
 """Every command as a Python function, called as a user calls it: files in, what was found out. `excite` likewise in
 test_cli_excite.py."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,13 @@ import ident
 from ident import pipelines
 from ident.cad import read_cad
 from ident.cli.main import app
-from ident.errors import ExcitationError, InputError, UnusableError
+from ident.errors import ConfigError, ExcitationError, InputError, UnusableError
 from ident.experiment import read_experiment
+from ident.logs import Processing
 from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
 from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import processing_of
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -162,3 +167,20 @@ def test_motions(folder, tmp_path):
         pipelines.sweep(arm, MoveWishes(margin=2.0), speeds=[0.2], out=f"{tmp_path}/none")
     assert not (tmp_path / "none").exists()
     assert caught.value.problem
+
+
+@pytest.mark.slow
+def test_keys_of_processing_may_be_left_to_the_logs_one_by_one(folder):
+    text = (folder / "experiment.toml").read_text()
+    head, rest = re.split(r"\[processing\]\n", text)
+    table = rest.split("\n[", 1)
+    file = folder / "partly.toml"
+    file.write_text(
+        f'{head}[processing]\nposition_hz = "auto"\nedge_s = 0.3\n' + ("\n[" + table[1] if table[1:] else "")
+    )
+    own, judged = processing_of(load(file))
+    chosen, _ = processing_of(replace(load(file), experiment=replace(read_experiment(file), by_hand=None)))
+    assert own == judged == Processing(position_hz=chosen.position_hz, edge_s=0.3)
+    file.write_text(file.read_text().replace("0.3", "0.3\norder = 'auto'"))
+    with pytest.raises(ConfigError, match=r"processing\.order: is 'auto', wanted a whole number"):
+        read_experiment(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import isfinite
+from math import isfinite, prod
 
 import numpy as np
 
@@ -189,3 +189,19 @@ def as_toml(processing: Processing, default: Processing | None = None) -> str:
     changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
     changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
     return ", ".join(f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items())
+
+
+def in_words(processing: Processing) -> str:
+    """Return in one line what is done with a log."""
+    p, thinned = processing, prod(processing.decimation)
+    edges = p.edge_s if isinstance(p.edge_s, tuple) else (p.edge_s, p.edge_s)
+    late = np.abs(p.position_delay_s).max(initial=0.0)
+    said = [
+        f"positions below {p.position_hz:g} Hz" if p.position_hz else "positions as they are",
+        f"regressor and torque thinned by {thinned}" if thinned > 1 else "every row used",
+        f"{edges[0]:g} s cut off at the start and {edges[1]:g} s at the end",
+    ]
+    said += ["rows resampled evenly"] if p.resample_hz else []
+    said += ["spikes interpolated"] if p.spikes == "interpolated" else []
+    said += [f"joints put right by up to {late * 1e3:.2g} ms"] if late else []
+    return ", ".join(said)

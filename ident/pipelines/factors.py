@@ -14,7 +14,7 @@ from ident.errors import IdentError, InputError, LogError, RegressionError, cut,
 from ident.estimate import Bounds, Estimate, estimated
 from ident.files import short_names
 from ident.logs import Motion, Processing, locate
-from ident.logs.automatic import as_toml
+from ident.logs.automatic import as_toml, in_words
 from ident.logs.log import file_sha256
 from ident.model import Model
 from ident.pipelines.friction import with_widths
@@ -320,10 +320,10 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
     """Say what was chosen, and what a low-pass on one side alone does."""
     fit, judged = processing
     if loaded.experiment.processing is None and fit != Processing():
-        told_so = (
-            f"chosen from the positions: {as_toml(fit)}; to validate: {as_toml(judged, fit)}"
-            " (a [processing] of your own replaces all of it)"
-        )
+        yield Warned("processing", "chosen", in_words(fit))
+        keys = ", ".join(loaded.experiment.automatic)
+        hand = f"{keys} as the logs ask" if keys else "a [processing] of your own replaces all of it"
+        told_so = f"chosen from the positions: {as_toml(fit)}; to validate: {as_toml(judged, fit)} ({hand})"
         yield Warned("processing", "chosen", told_so)
     if fit.torque_hz is not None and not fit.decimation:
         message = (

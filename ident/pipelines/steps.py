@@ -144,7 +144,14 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
     logs = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
-    return settled(loaded.model, logs, loaded.base)
+    fit, judged = settled(loaded.model, logs, loaded.base)
+    if loaded.experiment.by_hand is None:
+        return fit, judged
+    both = zip(loaded.experiment.by_hand, (fit, judged), strict=True)
+    own, other = (
+        replace(hand, **{key: getattr(found, key) for key in loaded.experiment.automatic}) for hand, found in both
+    )
+    return own, other
 
 
 def motions(

@@ -31,6 +31,7 @@ from ident.cli.console import (
     tell_aside,
     warn,
 )
+from ident.cli.doctor import doctor
 from ident.cli.dynamics import codegen, dynamics
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
@@ -164,6 +165,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
 
 app.command(epilog=EXIT_CODES)(check)
+app.command(epilog=EXIT_CODES)(doctor)
 app.command(epilog=EXIT_CODES)(fleet)
 app.command()(dynamics)
 app.command()(codegen)

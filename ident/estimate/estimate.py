@@ -32,7 +32,8 @@ class Estimate:
     active: constraints at their bound. prior: what theta was drawn to, in words; weight: how strongly;
     selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
     feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, and
-    torques that are no measurement, in words. provenance: versions and input hashes. shapes: what friction
+    torques that are no measurement, in words. causes: what is wrong with the robot file or the logs, as far as it
+    explains them (`ident.compare.causes`), in words. provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`.
     """
 
@@ -58,6 +59,7 @@ class Estimate:
     solver: str | None = None
     feasible: bool | None = None
     implausible: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

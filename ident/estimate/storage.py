@@ -69,7 +69,7 @@ def _document(e: Estimate) -> dict[str, Any]:
     return {
         "format": FORMAT.name,
         **{key: getattr(e, key) for key in _VALUES},
-        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible")},
+        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible", "causes")},
         **{key: _number(getattr(e, key)) for key in ("relative_total", "condition", "condition_scaled", "weight")},
         "parameters": dict(zip(base.standard, values, strict=True)),
         "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
@@ -127,6 +127,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         rms=np.array([_or(f["rms"]) for f in fit]),
         relative=np.array([_or(f["relative"]) for f in fit]),
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
+        causes=tuple(stored.get("causes", ())),
         base=base,
         phi=phi,
         theta=_theta(stored, base.K, phi, refuse, path),

@@ -33,15 +33,16 @@ def fingerprint(estimate: Estimate) -> str:
 def with_validation(estimate: Estimate, validation: Validation | None, prediction: str = "identified") -> Estimate:
     """Return the estimate with the verdict of its validation in its provenance, from where it is saved and read.
 
-    It passes when no link and no torque is implausible, on all held-out recordings together every joint is predicted
-    better than by zero torque, and the whole within 40 % of the torque and not worse than 1.05 times CAD's
-    error where CAD was given. Without held-out recordings the estimate is returned as it is: not validated.
+    It passes when nothing is wrong with robot file and logs, no link and no torque is implausible, on all held-out
+    recordings together every joint is predicted better than by zero torque, and the whole within 40 % of the torque and
+    not worse than 1.05 times CAD's error where CAD was given. Without held-out recordings the estimate is returned as
+    it is: not validated.
     """
     total = None if validation is None else validation.total(prediction)
     if validation is None or total is None:
         return estimate
     where = ", ".join(r.recording for r in validation.held_out)
-    failures = [*(f"implausible {found}" for found in estimate.implausible), *validation.unusable]
+    failures = [*estimate.causes, *(f"implausible {found}" for found in estimate.implausible), *validation.unusable]
     failures += [
         f"joint '{joint}' is predicted no better than by zero torque"
         for joint, relative in zip(validation.joints, total.relative, strict=True)

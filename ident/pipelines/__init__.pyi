@@ -4,6 +4,7 @@ from .cad_tables import cad_report as cad_report
 from .checks import cad_check as cad_check
 from .checks import cad_read as cad_read
 from .checks import check as check
+from .doctor import doctor as doctor
 from .excitation import excite as excite
 from .fleet import fleet as fleet
 from .identify import compare as compare

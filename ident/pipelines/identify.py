@@ -65,6 +65,7 @@ def run(
             result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
         except IdentError as cause:
             failed.append(Failed(VALIDATION, cause))
+        estimate = _doctored(replace(result, failed=tuple(failed)), tell)
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
         result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
         tell("writing results", 0, 1)
@@ -77,6 +78,15 @@ def run(
             failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
     return replace(result, warnings=tuple(warned), failed=tuple(failed))
+
+
+def _doctored(result: Result, tell: Tell) -> Estimate:
+    """Return the estimate with what is wrong with the robot file or the logs, where the result looks like that."""
+    from ident.pipelines.doctor import causes_of, examination, suspicious
+
+    if not suspicious(result):
+        return result.estimate
+    return replace(result.estimate, causes=causes_of(examination(result.loaded, tell)))
 
 
 def fit(

@@ -264,7 +264,7 @@ def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last
     terms: the joint terms' columns of the whole motion, as `Model.term_columns` returns them.
     """
     part = slice(first, last)
-    out = _rows(columns, motion.q[part], motion.qd[part], motion.qdd[part], terms[:, part])
+    out = rows_with(columns, motion.q[part], motion.qd[part], motion.qdd[part], terms[:, part])
     for j, (_, stop) in enumerate(columns.span):
         out[:, stop - 1] = motion.tau[first:last, j]
     return out
@@ -272,10 +272,11 @@ def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last
 
 def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque."""
-    return _rows(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd))
+    return rows_with(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd))
 
 
-def _rows(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
+def rows_with(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
+    """Return the packed regressor columns (N, width) of states (N, n) and columns of joint terms, as `state_rows`."""
     from ident.dynamics.kernels import regressor_rows
 
     q, qd, qdd = batch(columns.model.robot, q=q, qd=qd, qdd=qdd)

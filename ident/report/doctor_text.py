@@ -1,17 +1,57 @@
-"""What the doctor of CAD tables found, in sentences."""
+"""What is wrong with CAD tables, robot files and logs, in sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ident.cad.table import COLUMNS
+from ident.compare.causes.mistakes import ROBOT
 
 if TYPE_CHECKING:
     from ident.cad.table import Cad
+    from ident.compare.causes.causes import Cause, Examination
     from ident.compare.doctor import Diagnosis, Fault
     from ident.estimate.interval import Intervals
 
 _SHOWN = 10  # numbers of one fault
+
+
+def examination_sentences(found: Examination, robot: str, data: str, fitted: Sequence[str]) -> list[str]:
+    """Return what is wrong with a robot file or a log; causes begin with PROBLEM, ordinary ones with note.
+
+    robot, data: names of the files; fitted: recordings.
+    """
+    said = [
+        f"{found.asked} mistakes in {robot} and {data} weighed on stretches of {', '.join(fitted)} that are left out"
+    ]
+    for cause in found.causes:
+        said += _cause(cause, robot, data)
+    if not found.causes:
+        said.append("none of them explains the torques better than the files as they are")
+    said.append(
+        f"{100 * found.error:.3g} % of the torque {'is' if not found.causes else 'would then be'} missed on stretches"
+        " left out"
+    )
+    return said
+
+
+def _cause(cause: Cause, robot: str, data: str) -> list[str]:
+    head = (
+        "note, of an ordinary size"
+        if cause.ordinary
+        else "PROBLEM"
+        if cause.asserted
+        else "PROBLEM, of several possible"
+    )
+    file = robot if cause.mistake.kind in ROBOT else data
+    odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
+    return [
+        f"{head}: {cause.where}: {cause.what}",
+        f"    error on stretches left out {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
+        *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
+        f"    {file}: {cause.mend}",
+    ]
 
 
 def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:

@@ -144,6 +144,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     """Return whether the numbers can be used, in plain words."""
     if estimate.feasible is False:
         return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
+    if estimate.causes:
+        return Judgement("bad", "Do not use yet", sentence(f"Mend first: {estimate.causes[0]}"))
     if estimate.implausible:
         return Judgement("bad", "Do not use", sentence(f"Not to be believed: {'; '.join(estimate.implausible)}"))
     total = None if validation is None else validation.total(validation.names[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -48,7 +48,12 @@ def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
     given = {} if convention is None else {"convention": convention}
-    table = Table(read_toml(path, RobotError) | given, "", path, RobotError)
+    return robot_from(read_toml(path, RobotError) | given, path)
+
+
+def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
+    """Return the robot of what a robot file holds; path: of the file, for messages and what it names."""
+    table = Table(dict(data), "", path, RobotError)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
         robot = robot.with_gravity(_gravity(table))

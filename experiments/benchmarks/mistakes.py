@@ -1,0 +1,213 @@
+"""Mistakes planted in robot files and logs of simulated arms: does `ident.compare.causes` name them?
+
+    python experiments/benchmarks/mistakes.py [SEED] [CASES] [--clean]
+
+Six robots, two of them with sliding joints; 20 to 40 s of a Fourier series; torque noise of 0.5 to 5 %; ordinary
+nuisance in every case: gains off by up to 5 %, zeros by up to 0.5 degrees, friction with a Stribeck part that the
+model lacks, positions with noise. Then one mistake, or none (`--clean`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+from arm7 import RIGHT, bodies
+from automatic import fourier
+
+from ident.compare.causes.causes import Examination, examined
+from ident.estimate import cad_prior, neutral_prior
+from ident.logs import Motion
+from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
+from ident.robot import Robot
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
+from ident.spatial.pose import Pose, axis_angle
+
+PANDA = [(0, 0, 0.33), (0, -RIGHT, 0), (0, RIGHT, 0.32), (0.08, RIGHT, 0), (-0.08, -RIGHT, 0.38), (0, RIGHT, 0)]
+PANDA.append((0.09, RIGHT, 0.1))
+UR = [(0, RIGHT, 0.18), (-0.61, 0, 0), (-0.57, 0, 0), (0, RIGHT, 0.17), (0, -RIGHT, 0.12), (0, 0, 0.12)]
+ARM5 = [(0, 0, 0), (0.013, RIGHT, 0), (0.233, 0, 0), (0.176, 0, 0.05), (0, RIGHT, 0)]
+ELBOW = [(0, 0, 0.4), (0.05, -RIGHT, 0), (0.35, 0, 0.03)]
+Drawn = tuple[Robot, Motion, str, str]
+
+
+def robots() -> dict[str, Robot]:
+    slide = [DHJoint(kind="prismatic", alpha=-RIGHT), DHJoint(kind="prismatic", theta=-RIGHT, alpha=-RIGHT)]
+    slide += [DHJoint(a=0.3, alpha=RIGHT), DHJoint(a=0.2)]
+    scara = [DHJoint(a=0.35), DHJoint(a=0.25, alpha=2 * RIGHT), DHJoint(kind="prismatic"), DHJoint(d=0.1)]
+    return {
+        "panda": from_mdh("panda", [MDHJoint(a=a, alpha=x, d=d) for a, x, d in PANDA]),
+        "ur": from_dh("ur", [DHJoint(a=a, alpha=x, d=d) for a, x, d in UR]),
+        "arm5": from_mdh("arm5", [MDHJoint(a=a, alpha=x, d=d) for a, x, d in ARM5]),
+        "elbow": from_mdh("elbow", [MDHJoint(a=a, alpha=x, d=d) for a, x, d in ELBOW]),
+        "gantry": from_dh("gantry", slide),
+        "scara": from_dh("scara", scara),
+    }
+
+
+def log(rng: np.random.Generator, robot: Robot, nuisance: bool = True) -> tuple[Model, np.ndarray, Motion]:
+    """Return the model of a fit, the true inertials and a log with ordinary nuisance."""
+    n, rate = robot.n, 100.0
+    t = np.arange(int(rng.uniform(20, 40) * rate)) / rate
+    model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+    links = bodies(n) * rng.uniform(0.6, 1.6, (n, 1))
+    slides = np.array([j.slides for j in robot.joints])
+    curve = fourier(rng, n)
+    q, qd, qdd = (x * np.where(slides, 0.2, 1.0) for x in curve(t))
+    zeros = rng.uniform(-0.5, 0.5, n) * np.pi / 180 * ~slides * nuisance
+    rigid = torque(Model(robot), links.ravel(), q + zeros, qd, qdd)
+    size = rigid.std(axis=0) + 0.05 * rigid.std()
+    drive = rng.uniform(0.05, 0.3, n) * size / (qdd.std(axis=0) + 1e-9)
+    viscous = rng.uniform(0.05, 0.3, n) * size / (qd.std(axis=0) + 1e-9)
+    coulomb = rng.uniform(0.1, 0.4, n) * size
+    friction = np.concatenate([drive, viscous, coulomb, 0.02 * size * rng.normal(size=n)])
+    tau = torque(model, np.concatenate([links.ravel(), friction]), q + zeros, qd, qdd)
+    if nuisance:
+        slow = 0.1 * np.abs(qd).max(axis=0)
+        tau = tau + 0.1 * coulomb * np.sign(qd) * np.exp(-((qd / slow) ** 2))
+        tau = tau * rng.uniform(0.95, 1.05, n)
+    tau = tau + rng.normal(size=tau.shape) * 10 ** rng.uniform(-2.3, -1.3) * tau.std(axis=0)
+    keep = np.abs(qd) > 0.01 * np.abs(qd).max(axis=0)
+    return model, links, Motion("log", t, q, qd, qdd, tau, keep)
+
+
+def moved(robot: Robot, j: int, **changes: object) -> Robot:
+    joints = list(robot.joints)
+    joints[j] = replace(joints[j], **changes)  # type: ignore[arg-type]
+    return replace(robot, joints=tuple(joints))
+
+
+def swapped(x: np.ndarray, a: int, b: int) -> np.ndarray:
+    x = x.copy()
+    x[:, [a, b]] = x[:, [b, a]]
+    return x
+
+
+def planted(rng: np.random.Generator, robot: Robot, m: Motion) -> Drawn:
+    """Return a robot file and a log with one mistake, its kind and where it is."""
+    n, names = robot.n, robot.joint_names
+    turning = [j for j in range(n) if not robot.joints[j].slides]
+    kinds = "gravity nogravity tilt quarter zero direction length lengths order swaptau swapq shift sign signs gain"
+    kinds += " qsign degrees degree ms rate delay"
+    kind, j = str(rng.choice(kinds.split())), int(rng.integers(n))
+    turn = int(rng.choice(turning))
+    a, b = sorted(rng.choice(n, 2, replace=False).tolist())
+    one, sign = np.eye(n)[j], float(rng.choice([-1, 1]))
+    pair = f"{names[a]} and {names[b]}"
+    joint = robot.joints[turn]
+    if kind == "gravity":
+        wrong = [x for x in (*np.eye(3), *-np.eye(3)) if x @ robot.gravity < 9]
+        return robot.with_gravity(9.81 * wrong[rng.integers(5)]), m, "gravity", "robot"
+    if kind == "nogravity":
+        still = replace(m, qd=0 * m.qd, qdd=0 * m.qdd)
+        return robot, still, "skip", ""
+    if kind == "tilt":
+        axis = np.array([*rng.normal(size=2), 0.0])
+        true = axis_angle(axis / np.linalg.norm(axis), sign * rng.uniform(2, 6) * np.pi / 180)
+        return robot.with_gravity(true @ robot.gravity), m, "tilt", "robot"
+    if kind in ("quarter", "zero"):
+        off = rng.choice([90, -90, 180]) if kind == "quarter" else sign * rng.uniform(2, 8)
+        placed = joint.placement @ Pose(axis_angle(joint.axis, off * np.pi / 180), np.zeros(3))
+        if np.abs(joint.point).max() > 0:  # about the axis, not the frame
+            turned = axis_angle(joint.axis, off * np.pi / 180)
+            placed = joint.placement @ Pose(turned, joint.point - turned @ joint.point)
+        return moved(robot, turn, placement=placed), m, "zero", names[turn]
+    if kind == "direction":
+        return moved(robot, j, axis=-robot.joints[j].axis), m, "direction", names[j]
+    if kind in ("length", "lengths"):
+        factor = 1 + sign * rng.uniform(0.05, 0.2) if kind == "length" else float(rng.choice([1e-3, 1e3, 39.37]))
+        which = [rng.integers(1, n)] if kind == "length" else range(n)
+        for k in which:
+            p = robot.joints[k].placement
+            robot = moved(robot, int(k), placement=Pose(p.rotation, factor * p.position))
+        return robot, m, kind, names[int(which[0])] if kind == "length" else "robot"
+    if kind == "order":
+        q, qd, qdd, tau = (swapped(x, a, b) for x in (m.q, m.qd, m.qdd, m.tau))
+        return robot, replace(m, q=q, qd=qd, qdd=qdd, tau=tau), "joint order", pair
+    if kind == "swaptau":
+        return robot, replace(m, tau=swapped(m.tau, a, b)), "columns", pair
+    if kind == "swapq":
+        q, qd, qdd = (swapped(x, a, b) for x in (m.q, m.qd, m.qdd))
+        return robot, replace(m, q=q, qd=qd, qdd=qdd), "columns", pair
+    if kind == "shift" and n > 2:
+        return robot, replace(m, tau=np.roll(m.tau, int(sign), axis=1)), "columns", "all joints"
+    if kind == "sign":
+        return robot, replace(m, tau=m.tau * (1 - 2 * one)), "torque sign", names[j]
+    if kind == "signs":
+        return robot, replace(m, tau=-m.tau), "torque sign", "all joints"
+    if kind == "gain":
+        factor = np.exp(sign * rng.uniform(0.15, 0.7))
+        return robot, replace(m, tau=m.tau * (1 + (factor - 1) * one)), "torque gain", names[j]
+    if kind == "qsign":
+        s = 1 - 2 * one
+        return robot, replace(m, q=s * m.q, qd=s * m.qd, qdd=s * m.qdd), "position sign", names[j]
+    if kind in ("degrees", "degree"):
+        s = np.ones(n)
+        s[turning if kind == "degrees" else [turn]] *= 180 / np.pi
+        where = "all joints" if kind == "degrees" else names[turn]
+        return robot, replace(m, q=s * m.q, qd=s * m.qd, qdd=s * m.qdd), "angle unit", where
+    if kind in ("ms", "rate"):
+        s = 1e3 if kind == "ms" else float(np.exp(sign * rng.uniform(0.05, 0.3)))
+        return robot, replace(m, t=s * m.t, qd=m.qd / s, qdd=m.qdd / s**2), "clock", "time"
+    if kind == "delay":
+        late = rng.uniform(0.005, 0.02)
+        tau = np.column_stack([np.interp(m.t - late, m.t, x) for x in m.tau.T])
+        return robot, replace(m, tau=tau), "delay", "all joints"
+    return robot, m, "skip", ""
+
+
+def harmed(model: Model, right: Robot, robot: Robot, m: Motion, given: Motion) -> float:
+    """Return the error of base parameters on the log as it is given over that on the right one, least squares."""
+    errors = []
+    for own, motion in ((right, m), (robot, given)):
+        from ident.compare.causes.reading import Reading, rows_of
+        from ident.compare.causes.weighing import Weigher
+
+        w = Weigher(replace(model, robot=own), rows_of([motion], thinned=True), neutral_prior(own))
+        errors.append(w.weighed(Reading.plain(own), bodies=True).left / m.tau.var(axis=0))
+    return float(np.sqrt((errors[1] / errors[0]).max()))
+
+
+def case(rng: np.random.Generator, clean: bool) -> tuple[str, str, str, float, Examination, float]:
+    name, right = list(robots().items())[rng.integers(6)]
+    model, links, motion = log(rng, right)
+    robot, given, kind, where = (right, motion, "", "") if clean else planted(rng, right, motion)
+    if kind == "skip":
+        return case(rng, clean)
+    if rng.random() < 0.6:
+        prior = cad_prior(robot, links * rng.uniform(0.95, 1.05, (robot.n, 1)), "CAD")
+    else:
+        prior = neutral_prior(robot)
+    start = time.process_time()
+    found = examined(replace(model, robot=robot), [given], prior)
+    took = time.process_time() - start
+    return name, kind, where, harmed(model, right, robot, motion, given) if kind else 1.0, found, took
+
+
+def main() -> None:
+    clean = "--clean" in sys.argv
+    seed, cases = (int(x) for x in (*[a for a in sys.argv[1:] if a != "--clean"], "101", "40")[:2])
+    told = Counter[str]()
+    for k in range(cases):
+        name, kind, where, harm, found, took = case(np.random.default_rng([seed, k]), clean)
+        causes = [c for c in found.causes if not c.ordinary]
+        first = causes[0] if causes else None
+        right = first is not None and (first.mistake.kind, first.where) == (kind, where)
+        among = first is not None and any(r.startswith(where) for r in first.rivals)
+        if clean:
+            result = "silent" if first is None else "ALARM" if first.asserted else "alarm"
+        elif first is None:
+            result = "silent, no harm" if harm < 1.05 else "SILENT"
+        else:
+            result = "first" if right else "rival" if among else "WRONG" if first.asserted else "other"
+        told[result] += 1
+        said = "; ".join(f"{c.where}: {c.what} ({c.before:.3f}>{c.after:.3f}) {list(c.rivals)[:2]}" for c in causes[:2])
+        print(f"{k:3} {name:7} {kind:14} {where:18} harm {harm:6.2f} {took:4.1f} s {result:8} {said[:230]}", flush=True)
+    print(dict(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""What is wrong with a robot file or a log, in the order of what explains it best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
+from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.weighing import Weighed, Weigher
+from ident.estimate.prior import Prior
+from ident.jit import one_thread
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.robot.robot import Robot
+from ident.tell import Tell, silent
+
+#: Log odds at which something is asserted: a thousand to one.
+MARGIN = log(1000.0)
+#: A mistake takes at least this share from the error of some joint, in so many of the stretches that are left out.
+LEAST, AGREED = 0.03, 9
+#: Mistakes that are looked for together, and how many are looked at closely each time.
+MOST, CLOSE = 3, 8
+_STEP = 1e-4
+_PASSES = 3
+#: Worth of a value in log p, by its slope, below which it is not looked at.
+_WORTH = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """A mistake that explains the logs: value where it has one; error before and after (over all joints, relative).
+
+    what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
+    words; ordinary: no larger than any robot's.
+    """
+
+    mistake: Mistake
+    value: float
+    what: str
+    mend: str
+    log_odds: float
+    before: float
+    after: float
+    rivals: tuple[str, ...]
+    ordinary: bool
+
+    @property
+    def asserted(self) -> bool:
+        """Whether nothing else explains the logs as well."""
+        return not self.rivals
+
+    @property
+    def where(self) -> str:
+        """The joint or file that it is in."""
+        return self.mistake.where
+
+
+@dataclass(frozen=True, eq=False)
+class Examination:
+    """Causes in the order in which they were found, the reading without them, and the error (relative) of each."""
+
+    causes: tuple[Cause, ...]
+    reading: Reading
+    error: float
+    asked: int
+    independent: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    mistake: Mistake
+    value: float
+    weighed: Weighed
+    log: float
+
+
+def examined(
+    model: Model,
+    motions: Sequence[Motion],
+    prior: Prior,
+    geometries: Mapping[str, Robot] | None = None,
+    tell: Tell = silent,
+) -> Examination:
+    """Return what is wrong with the robot or the logs, if anything is: mistakes one after the other.
+
+    model: as it was fitted; motions: those of the fit; prior: of its links; geometries: other robots, by what was
+    mistaken in theirs. Every mistake is weighed on samples here and there, the best of them on rows that are thinned as
+    the fit thins them, with links that can exist.
+    """
+    with one_thread():
+        return _examined(model, motions, prior, geometries, tell)
+
+
+def _examined(
+    model: Model, motions: Sequence[Motion], prior: Prior, geometries: Mapping[str, Robot] | None, tell: Tell
+) -> Examination:
+    rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
+    duration = max(float(np.ptp(m.t)) for m in motions)
+    asked = mistakes(model.robot, geometries, duration)
+    among = Counter(m.kind for m in asked)
+    reading = Reading.plain(model.robot)
+    now = fine.weighed(reading, bodies=True)
+    causes = list[Cause]()
+    for round_ in range(MOST):
+        tell("weighing mistakes", round_, MOST)
+        candidates = _weighed(rough, fine, reading, asked, among, now)
+        worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed)]
+        if not worth:
+            break
+        best = worth[0]
+        near = [c for c in worth[1:] if c.log > best.log - MARGIN and not _same(c, best)]
+        what, mend = best.mistake.words(best.value)
+        causes.append(
+            Cause(
+                best.mistake,
+                best.value,
+                what,
+                mend,
+                best.log - now.log,
+                now.relative,
+                best.weighed.relative,
+                tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
+                best.mistake.size is not None and abs(best.value) <= best.mistake.size.ordinary,
+            )
+        )
+        reading, now = best.weighed.reading, best.weighed
+    tell("weighing mistakes", MOST, MOST)
+    return Examination(tuple(causes), reading, now.relative, len(asked), fine.independent)
+
+
+def _weighed(
+    rough: Weigher, fine: Weigher, reading: Reading, asked: Sequence[Mistake], among: Mapping[str, int], now: Weighed
+) -> list[_Candidate]:
+    """Return the best candidates, the most probable first."""
+    plain = rough.weighed(reading, left_out=False)
+    possible = rough.weighed(reading, left_out=False, bodies=True)
+    found = list[_Candidate]()
+    for mistake in asked:
+        value, cost = 0.0, log(PRIOR[mistake.kind] / among[mistake.kind])
+        if mistake.size is not None:
+            value, worth = _along(rough, plain, reading, mistake)
+            if worth < _WORTH:
+                continue
+            cost += _surprise(mistake, value, worth)
+        weighed = rough.weighed(mistake.without(reading, value), left_out=False)
+        found.append(_Candidate(mistake, value, weighed, weighed.log + cost))
+    found.sort(key=lambda c: -c.log)
+    close = list[_Candidate]()
+    least = possible.log
+    for c in found:  # links that must be able to exist explain no more
+        if (len(close) >= CLOSE and c.log < sorted((x.log for x in close), reverse=True)[CLOSE - 1]) or c.log < least:
+            break
+        weighed = rough.weighed(c.weighed.reading, left_out=False, bodies=True)
+        close.append(_Candidate(c.mistake, c.value, weighed, c.log - c.weighed.log + weighed.log))
+    close = sorted(close, key=lambda c: -c.log)[:CLOSE]
+    return sorted((_closely(fine, reading, c, now, among) for c in close), key=lambda c: -c.log)
+
+
+def _closely(fine: Weigher, reading: Reading, c: _Candidate, now: Weighed, among: Mapping[str, int]) -> _Candidate:
+    """Return a candidate with its value and its probability by the rows of the fit."""
+    value, cost = c.value, log(PRIOR[c.mistake.kind] / among[c.mistake.kind])
+    weighed = fine.weighed(c.mistake.without(reading, value), bodies=True)
+    if c.mistake.size is not None:
+        value, _ = _along(fine, fine.weighed(c.weighed.reading, left_out=False), reading, c.mistake, value, 1)
+        again = fine.weighed(c.mistake.without(reading, value), bodies=True)
+        value, weighed = (value, again) if again.log > weighed.log else (c.value, weighed)
+        cost += _surprise(c.mistake, value, max(weighed.log - now.log, 1.0))
+    return _Candidate(c.mistake, value, weighed, weighed.log + cost)
+
+
+def _along(
+    weigher: Weigher, state: Weighed, reading: Reading, mistake: Mistake, start: float = 0.0, passes: int = _PASSES
+) -> tuple[float, float]:
+    """Return the value that explains most, by Gauss and Newton from a start that `state` weighs, and its worth."""
+    assert mistake.size is not None
+    value, best, worth = start, state, 0.0
+    for k in range(passes):
+        ahead = mistake.without(reading, value + _STEP * mistake.size.usual)
+        step, gain = weigher.slopes(best, ahead, _STEP * mistake.size.usual)
+        if k == 0 and gain < _WORTH and not start:
+            return 0.0, 0.0
+        step = float(np.clip(value + step, -mistake.size.most, mistake.size.most)) - value
+        for _ in range(3):
+            after = weigher.weighed(mistake.without(reading, value + step), left_out=False)
+            if after.log > best.log:
+                break
+            step /= 2
+        else:
+            break
+        value, best = value + step, after
+        worth = best.log - state.log
+        if abs(step) < 0.02 * abs(value):
+            break
+    return value, worth
+
+
+def _surprise(mistake: Mistake, value: float, worth: float) -> float:
+    """Return the log of how probable a value is that explains so much, by a wide distribution about 0 (Cauchy's)."""
+    assert mistake.size is not None
+    error = abs(value) / np.sqrt(2.0 * worth)
+    return float(
+        -np.log1p((value / mistake.size.usual) ** 2) - np.log(max(mistake.size.usual / max(error, 1e-300), 1.0))
+    )
+
+
+def _material(before: Weighed, after: Weighed) -> bool:
+    """Return whether the error of some joint, or of all, falls by LEAST, and in nearly all stretches."""
+    scale = _scales(before, after)
+    left = after.left * scale
+    share = np.sqrt(left / np.maximum(before.left, 1e-300))
+    total = np.sqrt(float(np.sum(left / before.left)) / len(left))
+    if min(float(share.min()), total) > 1.0 - LEAST or total > 1.0:
+        return False
+    if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
+        return True  # only impossible bodies made up for it: that is no matter of stretches
+    weights = 1.0 / np.maximum(before.left, 1e-300)
+    fell = (after.errors * scale) @ weights < before.errors @ weights
+    return int(np.sum(fell)) >= AGREED * STRETCHES // 10
+
+
+def _scales(before: Weighed, after: Weighed) -> Array:
+    """Return what makes the squared errors after comparable to those before: gains of torques taken out."""
+    return np.where(after.torques > 0, before.torques / np.where(after.torques > 0, after.torques, 1.0), 1.0)
+
+
+def _same(a: _Candidate, b: _Candidate) -> bool:
+    return a.mistake.kind == b.mistake.kind and a.mistake.where == b.mistake.where and a.mistake.what == b.mistake.what

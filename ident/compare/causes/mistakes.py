@@ -1,0 +1,231 @@
+"""Mistakes in a robot file and in what a log is said to be, each with how both are read without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import cos, exp, log, pi, radians
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.causes import undone
+from ident.compare.causes.undone import Without
+from ident.robot.robot import Robot
+
+#: How probable a mistake of each kind is beforehand; they sum to 1.
+PRIOR = {
+    "gravity": 0.07, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
+    "joint order": 0.05, "coupling": 0.03, "columns": 0.08, "torque sign": 0.07, "torque gain": 0.08,
+    "position sign": 0.04, "position scale": 0.04, "angle unit": 0.05, "clock": 0.04, "delay": 0.04,
+}  # fmt: skip
+#: Those that are in the robot file; the others are in the log.
+ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
+#: Spreads beyond which no value is looked for.
+FARTHEST = 5.0
+#: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
+_ALONG = cos(radians(20))
+_DEGREE = pi / 180
+#: Shortest and longest logs [s], and reaches of robots [m], that are.
+_DURATIONS, _REACHES = (1.0, 1e5), (0.02, 20.0)
+#: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
+#: times as long is within the others.
+_USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
+
+
+@dataclass(frozen=True)
+class Size:
+    """What values a mistake has: usually about `usual`; up to `ordinary` they are no mistake, but what any robot has.
+
+    unit: what a value is told in; None: it is the logarithm of a factor, told in percent.
+    """
+
+    usual: float
+    ordinary: float
+    unit: float | None = None
+
+    @property
+    def most(self) -> float:
+        """The largest value that is looked for."""
+        return FARTHEST * self.usual
+
+    def told(self, value: float) -> str:
+        """Return a value in words."""
+        return f"{100 * (exp(value) - 1):+.3g} %" if self.unit is None else f"{value / self.unit:+.3g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Mistake:
+    """One mistake: its kind, where it is, what it is, what to change; `{}` stands for its value where it has one.
+
+    without: the reading without it, from a reading and its value. size: of its values, None where it has none.
+    """
+
+    kind: str
+    where: str
+    what: str
+    mend: str
+    without: Without
+    size: Size | None = None
+
+    def words(self, value: float) -> tuple[str, str]:
+        """Return what it is, and what to change."""
+        told = self.size.told(value) if self.size else ""
+        return self.what.replace("{}", told), self.mend.replace("{}", told)
+
+
+def mistakes(
+    robot: Robot, geometries: Mapping[str, Robot] | None = None, duration: float = 60.0
+) -> tuple[Mistake, ...]:
+    """Return every mistake that is thought of; geometries: other robots by what was mistaken in theirs.
+
+    duration [s]: of the log, as it is declared.
+    """
+    others = (
+        Mistake("geometry", "robot", what, "correct that in its table", undone.robot(other))
+        for what, other in (geometries or {}).items()
+    )
+    found = (
+        _gravity(robot), others, _lengths(robot), _joints(robot), _pairs(robot), _columns(robot),
+        _whole_log(robot, duration), _channels(robot),
+    )  # fmt: skip
+    return tuple(mistake for each in found for mistake in each)
+
+
+def _gravity(robot: Robot) -> Iterator[Mistake]:
+    size = float(np.linalg.norm(robot.gravity))
+    usual = size if 5.0 < size < 15.0 else 9.81
+
+    def told(gravity: Array) -> str:
+        return f"gravity = [{', '.join(f'{x:.4g}' for x in gravity)}]"
+
+    for axis, letter in enumerate("xyz"):
+        for sign, word in ((1.0, "+"), (-1.0, "-")):
+            gravity = sign * usual * np.eye(3)[axis]
+            if gravity @ robot.gravity < _ALONG * usual * size or not size:
+                what = f"gravity points along {word}{letter} of the base, not as described"
+                yield Mistake("gravity", "robot", what, told(gravity), undone.gravity(gravity))
+    if not size:
+        return
+    what = "the torques are without gravity, as after a drive that takes it out"
+    yield Mistake("gravity", "all joints", what, told(np.zeros(3)), undone.gravity(np.zeros(3)))
+    for factor, word in ((1e-3, "1000 times too large"), (9.81, "9.81 times too small")):
+        if not 5.0 < size < 15.0 and 5.0 < size * factor < 15.0:
+            gravity = factor * robot.gravity
+            yield Mistake("gravity", "robot", f"gravity is {word}", told(gravity), undone.gravity(gravity))
+    for axis, letter in enumerate("xyz"):
+        if abs(robot.gravity[axis]) < 0.9 * size:
+            what = f"the base is tilted: gravity is turned by {{}} degrees about its {letter} axis"
+            mend = f"turn gravity by {{}} degrees about {letter} of the base"
+            tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
+            yield Mistake("tilt", "robot", what, mend, undone.tilted(np.eye(3)[axis]), tilt)
+
+
+def _lengths(robot: Robot) -> Iterator[Mistake]:
+    every = {j: np.ones(3) for j in range(robot.n)}
+    for factor, word in (
+        (1e-3, "millimetres, not metres"), (1e3, "metres, not millimetres"), (0.0254, "inches, not metres"),
+        (1 / 0.0254, "metres, not inches"),
+    ):  # fmt: skip
+        if _REACHES[0] < robot.reach * factor < _REACHES[1]:
+            change = undone.fixed(undone.longer(every), log(factor))
+            yield Mistake("lengths", "robot", f"all lengths are in {word}", f"multiply them by {factor:.5g}", change)
+    # what moves the first joint as a whole changes no torque
+    for j in range(1, robot.n):
+        for axis, letter in enumerate("xyz"):
+            along = float(robot.joints[j].placement.position[axis])
+            if abs(along) < _POSSIBLE[0]:
+                continue
+            name, which = robot.joints[j].name, undone.longer({j: np.eye(3)[axis]})
+            its = f"its distance of {along:.4g} m along {letter} from the joint before"
+            size = Size(0.1, max(0.003 / abs(along), 0.02))
+            yield Mistake("length", name, f"{its} is off by {{}}", "make that distance {} longer", which, size)
+            for factor in (1e-3, 1e3):
+                odd = not _USUAL[0] < abs(along) < _USUAL[1]
+                if odd and _POSSIBLE[0] < abs(along) * factor < _POSSIBLE[1]:
+                    mend = f"make that distance {along * factor:.4g} m"
+                    change = undone.fixed(which, log(factor))
+                    yield Mistake("length", name, f"{its} is in another unit", mend, change)
+
+
+def _joints(robot: Robot) -> Iterator[Mistake]:
+    for j, joint in enumerate(robot.joints):
+        one, zero = np.eye(robot.n)[j], undone.zero(j)
+        for quarter in () if joint.slides else (90, -90, 180):
+            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to its offset"
+            yield Mistake("zero", joint.name, what, mend, undone.fixed(zero, quarter * _DEGREE))
+        word = "mm" if joint.slides else "degrees"
+        size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
+        what, mend = f"its zero is off by {{}} {word}", f"add {{}} {word} to its offset"
+        yield Mistake("zero", joint.name, what, mend, zero, size)
+        way = "slides" if joint.slides else "turns"
+        what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
+        yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
+
+
+def _pairs(robot: Robot) -> Iterator[Mistake]:
+    n, names = robot.n, robot.joint_names
+    for a, b in combinations(range(n), 2):
+        what, mend = "the log has them in the other order", "swap their columns of position, velocity and torque"
+        yield Mistake("joint order", f"{names[a]} and {names[b]}", what, mend, undone.joints(_swap(n, a, b)))
+    for a in range(n - 1):
+        for sign, word in ((1.0, "plus"), (-1.0, "minus")):
+            mixed = np.eye(n)
+            mixed[a + 1, a] = sign
+            what = f"its drive also moves with {names[a]}: coupled {word} one to one"
+            mend = f"declare the coupling in [transmission], entry {sign:+.0f}"
+            yield Mistake("coupling", names[a + 1], what, mend, undone.joints(mixed))
+
+
+def _columns(robot: Robot) -> Iterator[Mistake]:
+    n, names = robot.n, robot.joint_names
+    kinds = {"torques": (False, True), "positions": (True, False), "positions and torques": (True, True)}
+    for a, b in combinations(range(n), 2):
+        for what, which in list(kinds.items())[:2]:
+            words, mend = f"their columns of {what} are swapped", f"swap the columns of {what}"
+            change = undone.columns(_swap(n, a, b), *which)
+            yield Mistake("columns", f"{names[a]} and {names[b]}", words, mend, change)
+    for shift in (1, -1) if n > 2 else ():
+        for what, which in kinds.items():
+            words, mend = f"the columns of {what} are shifted by one joint", f"shift them by {-shift:+d}"
+            change = undone.columns(np.roll(np.eye(n), shift, axis=0), *which)
+            yield Mistake("columns", "all joints", words, mend, change)
+
+
+def _swap(n: int, a: int, b: int) -> Array:
+    order: Sequence[int] = [b if k == a else a if k == b else k for k in range(n)]
+    return np.eye(n)[order]
+
+
+def _whole_log(robot: Robot, duration: float) -> Iterator[Mistake]:
+    n, turning = robot.n, np.array([not joint.slides for joint in robot.joints])
+    what, mend = "torques have the other sign", "give all torques gain = -1"
+    yield Mistake("torque sign", "all joints", what, mend, undone.torques(-np.ones(n)))
+    for factor, was, said in ((_DEGREE, "degrees", "rad"), (1 / _DEGREE, "rad", "degrees")):
+        change = undone.positions(np.where(turning, factor, 1.0))
+        yield Mistake("angle unit", "all joints", f"angles are in {was}, not in {said}", f'unit = "{was[:3]}"', change)
+    for factor, was in ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e3, "kiloseconds")):
+        if _DURATIONS[0] < duration * factor < _DURATIONS[1]:
+            change = undone.fixed(undone.longer_seconds, log(factor))
+            yield Mistake("clock", "time", f"time is in {was}", f"multiply time by {factor:g}", change)
+    what, mend = "the rate is wrong: true seconds are {} longer than the log's", "make time {} longer"
+    yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.003))
+    what, mend = "torques are late by {} ms", "delay_s = {}e-3"
+    yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
+
+
+def _channels(robot: Robot) -> Iterator[Mistake]:
+    for j, joint in enumerate(robot.joints):
+        one, name = np.eye(robot.n)[j], joint.name
+        mend = "give its torque gain = -1"
+        yield Mistake("torque sign", name, "its torque has the other sign", mend, undone.torques(1 - 2 * one))
+        what, mend = "its position has the other sign, its torque has not", "give its position gain = -1"
+        yield Mistake("position sign", name, what, mend, undone.positions(1 - 2 * one))
+        for factor, was in () if joint.slides else ((_DEGREE, "degrees"), (1 / _DEGREE, "rad")):
+            change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'unit = "{was[:3]}" for its column'
+            yield Mistake("angle unit", name, f"its position is in {was}", mend, change)
+        what, mend = "its torque has to be {} larger (torque constant, gear ratio, unit)", "make its torque {} larger"
+        yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
+        what, mend = "its position has to be {} larger (gear ratio)", "make its position {} larger"
+        yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.005))

@@ -1,0 +1,128 @@
+"""How a robot file and a log are read: what joints, torques and time are if some of it is mistaken.
+
+    q = positions q_log + zeros,   tau = torques tau_log,   t = clock t_log,   torques are logged `late` after positions
+
+with another robot (gravity, lengths, axes) where that is mistaken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.logs.filter import decimate
+from ident.logs.motion import Motion
+from ident.robot.robot import Robot
+
+#: Rows that are looked at, of all recordings together: at first, and closely.
+ROUGH, ROWS = 2000, 4000
+#: Samples of which they are thinned, at most.
+SAMPLES = 20_000
+#: Stretches that are left out in turn.
+STRETCHES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Samples of some recordings, one after the other: t (M,) [s]; q, qd, qdd, tau (M, n); each recording's first one.
+
+    thinning: by which factors columns and torques of each recording are thinned, and every how many rows are looked at.
+    keep (N, n): which of the rows that are left count; stretches: where STRETCHES parts of them begin and end.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    starts: tuple[int, ...]
+    thinning: tuple[tuple[tuple[int, ...], int], ...]
+    keep: NDArray[np.bool_]
+    stretches: tuple[tuple[int, int], ...]
+
+    @property
+    def parts(self) -> list[slice]:
+        """Samples of each recording."""
+        return [slice(a, b) for a, b in zip(self.starts, (*self.starts[1:], len(self.t)), strict=True)]
+
+    def left(self, x: Array) -> Array:
+        """Return the rows (N, k) that are left of columns x (M, k)."""
+        return np.concatenate([_left(x[part], *how) for part, how in zip(self.parts, self.thinning, strict=True)])
+
+
+def _left(x: Array, factors: tuple[int, ...], every: int) -> Array:
+    return (decimate(x, factors) if factors else x)[::every]
+
+
+def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
+    """Return rows of some motions: thinned as a fit thins them, or samples here and there, which costs far less."""
+    found: list[tuple[Array, ...]] = []
+    keeps, thinning = list[Array](), list[tuple[tuple[int, ...], int]]()
+    for motion in motions:
+        count = min(len(motion.t), max(SAMPLES // len(motions), 1))
+        step = prod(motion.decimation)
+        if thinned:
+            keep, sampled = motion.keep[: -(-count // step)], slice(0, count)
+        else:
+            every = max(1, -(-count * len(motions) // ROUGH))
+            keep, sampled = np.repeat(motion.keep, step, axis=0)[:count:every], slice(0, count, every)
+        factors, most = motion.decimation if thinned else (), 1
+        if thinned:
+            most = max(1, -(-len(keep) * len(motions) // ROWS))
+            keep = keep[::most]
+        found.append(tuple(x[sampled] for x in (motion.t, motion.q, motion.qd, motion.qdd, motion.tau)))
+        keeps.append(keep)
+        thinning.append((factors, most))
+    t, q, qd, qdd, tau = (np.concatenate(x) for x in zip(*found, strict=True))
+    starts = tuple(np.cumsum([0, *(len(x[0]) for x in found[:-1])]).tolist())
+    keep = np.concatenate(keeps).astype(bool)
+    ends = np.linspace(0, len(keep), STRETCHES + 1).astype(int).tolist()
+    return Rows(t, q, qd, qdd, tau, starts, tuple(thinning), keep, tuple(pairwise(ends)))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s]."""
+
+    robot: Robot
+    positions: Array
+    zeros: Array
+    torques: Array
+    clock: float
+    late: float
+
+    @staticmethod
+    def plain(robot: Robot) -> Reading:
+        """Return how robot and log stand in their files."""
+        n = robot.n
+        return Reading(robot, np.eye(n), np.zeros(n), np.eye(n), 1.0, 0.0)
+
+    def of(self, rows: Rows) -> Rows:
+        """Return the samples as they are if this reading is right."""
+        q, qd, qdd = rows.q, rows.qd, rows.qdd
+        if self.late:  # states are smooth, torques are not: those of before
+            q, qd, qdd = (_earlier(x, rows, self.late) for x in (q, qd, qdd))
+        P = self.positions.T
+        return replace(
+            rows,
+            t=self.clock * rows.t,
+            q=q @ P + self.zeros,
+            qd=qd @ P / self.clock,
+            qdd=qdd @ P / self.clock**2,
+            tau=rows.tau @ self.torques.T,
+        )
+
+
+def _earlier(x: Array, rows: Rows, late: float) -> Array:
+    """Return states (M, n) as they were `late` [s] before."""
+    found = np.empty_like(x)
+    for part in rows.parts:
+        t = rows.t[part]
+        found[part] = np.column_stack([np.interp(t - late, t, column) for column in x[part].T])
+    return found

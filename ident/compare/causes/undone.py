@@ -1,0 +1,101 @@
+"""Readings without a mistake: each function takes what the mistake is and returns the reading without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import exp
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.causes.reading import Reading
+from ident.robot.robot import Robot
+from ident.spatial.pose import Pose, axis_angle
+
+#: A reading without a mistake of some value, from the reading with it.
+Without = Callable[[Reading, float], Reading]
+
+
+def fixed(change: Without, value: float) -> Without:
+    """Return a change by one value, whatever else is asked for."""
+    return lambda reading, _: change(reading, value)
+
+
+def robot(other: Robot) -> Without:
+    """Return the robot replaced, gravity kept."""
+    return lambda r, _: replace(r, robot=other.with_gravity(r.robot.gravity))
+
+
+def gravity(vector: Array) -> Without:
+    """Return gravity replaced by a vector (3,) [m/s^2] in the base frame."""
+    return lambda r, _: replace(r, robot=r.robot.with_gravity(vector))
+
+
+def tilted(axis: Array) -> Without:
+    """Return gravity turned about an axis (3,) of the base by a value [rad]."""
+    return lambda r, value: replace(r, robot=r.robot.with_gravity(axis_angle(axis, value) @ r.robot.gravity))
+
+
+def longer(which: Mapping[int, Array]) -> Without:
+    """Return distances from the joints before multiplied by exp(value): by joint, a share (3,) of each coordinate."""
+
+    def without(reading: Reading, value: float) -> Reading:
+        found = list(reading.robot.joints)
+        for j, shares in which.items():
+            place = found[j].placement
+            position = place.position * (1.0 + (exp(value) - 1.0) * shares)
+            found[j] = replace(found[j], placement=Pose(place.rotation, position))
+        return replace(reading, robot=replace(reading.robot, joints=tuple(found)))
+
+    return without
+
+
+def zero(j: int) -> Without:
+    """Return the zero of a joint moved by a value [rad; m]."""
+    return lambda r, value: replace(r, zeros=r.zeros + value * np.eye(len(r.zeros))[j])
+
+
+def joints(mixed: Array) -> Without:
+    """Return other joints q' = mixed q (n, n), with the torques that do the same work."""
+    back = np.linalg.inv(mixed).T
+    return lambda r, _: replace(r, positions=mixed @ r.positions, zeros=mixed @ r.zeros, torques=back @ r.torques)
+
+
+def columns(order: Array, of_positions: bool, of_torques: bool) -> Without:
+    """Return the log's columns in another order (n, n), those of positions, of torques or of both."""
+    return lambda r, _: replace(
+        r,
+        positions=r.positions @ order if of_positions else r.positions,
+        torques=r.torques @ order if of_torques else r.torques,
+    )
+
+
+def torques(factors: Array) -> Without:
+    """Return torques multiplied by factors (n,)."""
+    return lambda r, _: replace(r, torques=factors[:, None] * r.torques)
+
+
+def positions(factors: Array) -> Without:
+    """Return positions multiplied by factors (n,)."""
+    return lambda r, _: replace(r, positions=factors[:, None] * r.positions, zeros=factors * r.zeros)
+
+
+def larger_torque(j: int) -> Without:
+    """Return the torque of a joint multiplied by exp(value)."""
+    return lambda r, value: torques(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)
+
+
+def larger_position(j: int) -> Without:
+    """Return the position of a joint multiplied by exp(value)."""
+    return lambda r, value: positions(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)
+
+
+def longer_seconds(reading: Reading, value: float) -> Reading:
+    """Return time multiplied by exp(value)."""
+    return replace(reading, clock=reading.clock * exp(value))
+
+
+def late(reading: Reading, value: float) -> Reading:
+    """Return torques that are late by a value [s]."""
+    return replace(reading, late=reading.late + value)

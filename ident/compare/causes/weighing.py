@@ -1,0 +1,250 @@
+"""How well a robot and a log, as they are read, explain each other.
+
+Each channel's noise being unknown, a reading with torques B tau is as probable as
+
+    log p = N (log |det B| - 1/2 sum_j log E_j) + const,
+
+E_j being the mean squared error of joint j's torque on stretches left out of a least-squares fit, or
+that of links that can exist on all stretches where this is larger: a mistake that only impossible bodies make up for
+costs. N is the number of independent rows: of all, over the time within which what is left resembles itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.causes.reading import STRETCHES, Reading, Rows
+from ident.errors import IdentError
+from ident.estimate.bounds import Bounds
+from ident.estimate.coordinates import Coordinates
+from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.prior import Prior, neutral_prior
+from ident.model.model import Model
+from ident.regression.base import BaseParameters
+from ident.regression.compress import Columns, packed_columns, state_rows
+
+#: Of a normal matrix with a unit diagonal: what is added to it, so that what no row shows is not told from others.
+_RIDGE = 1e-10
+#: Of the largest square of a column: what may be rounding.
+_ROUNDING = 1e-18
+#: Of the square of a change that a value makes: what is left of one that parameters make up for.
+_SPANNED = 1e-7
+#: No error counts as smaller than this share of the torque.
+_LEAST = 1e-5
+_ROUNDS = 4
+#: What resembles itself by less than this is independent.
+_ALIKE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A reading, how probable it is (`log`, up to a constant), and what it leaves.
+
+    errors (K, n): mean squared errors of the torques, stretch by stretch, when they are left out; torques (n,): mean
+    squares of the torques themselves; noise (n,); phi (p,): parameters, of least size where only their sums show; gram
+    (p + 1, p + 1): of all rows divided by the noise. bodies: whether links that can exist have been asked for, and
+    excess (n,): the mean squared errors of those.
+    """
+
+    reading: Reading
+    log: float
+    errors: Array
+    torques: Array
+    noise: Array
+    phi: Array
+    gram: Array
+    bodies: bool = False
+    excess: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def left(self) -> Array:
+        """Mean squared error of each joint (n,)."""
+        mean = self.errors.mean(axis=0)
+        return np.asarray(np.maximum(mean, self.excess) if self.bodies else mean)
+
+    @property
+    def relative(self) -> float:
+        """Error over all joints, relative to the torque."""
+        return float(np.sqrt(self.left.sum() / self.torques.sum())) if self.torques.any() else float("nan")
+
+
+class Weigher:
+    """Weighs readings of the same rows under one kind of model. robot, terms: `model`; prior: of its links."""
+
+    def __init__(self, model: Model, rows: Rows, prior: Prior):
+        self._model, self.rows, self._prior = model, rows, prior
+        self._columns: dict[str, Columns] = {}
+        self._last: tuple[Weighed, Array, Array] | None = None
+        self.independent = float(len(rows.keep))
+        start = self.weighed(Reading.plain(model.robot), left_out=False)
+        self.independent = self._independent(start)
+
+    def columns(self, reading: Reading) -> Columns:
+        """Return where the columns of the model of this reading's robot stand."""
+        key = reading.robot.fingerprint()
+        if key not in self._columns:
+            model = replace(self._model, robot=reading.robot)
+            self._columns[key] = packed_columns(model, _every(model))
+        return self._columns[key]
+
+    def weighed(self, reading: Reading, *, left_out: bool = True, bodies: bool = False) -> Weighed:
+        """Return what a reading is worth; bodies: whether links must be able to exist.
+
+        left_out: whether errors are those of stretches left out; else those of a fit to all rows, which is faster.
+        """
+        columns, keep = self.columns(reading), self.rows.keep
+        n, p = reading.robot.n, len(columns.base.kept)
+        Y = self._packed(columns, reading)
+        blocks = [
+            np.column_stack([Y[:, start : stop - 1], Y[:, j - n]]) * keep[:, j, None]
+            for j, (start, stop) in enumerate(columns.span)
+        ]
+        places = [np.ix_([*used, p], [*used, p]) for used in columns.parameters]
+        grams, counts = [block.T @ block for block in blocks], np.maximum(keep.sum(axis=0), 1)
+
+        def summed(parts: Sequence[Array], noise: Array) -> Array:
+            whole = np.zeros((p + 1, p + 1))
+            for place, part, size in zip(places, parts, noise, strict=True):
+                whole[place] += part / size**2
+            return whole
+
+        def squares(phi: Array) -> Array:
+            own = (np.append(phi[list(used)], -1.0) for used in columns.parameters)
+            return np.array([max(float(x @ g @ x), 0.0) for x, g in zip(own, grams, strict=True)])
+
+        torques = np.array([g[-1, -1] for g in grams]) / counts
+        least = _LEAST**2 * torques.max() + 1e-300
+        noise, phi = np.sqrt(np.maximum(torques, least)), np.zeros(p)
+        for _ in range(_ROUNDS):
+            phi = _solved(summed(grams, noise))
+            noise = np.sqrt(np.maximum(squares(phi) / counts, least))
+        whole = summed(grams, noise)
+        errors = (squares(phi) / counts)[None]
+        if left_out:
+            errors = np.zeros((STRETCHES, n))
+            for k, (first, last) in enumerate(self.rows.stretches):
+                parts = [block[first:last] for block in blocks]
+                without = _solved(whole - summed([x.T @ x for x in parts], noise))
+                for j, used in enumerate(columns.parameters):
+                    left = parts[j] @ np.append(without[list(used)], -1.0)
+                    errors[k, j] = left @ left / max(int(keep[first:last, j].sum()), 1)
+        found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)
+        if bodies:
+            theta = self._possible(columns, whole, float(counts.sum()))
+            found = replace(found, bodies=True, excess=torques if theta is None else squares(theta) / counts)
+        return replace(found, log=self._log(found))
+
+    def slopes(self, state: Weighed, to: Reading, step: float) -> tuple[float, float]:
+        """Return the value of which the torques are explained best, and its worth in log p, by Gauss and Newton.
+
+        state: the reading at 0; to: the reading at a small step, of the difference.
+        """
+        columns = self.columns(state.reading)
+        changed = replace(columns, model=replace(columns.model, robot=to.robot))
+        Y, r = self._now(state)
+        # in the units of the torques as they are read now: noise is no less where a gain is smaller
+        units = np.linalg.solve(to.torques.T, state.reading.torques.T)
+        ahead = self._residual(changed, self._packed(changed, to), state.phi)
+        d = (ahead @ units - r) / step
+        weights = self.rows.keep / state.noise**2
+        rd, dd = float(np.sum(weights * r * d)), float(np.sum(weights * d * d))
+        cross = np.zeros(len(state.phi))
+        for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+            cross[list(used)] += Y[:, start : stop - 1].T @ (weights[:, j] * d[:, j])
+        G = state.gram[:-1, :-1]
+        size = _size(G)
+        solved = np.linalg.solve(G / np.outer(size, size) + _RIDGE * np.eye(len(G)), cross / size) / size
+        left = dd - float(cross @ solved)
+        along = rd - float((state.gram[:-1, -1] - G @ state.phi) @ solved)
+        if left <= _SPANNED * dd:
+            return 0.0, 0.0
+        share = self.independent / max(len(self.rows.keep), 1)
+        return -along / left, 0.5 * share * along**2 / left
+
+    def _now(self, state: Weighed) -> tuple[Array, Array]:
+        """Return rows and residuals of a reading, which is often asked for again."""
+        if self._last is None or self._last[0] is not state:
+            columns = self.columns(state.reading)
+            Y = self._packed(columns, state.reading)
+            self._last = state, Y, self._residual(columns, Y, state.phi)
+        return self._last[1:]
+
+    def _residual(self, columns: Columns, Y: Array, phi: Array) -> Array:
+        told = [
+            Y[:, start : stop - 1] @ phi[list(used)]
+            for (start, stop), used in zip(columns.span, columns.parameters, strict=True)
+        ]
+        return np.asarray(Y[:, -len(told) :] - np.column_stack(told))
+
+    def _packed(self, columns: Columns, reading: Reading) -> Array:
+        """Return the rows (N, width + n) of packed columns and of torques."""
+        rows = reading.of(self.rows)
+        packed = state_rows(columns, rows.q, rows.qd, rows.qdd)
+        return self.rows.left(np.concatenate([packed, rows.tau], axis=1))
+
+    def _possible(self, columns: Columns, whole: Array, samples: float) -> Array | None:
+        """Return theta (p,) of links that can exist; None where none are found."""
+        model, base = columns.model, columns.base
+        factor = _factor(whole)
+        prior = neutral_prior(model.robot) if all(self._prior.neutral) else self._prior  # as large as that robot
+        try:
+            with np.errstate(all="ignore"):
+                coordinates = Coordinates.of(model, prior, factor, base)
+                return LogDetNewton(model, base, coordinates, Bounds()).plain(factor, samples)
+        except (IdentError, np.linalg.LinAlgError):
+            return None
+
+    def _log(self, found: Weighed) -> float:
+        shares = found.left / np.maximum(found.torques.max(), 1e-300)
+        size = float(np.linalg.slogdet(found.reading.torques)[1])
+        floor = np.maximum(shares, _LEAST**2)
+        varying = found.torques > 0
+        scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))
+        return self.independent * (size - 0.5 * float(np.sum(np.log(floor[varying]) + scale)))
+
+    def _independent(self, start: Weighed) -> float:
+        """Return how many rows are independent, as what is left in each joint resembles itself."""
+        _, r = self._now(start)
+        found = []
+        for j in range(r.shape[1]):
+            x = r[:, j] - r[:, j].mean()
+            if not x.any():
+                continue
+            spectrum = np.abs(np.fft.rfft(x, 2 * len(x))) ** 2
+            alike = np.fft.irfft(spectrum)[: len(x)]
+            alike = alike / alike[0]
+            last = int(np.argmax(alike < _ALIKE)) or len(x)
+            found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
+        return float(np.median(found)) if found else float(len(r))
+
+
+def _every(model: Model) -> BaseParameters:
+    """Return all standard parameters as if each were a base parameter: which ones are changes with the geometry."""
+    names = model.names
+    return BaseParameters(names, tuple(range(len(names))), np.eye(len(names)), names)
+
+
+def _size(G: Array) -> Array:
+    """Return the lengths of the columns behind a Gram matrix, that of the longest for those that are rounding."""
+    squares = np.diag(G)
+    most = float(squares.max(initial=0.0)) or 1.0
+    return np.asarray(np.sqrt(np.where(squares > _ROUNDING * most, squares, most)))
+
+
+def _solved(gram: Array) -> Array:
+    """Return the least squares of a Gram matrix of [Y tau]."""
+    G, g = gram[:-1, :-1], gram[:-1, -1]
+    size = _size(G)
+    unit = G / np.outer(size, size) + _RIDGE * np.eye(len(G))
+    return np.asarray(np.linalg.solve(unit, g / size) / size)
+
+
+def _factor(gram: Array) -> Array:
+    """Return an upper triangular R with R' R the Gram matrix, but for its rounding."""
+    size = _size(gram)
+    unit = gram / np.outer(size, size) + _RIDGE * np.eye(len(gram))
+    return np.asarray(np.linalg.cholesky(unit).T * size)

@@ -1,0 +1,79 @@
+"""An experiment examined: what is wrong with its robot file or its logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ident.compare.causes.causes import Examination, examined
+from ident.compare.causes.geometries import geometries
+from ident.errors import LogError
+from ident.experiment import Experiment
+from ident.pipelines.friction import with_friction
+from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.steps import Result, Warned, first_parts, processing_of
+from ident.tell import Tell, silent
+
+#: Least squares that are so much better than links that can exist: the robot may be another one.
+_BETTER = 0.1
+#: An error on motions never seen that is so many times that of the fit, or so large, is looked into.
+_WORSE, _LARGE = 2.0, 0.1
+_CONTRADICTED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """An experiment with all that it names read, and what is wrong with its robot file or its logs."""
+
+    loaded: Loaded
+    examination: Examination
+
+
+def doctor(experiment: Experiment | str | Path, tell: Tell = silent) -> Examined:
+    """Weigh what may be wrong with an experiment's robot file and fitted logs, whatever its CAD table says.
+
+    Raises what `load` raises, LogError for the logs.
+    """
+    loaded = with_friction(load(experiment), list[Warned]())
+    return Examined(loaded, examination(loaded, tell))
+
+
+def examination(loaded: Loaded, tell: Tell = silent) -> Examination:
+    """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows."""
+    parts = [m for m in first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]) if m.keep.any()]
+    if not parts:
+        raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
+    others = geometries(loaded.experiment.robot) if loaded.robot.transmission is None else {}
+    return examined(loaded.model, parts, loaded.prior, others, tell)
+
+
+def suspicious(result: Result) -> bool:
+    """Return whether a result is such that somebody should look for the cause: what `examination` is for."""
+    from ident.estimate.least_squares import joint_noise, solve
+
+    estimate, regression, comparison = result.estimate, result.regression, result.comparison
+    if estimate.implausible or any("at zero" in a for a in estimate.active):
+        return True
+    total = result.validation.total("identified") if result.validation else None
+    if total is not None and total.relative_total > max(_WORSE * estimate.relative_total, _LARGE):
+        return True
+    if comparison is not None and comparison.count("contradicted") > _CONTRADICTED * max(len(comparison.rows), 1):
+        return True
+    if regression is None:
+        return estimate.relative_total > _LARGE
+    sigma = joint_noise(regression)
+    least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
+    squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
+    return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
+
+
+def causes_of(found: Examination) -> tuple[str, ...]:
+    """Return a sentence on each cause that is no ordinary one and that nothing else explains as well."""
+    return tuple(
+        f"{c.where}: {c.what} (error on stretches left out {100 * c.before:.3g} %, without that {100 * c.after:.3g} %)"
+        + (f"; or {c.rivals[0]}" if c.rivals else "")
+        for c in found.causes
+        if not c.ordinary
+    )

@@ -1,0 +1,136 @@
+"""What is wrong with a robot file or a log is named; what is right is not accused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from synthetic import states
+
+from ident.compare.causes.causes import Examination, examined
+from ident.compare.causes.mistakes import PRIOR, mistakes
+from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.weighing import Weigher
+from ident.estimate import neutral_prior
+from ident.logs import Motion
+from ident.model import Coulomb, Model, Offset, Viscous, torque
+from ident.robot import Robot
+from ident.robot.file import DHJoint, from_dh
+from ident.spatial.inertia import from_com
+from ident.spatial.pose import Pose, axis_angle
+
+RIGHT = np.pi / 2
+DEGREE = np.pi / 180
+
+
+def arm() -> Robot:
+    """Return an elbow arm with a joint across the other two at its end."""
+    rows = [DHJoint(d=0.4, alpha=RIGHT), DHJoint(a=0.35), DHJoint(a=0.3, alpha=RIGHT)]
+    return from_dh("elbow", rows)
+
+
+def log(rng: np.random.Generator, robot: Robot, noise: float = 0.02) -> tuple[Model, Motion]:
+    model = Model(robot, (Viscous(), Coulomb(), Offset()))
+    t, q, qd, qdd = states(rng, robot.n, 1500)
+    bodies = [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0)]
+    theta = np.concatenate([np.ravel(bodies), np.full(3, 0.8), np.full(3, 1.5), np.full(3, 0.1)])
+    tau = torque(model, theta, 0.6 * q, 0.6 * qd, 0.6 * qdd)
+    tau = tau + noise * tau.std(axis=0) * rng.normal(size=tau.shape)
+    return model, Motion("log", t, 0.6 * q, 0.6 * qd, 0.6 * qdd, tau, np.ones(q.shape, bool))
+
+
+def found(model: Model, robot: Robot, motion: Motion) -> Examination:
+    return examined(replace(model, robot=robot), [motion], neutral_prior(robot))
+
+
+def turned(robot: Robot, j: int, angle: float) -> Robot:
+    joint = robot.joints[j]
+    turn = axis_angle(joint.axis, angle)
+    placed = joint.placement @ Pose(turn, joint.point - turn @ joint.point)
+    joints = [replace(joint, placement=placed) if k == j else x for k, x in enumerate(robot.joints)]
+    return replace(robot, joints=tuple(joints))
+
+
+def longer(robot: Robot, factor: float) -> Robot:
+    joints = [replace(x, placement=Pose(x.placement.rotation, factor * x.placement.position)) for x in robot.joints]
+    return replace(robot, joints=tuple(joints))
+
+
+def in_degrees(m: Motion) -> Motion:
+    return replace(m, q=m.q / DEGREE, qd=m.qd / DEGREE, qdd=m.qdd / DEGREE)
+
+
+PLANTED = {
+    "gravity": (lambda r: r.with_gravity(-r.gravity), lambda m: m, ("gravity", "robot")),
+    "quarter": (lambda r: turned(r, 1, RIGHT), lambda m: m, ("zero", "joint2")),
+    "zero": (lambda r: turned(r, 1, 5 * DEGREE), lambda m: m, ("zero", "joint2")),
+    "tilt": (lambda r: r.with_gravity(axis_angle([1, 0, 0], 4 * DEGREE) @ r.gravity), lambda m: m, ("tilt", "robot")),
+    "metres": (lambda r: longer(r, 1000.0), lambda m: m, ("lengths", "robot")),
+    "degrees": (lambda r: r, in_degrees, ("angle unit", "all joints")),
+    "swapped": (lambda r: r, lambda m: replace(m, tau=m.tau[:, [0, 2, 1]]), ("columns", "joint2 and joint3")),
+    "sign": (lambda r: r, lambda m: replace(m, tau=-m.tau), ("torque sign", "all joints")),
+    "one sign": (lambda r: r, lambda m: replace(m, tau=m.tau * [1, -1, 1]), ("torque sign", "joint2")),
+    "gain": (lambda r: r, lambda m: replace(m, tau=m.tau * [1, 1, 0.7]), ("torque gain", "joint3")),
+    "rate": (lambda r: r, lambda m: replace(m, t=1.2 * m.t, qd=m.qd / 1.2, qdd=m.qdd / 1.44), ("clock", "time")),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_named_first(name: str) -> None:
+    spoilt_robot, spoilt_log, wanted = PLANTED[name]
+    model, motion = log(np.random.default_rng(7), arm())
+    result = found(model, spoilt_robot(arm()), spoilt_log(motion))
+    first = result.causes[0]
+    assert (first.mistake.kind, first.where) == wanted, first.what
+    assert not first.ordinary
+    assert first.after < first.before
+    assert result.error < 0.025
+
+
+def test_values_of_mistakes_are_those_that_were_made() -> None:
+    model, motion = log(np.random.default_rng(3), arm(), noise=0.005)
+    zero = found(model, turned(arm(), 1, 5 * DEGREE), motion).causes[0]
+    assert zero.value == pytest.approx(-5 * DEGREE, rel=0.05)
+    gain = found(model, arm(), replace(motion, tau=motion.tau * [1, 1, 0.7])).causes[0]
+    assert gain.value == pytest.approx(-np.log(0.7), rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_right_files_are_not_accused(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, motion = log(rng, arm(), noise=float(rng.uniform(0.005, 0.1)))
+    assert found(model, arm(), motion).causes == ()
+
+
+def test_what_no_torque_shows_is_not_claimed() -> None:
+    model, motion = log(np.random.default_rng(5), arm())
+    assert found(model, turned(arm(), 0, RIGHT), motion).causes == ()  # about the vertical axis
+
+
+def test_a_reading_of_the_files_as_they_are_changes_nothing() -> None:
+    model, motion = log(np.random.default_rng(1), arm())
+    rows = rows_of([motion], thinned=True)
+    same = Reading.plain(model.robot).of(rows)
+    for name in ("t", "q", "qd", "qdd", "tau"):
+        assert np.array_equal(getattr(same, name), getattr(rows, name))
+
+
+def test_slopes_lead_to_what_explains_most() -> None:
+    model, motion = log(np.random.default_rng(2), arm(), noise=0.01)
+    weigher = Weigher(model, rows_of([motion], thinned=True), neutral_prior(arm()))
+    plain = Reading.plain(arm())
+    for mistake in mistakes(arm()):
+        if mistake.size is None or mistake.kind in ("torque gain", "delay"):
+            continue
+        value = 0.3 * mistake.size.usual
+        off = mistake.without(plain, -value)
+        state = weigher.weighed(off, left_out=False)
+        if weigher.weighed(plain, left_out=False).log - state.log < 20:
+            continue
+        step = 1e-4 * mistake.size.usual
+        back, _ = weigher.slopes(state, mistake.without(off, step), step)
+        assert back == pytest.approx(value, rel=0.3), mistake.what
+
+
+def test_probabilities_beforehand_sum_to_one() -> None:
+    assert sum(PRIOR.values()) == pytest.approx(1.0)
+    assert {m.kind for m in mistakes(arm(), {"other": arm()})} <= PRIOR.keys()

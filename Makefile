@@ -31,10 +31,10 @@ TWO := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 test: $(VENV)/.dev kernels
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-quick: $(VENV)/.dev
+test-quick: $(VENV)/.dev kernels
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal --seeds 2 -m "not slow"
 
-nightly: $(VENV)/.dev
+nightly: $(VENV)/.dev kernels
 	$(TWO) $(BIN)/python -m pytest -n 2 --dist worksteal --seeds 20
 
 # Other machines, emulated: five draws of the last bits of all inputs (tests/conftest.py), kernels compiled for a plain

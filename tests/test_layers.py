@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,19 @@ ROOT_ENTRIES = {
 }  # fmt: skip
 
 
+@cache
 def sources() -> list[Path]:
     return [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py"]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(tree(path)))
 
 
 def layer(path: Path) -> str:
@@ -75,7 +87,7 @@ def layer(path: Path) -> str:
 def imported(path: Path) -> list[tuple[int, str]]:
     """Return (line, layer) of everything of ident that a file imports, wherever in the file that stands."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names = [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -117,7 +129,7 @@ def test_files_of_one_layer_do_not_import_the_whole_package():
     wrong = [
         f"{path.relative_to(PACKAGE)}: {alias.name}"
         for path in sources()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module == "ident"
         for alias in node.names
         if alias.name in public
@@ -130,7 +142,7 @@ def test_heavy_packages_are_imported_where_they_are_used():
     """At the top of a module, numba only in compiled code (which is itself imported where used)."""
     top = []
     for path in sources():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
@@ -203,7 +215,7 @@ def modules() -> dict[str, Path]:
 def module_imports(path: Path, known: dict[str, Path]) -> set[str]:
     """The modules that a file imports, wherever in it and for whatever purpose; types among them."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

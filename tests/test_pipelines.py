@@ -15,11 +15,13 @@ from ident.cad import read_cad
 from ident.cli.main import app
 from ident.errors import ConfigError, ExcitationError, InputError, UnusableError
 from ident.experiment import read_experiment
-from ident.logs import Processing
+from ident.logs import Log, Processing
+from ident.logs.check import Finding
 from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
 from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import processing_of
+from ident.report.log_figure import log_figure
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -184,3 +186,25 @@ def test_keys_of_processing_may_be_left_to_the_logs_one_by_one(folder):
     file.write_text(file.read_text().replace("0.3", "0.3\norder = 'auto'"))
     with pytest.raises(ConfigError, match=r"processing\.order: is 'auto', wanted a whole number"):
         read_experiment(file)
+
+
+@pytest.mark.slow
+def test_check_draws_each_recording(folder):
+    found = pipelines.check(folder / "dataset.toml", robot=folder / "robot.toml", plot=folder / "pictures")
+    assert isinstance(found, CheckedLogs)
+    assert [picture.stem for picture in found.pictures] == [report.name for report in found.reports]
+    assert all(picture.exists() for picture in found.pictures)
+    with pytest.raises(InputError, match="is for logs"):
+        pipelines.check(folder / "robot.toml", plot=folder / "pictures")
+
+
+def test_the_picture_of_a_log_marks_the_rows_that_findings_name():
+    t = np.arange(2000) * 0.005
+    q = np.column_stack([np.sin(t), np.cos(2 * t)])
+    tau = q + 0.01 * np.random.default_rng(0).normal(size=q.shape)
+    tau[1000, 1] += 5.0
+    log = Log("run", t, q, tau)
+    finding = Finding("spikes", log.rows(1000), "torque of 'joint 2' leaps away")
+    _, *panels = log_figure(log, [finding]).axes
+    marked = [[x for line in panels[3 * j + 2].lines[1:] for x in set(line.get_xdata())] for j in range(2)]
+    assert marked == [[], [5.0]]

@@ -36,11 +36,12 @@ def check(
     file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
     robot: Annotated[Path | None, "Robot that a CAD table or a log belongs to"] = None,
     recording: Annotated[str | None, "Only this recording of a data set"] = None,
+    plot: Annotated[Path | None, "Folder for a picture of each recording"] = None,
 ) -> None:
     """Say what a file is and whether it can be used; exit code 4 when there are problems."""
     from ident.pipelines.checks import CheckedCad, CheckedLogs, CheckedRobot
 
-    found = pipelines.check(file, robot=robot, recording=recording)
+    found = pipelines.check(file, robot=robot, recording=recording, plot=plot)
     if isinstance(found, CheckedRobot):
         _show_robot(found)
     elif isinstance(found, CheckedCad):
@@ -48,6 +49,8 @@ def check(
     elif isinstance(found, CheckedLogs):
         for report in found.reports:
             _show_log(report)
+        for picture in found.pictures:
+            say(f"wrote {picture}")
     else:
         _show_experiment(found.loaded)
     if found.problems:

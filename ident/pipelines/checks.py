@@ -32,7 +32,7 @@ from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes
 from ident.errors import CadError, InputError, RobotError
 from ident.geometry.capsules import collision_clouds
-from ident.logs import LogReport, locate, read_manifest
+from ident.logs import LogReport, Manifest, iter_logs, locate, read_manifest
 from ident.logs.manifest import manifest_of, recordings_of
 from ident.logs.stream import check_recording
 from ident.model import Model
@@ -76,9 +76,10 @@ class CheckedRobot:
 
 @dataclass(frozen=True, eq=False)
 class CheckedLogs:
-    """Recordings, and what is odd about each."""
+    """Recordings, what is odd about each, and the pictures that were drawn of them."""
 
     reports: tuple[LogReport, ...]
+    pictures: tuple[Path, ...] = ()
 
     @property
     def problems(self) -> int:
@@ -95,16 +96,19 @@ class CheckedExperiment:
 
 
 def check(
-    file: str | Path, *, robot: Path | None = None, recording: str | None = None
+    file: str | Path, *, robot: Path | None = None, recording: str | None = None, plot: Path | None = None
 ) -> CheckedRobot | CheckedCad | CheckedLogs | CheckedExperiment:
     """Return what a robot, CAD table, data set, log or experiment says, and how many `problems` it has.
 
     robot: whose links a table must have, or whose log it is; without, of a log, the robot.toml or robot.urdf beside
-    the data set. recording: only this one of a data set. Raises InputError for what is none of these, and
+    the data set. recording: only this one of a data set. plot: folder for a picture of each recording (of a long
+    one, its first part). Raises InputError for what is none of these, and
     RobotError, CadError, LogError, ConfigError for files that cannot be read.
     """
     file = Path(file)
     kind = kind_of(file)
+    if plot is not None and kind not in ("dataset", "log"):
+        raise InputError("is for logs", key="--plot", fix="Leave it out")
     if kind == "robot":
         return _robot(read_robot(file))
     if kind == "cad":
@@ -112,12 +116,12 @@ def check(
     if kind == "experiment":
         return _experiment(load(file))
     if kind == "dataset":
-        return _logs(file, robot, [recording] if recording else None)
+        return _logs(file, robot, [recording] if recording else None, plot)
     path = manifest_of(file)
     if path is None:
         fix = "Describe its columns in a dataset.toml beside it, and check that"
         raise InputError("no dataset.toml says which columns are which signals", file=file, fix=fix)
-    return _logs(path, robot, [recording] if recording else recordings_of(path, file))
+    return _logs(path, robot, [recording] if recording else recordings_of(path, file), plot)
 
 
 def kind_of(file: Path) -> Kind:
@@ -169,16 +173,28 @@ def _robot(robot: Robot) -> CheckedRobot:
     return CheckedRobot(robot, len(base_parameters(model).names), rank_margin(model), tuple(verdicts))
 
 
-def _logs(file: Path, robot: Path | None, names: Sequence[str] | None) -> CheckedLogs:
+def _logs(file: Path, robot: Path | None, names: Sequence[str] | None, plot: Path | None = None) -> CheckedLogs:
     manifest = read_manifest(file)
     beside = [file.parent / name for name in ("robot.toml", "robot.urdf")]
     chosen = robot or next((p for p in beside if p.is_file()), None)
     if chosen is None:
         raise InputError("a log is checked against its robot", file=file, key="--robot", fix="Add --robot FILE")
     arm = read_robot(chosen)
-    return CheckedLogs(
-        tuple(check_recording(manifest, name, arm) for name in names or [r.name for r in manifest.recordings])
-    )
+    names = names or [r.name for r in manifest.recordings]
+    reports = tuple(check_recording(manifest, name, arm) for name in names)
+    return CheckedLogs(reports, () if plot is None else _drawn(manifest, arm, reports, plot))
+
+
+def _drawn(manifest: Manifest, arm: Robot, reports: Sequence[LogReport], folder: Path) -> tuple[Path, ...]:
+    """Write a picture of each recording to a folder."""
+    from ident.report.figures import save_figure
+    from ident.report.log_figure import log_figure
+
+    if folder.is_file():
+        raise InputError("is a file", file=folder, key="--plot", fix="Name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    logs = ((next(iter_logs(manifest, report.name, arm)), report) for report in reports)
+    return tuple(save_figure(log_figure(log, found.findings), folder / f"{found.name}.png") for log, found in logs)
 
 
 def _experiment(loaded: Loaded) -> CheckedExperiment:

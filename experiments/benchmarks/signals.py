@@ -11,7 +11,16 @@ filter of the torques.
 
 Processed as `ident run` does it without [processing]; least squares of the base parameters; the error of their torque
 on another motion without noise, over that of the fit that is told q, qd, qdd, with the same noise and filter of torques
-and the same edges. A filter of the torques counts as a delay of all joints.
+and the same edges. A filter of the torques counts as a delay of all joints, and the fit that is told the truth has it
+too: multiples below one are delays that were found.
+
+Set on seed 6001 (40 logs): median 1.03, 95th percentile 2.7 (1.15 and 482 before rows that were lost or written twice
+in silence, and positions that are held, were looked for); clock named rightly in 23 of 29, skew in 7 of 22, wild start
+in 8 of 8; 8 clean logs 1.05 and 1.23, no false alarm; 95 % of the intervals hold the truth. What is left of the tail:
+rows lost that nobody sees among slow or coarse positions, which let the cut-off rise (14.8), and skew within noise
+(7.6). Drawn after it was frozen, seed 6202 (40 logs): median 1.02, 95th percentile 5.16; clock 20 of 28, skew 5 of 18,
+wild start 9 of 10; 6 clean logs 1.04 and 1.18, 0 false alarms; 95 % of the intervals hold the truth. Worst there: 28.7
+(coarse steps at 1 kHz, stamps that jitter: a cut-off of 52 Hz) and 14.7 (rows lost, not told).
 """
 
 from __future__ import annotations

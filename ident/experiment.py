@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ident.arrays import Array
+from ident.calibrate import Wishes
 from ident.errors import ConfigError, InputError, ModelError, require_known
 from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
@@ -43,7 +44,8 @@ class Experiment:
     for all recordings. coupled_drives: None where the robot's transmission decides. own_model: whether its file has a
     [model]; if not, the logs have a say in the law of Coulomb friction (`ident.pipelines.friction`).
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
-    links that need not exist are plain least squares. expected: figures with their tolerances, for tests.
+    links that need not exist are plain least squares. calibrate: what [calibrate] asks for, None without one.
+    expected: figures with their tolerances, for tests.
     """
 
     file: Path
@@ -69,6 +71,7 @@ class Experiment:
     residual_bound: float = VANISHING
     covariance: CovarianceName = "segments"
     bounds: Bounds = field(default_factory=Bounds)
+    calibrate: Wishes | None = None
     expected: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -221,7 +224,7 @@ def read_experiment(path: str | Path) -> Experiment:
         fix = "Give an experiment's folder or its .toml file"
         raise ConfigError(f"there is no such file in '{file.parent}'", file=file, fix=fix)
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
-    top.known(("experiment", "recordings", "processing", "model", "fit", "expected"))
+    top.known(("experiment", "recordings", "processing", "model", "fit", "calibrate", "expected"))
     head, rows = top.table("experiment"), top.table("recordings")
     about = head.values({"robot": string, "data": string}, {"title": string, "cad": _CAD, "truth": string})
     recordings = rows.values(
@@ -253,6 +256,7 @@ def read_experiment(path: str | Path) -> Experiment:
         terms=terms_of(model),
         own_model="model" in top.data,
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
+        calibrate=_calibrate(top.inner("calibrate")) if "calibrate" in top.data else None,
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),
         **(about | {"cad": _cad(head, about.get("cad"))}),
         **recordings,
@@ -339,6 +343,13 @@ def _path(at: Table, key: str, text: str, *, folders: bool = False) -> Path:
     if not (found.is_file() or (folders and found.is_dir())):
         raise at.error(key, f"there is no file '{text}'", "Correct the path")
     return found
+
+
+def _calibrate(given: Table) -> Wishes:
+    above = typed(float, "a number above 0", lambda x: x > 0)
+    spreads = dict.fromkeys(("tilt_deg", "zero_deg", "gain_share", "skew_ms", "length_mm"), above)
+    joints = dict.fromkeys(("zeros", "gains", "skew"), _JOINTS)
+    return Wishes(**given.values({}, {"gravity": boolean, **joints, "lengths": _NAMES, **spreads}))
 
 
 def _words_of_fit(fit: Table) -> dict[str, Any]:

@@ -65,11 +65,17 @@ def drive_matrix(robot: Robot) -> Array:
 
 
 def _at(t: Array, x: Array, late: Array) -> Array:
-    """Return signals (N, n) at later times, by cubic splines: straight lines would smooth what lies between samples."""
+    """Return signals (N, n) at later times, by cubic splines: straight lines would smooth what lies between samples.
+
+    What is zero in samples on end stays zero: a joint that rests has no speed.
+    """
     from scipy.interpolate import CubicSpline
 
-    ahead = [np.clip(t + d, t[0], t[-1]) for d in late]
-    return np.column_stack([CubicSpline(t, own)(at) if d else own for d, at, own in zip(late, ahead, x.T, strict=True)])
+    found = x.copy()
+    for j in np.flatnonzero(late):
+        ahead = np.clip(t + late[j], t[0], t[-1])
+        found[:, j] = np.where(np.interp(ahead, t, np.abs(x[:, j])) > 0.0, CubicSpline(t, x[:, j])(ahead), 0.0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 Wrong corrections harm a motion that was not fitted. So a group counts only where stretches that are left out are
 predicted better with it than without, by GAIN of the error and CERTAIN standard errors of the paired differences, and
-where the values of either half of the log are right for the other half, bodies being free. Groups are taken one after
-the other, the most gainful first. All of it happens on the equations at the end of the calibration.
+where the values of either half of the log are right for the other half, bodies and the other groups being free. Groups
+are taken one after the other, the most gainful first. All of it happens on the equations at the end of the calibration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FOLDS = 5
 class Evidence:
     """What the log says for a group of unknowns, those before it in the list taken already.
 
-    gain: share of the left-out error that it takes; certain: that of the squared errors, in standard errors; agreed:
+    gain: share of the left-out error that it takes; certain: by how many paired standard errors of segments; agreed:
     what each half's values do for the other half, as a share of what its own do, the lesser of the two.
     """
 
@@ -67,7 +67,8 @@ def worthwhile(found: Calibration) -> tuple[Evidence, ...]:
         tried = []
         for group in groups:
             own = told & (kinds == group)
-            tried.append((_evidence(normal, group, taken, own, before, _left_out(normal, taken | own, parts)), own))
+            after = _left_out(normal, taken | own, parts)
+            tried.append((_evidence(group, before, after, _agreement(normal, told & ~own, own)), own))
         passed = [x for x in tried if x[0].worth]
         best, own = max(passed or tried, key=lambda x: x[0].gain)
         listed.append(best)
@@ -98,13 +99,11 @@ def calibrated_where_worth(
     return calibrated(model, given, prior, left, others), evidence, whole
 
 
-def _evidence(
-    normal: Normal, group: UnknownKind, taken: NDArray[np.bool_], own: NDArray[np.bool_], before: Array, after: Array
-) -> Evidence:
-    fewer = before - after
+def _evidence(group: UnknownKind, before: Array, after: Array, agreed: float) -> Evidence:
+    fewer = np.sqrt(np.maximum(before, 0.0)) - np.sqrt(np.maximum(after, 0.0))
     certain = float(fewer.sum() / max(np.sqrt(len(fewer)) * fewer.std(ddof=1), 1e-300)) if len(fewer) > 1 else 0.0
     gain = 1.0 - float(np.sqrt(max(after.sum(), 0.0) / max(before.sum(), 1e-300)))
-    return Evidence(group, gain, certain, _agreement(normal, taken, own))
+    return Evidence(group, gain, certain, agreed)
 
 
 def _parts(normal: Normal) -> list[list[int]]:
@@ -125,28 +124,30 @@ def _left_out(normal: Normal, unknowns: NDArray[np.bool_], parts: list[list[int]
     return errors
 
 
-def _agreement(normal: Normal, taken: NDArray[np.bool_], own: NDArray[np.bool_]) -> float:
+def _agreement(normal: Normal, others: NDArray[np.bool_], own: NDArray[np.bool_]) -> float:
     """Return the lesser share of what a half's own values do for it that those of the other half do."""
     halves = [part.tolist() for part in np.array_split(np.arange(len(normal.c)), 2)]
     if not all(halves):
         return 0.0
     both = [(normal.H[h].sum(axis=0), normal.g[h].sum(axis=0)) for h in halves]
-    free = free_of(normal, taken | own)
+    free = free_of(normal, others | own)
     each = [solved(H + normal.P, g + normal.r, free, normal.pinned) for H, g in both]
     shares = []
-    for (H, g), mine, others in zip(both, each, each[::-1], strict=True):
-        at = [normal.pinned, mine, others]
-        none, by_own, by_other = (_best(normal, H, g, taken, own, x) for x in at)
+    for (H, g), mine, theirs in zip(both, each, each[::-1], strict=True):
+        at = [normal.pinned, mine, theirs]
+        none, by_own, by_other = (_best(normal, H, g, others, own, x) for x in at)
         shares.append((none - by_other) / max(none - by_own, 1e-300))
     return float(min(shares))
 
 
-def _best(normal: Normal, H: Array, g: Array, taken: NDArray[np.bool_], own: NDArray[np.bool_], values: Array) -> float:
+def _best(
+    normal: Normal, H: Array, g: Array, others: NDArray[np.bool_], own: NDArray[np.bool_], values: Array
+) -> float:
     """Return the least sum of squares of a half, but for a constant, with a group's own unknowns at these values."""
     start, x = normal.unknowns.start, normal.pinned
     x[start:][own] = values[start:][own]
     P, r = normal.P.copy(), normal.r.copy()
     P[start:, start:][np.ix_(own, own)] = 0.0  # what is known of them is no residual
     r[start:][own] = 0.0
-    x = solved(H + P, g + r, free_of(normal, taken), x)
+    x = solved(H + P, g + r, free_of(normal, others), x)
     return float(x @ (H + P) @ x - 2.0 * (g + r) @ x)

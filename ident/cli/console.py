@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ident.arrays import Array
     from ident.pipelines.loaded import Loaded
-    from ident.pipelines.steps import Warned
+    from ident.pipelines.steps import Result, Warned
     from ident.report.text import Table
     from ident.robot import Robot
     from ident.tell import Tell
@@ -172,6 +172,19 @@ def warn(warned: Sequence[Warned]) -> None:
         more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
         told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
         console.print(printable(shortened(f"{told}: {same[0]}{more}")), style=style, markup=False, soft_wrap=True)
+
+
+def show_calibration(result: Result) -> None:
+    """Print what [calibrate] found, and what to write into which file; nothing without one."""
+    from ident.report.calibration_text import calibration_rows, lines_to_paste
+
+    found = result.estimate.calibration
+    if not found:
+        return
+    show(calibration_rows(result.estimate))
+    gains = result.loaded.manifest.recordings[0].torque.gain
+    for line in lines_to_paste(found, gains):
+        say(line)
 
 
 def show_notes(loaded: Loaded) -> None:

@@ -27,6 +27,7 @@ from ident.cli.console import (
     progress,
     say,
     show,
+    show_calibration,
     show_notes,
     tell_aside,
     warn,
@@ -108,6 +109,7 @@ def fit(
     warn(found.warnings)
     show_notes(found.loaded)
     show(text.summary_rows(found.estimate))
+    show_calibration(found)
     show(text.residual_rows(found.estimate, found.loaded.robot.slides))
     say(f"wrote {out}")
     _end(found)
@@ -197,6 +199,7 @@ def _show_run(result: Result) -> None:
     show_notes(result.loaded)
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
+    show_calibration(result)
     show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
         hidden = {"samples", f"error, {ZERO}"}

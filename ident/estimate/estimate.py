@@ -16,6 +16,7 @@ from ident.model.term import Term
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
+from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.shown import shows
 
 
@@ -34,7 +35,7 @@ class Estimate:
     feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, and
     torques that are no measurement, in words. causes: what is wrong with the robot file or the logs, as far as it
     explains them (`ident.compare.causes`), in words. provenance: versions and input hashes. shapes: what friction
-    and spring parameters mean beyond their names, as `Model.shapes`.
+    and spring parameters mean beyond their names, as `Model.shapes`. calibration: what was found of robot and log.
     """
 
     estimator: str
@@ -63,6 +64,12 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    calibration: tuple[Calibrated, ...] = ()
+
+    def corrected(self, robot: Robot) -> Robot:
+        """Return the robot, as its file describes it, as it was calibrated."""
+        used, values = applied(self.calibration)
+        return corrected_robot(robot, used, values) if used else robot
 
     @property
     def fixed_by_data(self) -> tuple[str, ...]:
@@ -135,12 +142,13 @@ def _condition(matrix: Array) -> float:
 def fitted_model(estimate: Estimate, robot: Robot) -> Model:
     """Return the model that was fitted, so that torque(model, estimate.theta, q, qd, qdd) is its prediction.
 
-    robot: the one that was identified. Raises ModelError for another robot, for a joint term that is not known here, or
+    robot: the one that was identified, as its file describes it. Raises ModelError for another robot, for a joint term
+    that is not known here, or
     where the estimate does not say what a parameter means (such as the width of Coulomb friction's tanh).
     """
     require_same(estimate, robot)
     terms = fitted_terms(estimate, robot, estimate.base.standard[10 * robot.n :])
-    model = Model(robot, terms)
+    model = Model(estimate.corrected(robot), terms)
     if model.names != estimate.base.standard:
         raise ModelError(f"the joint terms of '{estimate.robot}' have names that its joints and motors do not explain")
     return model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ident.estimate.estimate import Estimate
 from ident.estimate.written import rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
+from ident.robot.unknown import Calibrated, Unknown
 from ident.spatial.inertia import INERTIAL, consistency
 from ident.tables import JsonFormat
 
@@ -94,6 +95,7 @@ def _document(e: Estimate) -> dict[str, Any]:
         ],
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
+        "calibration": [_calibrated(c) for c in e.calibration],
     }
 
 
@@ -140,7 +142,20 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         selection=tuple((float(t["weight"]), _or(t["error"])) for t in stored["selection"]),
         provenance=stored["provenance"],
         shapes=stored["shapes"],
+        calibration=tuple(map(_calibration, stored.get("calibration", ()))),
     )
+
+
+def _calibrated(found: Calibrated) -> dict[str, Any]:
+    told = {"value": found.value, "standard_error": _number(found.error), "said": found.said, "applied": found.applied}
+    own = asdict(found.unknown)
+    return {**own, "direction": list(own["direction"]), **told}
+
+
+def _calibration(stored: dict[str, Any]) -> Calibrated:
+    own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own")}
+    unknown = Unknown(**own, direction=tuple(stored["direction"]))
+    return Calibrated(unknown, stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"])
 
 
 def _base(entries: list[dict[str, Any]], standard: tuple[str, ...], refuse: Any) -> BaseParameters:

@@ -162,6 +162,7 @@ def export_to(
 ) -> Exported:
     """Write an estimate in a format of `FORMATS`, whole or not at all.
 
+    robot: as its file describes it; a new file has it as it was calibrated.
     source: an existing URDF, MJCF or SDF to edit in place. when: a date for the file's head, which is otherwise the
     same for the same result. unvalidated: write although no validation is recorded (`with_validation`) or it failed.
     fixed_massless: of a URDF, where bodies fixed to a link outweigh it, the link takes all, and they have no mass.
@@ -175,6 +176,8 @@ def export_to(
             places = ", ".join(f.name for f in FORMATS if f.edits)
             raise InputError(f"a file cannot be edited in place as '{name}'", file=source, fix=f"That is for {places}")
         given = Source(Path(source).name, read_bytes(source))
+    if robot is not None and given is None:
+        robot = estimate.corrected(robot)
     item = identified(
         estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, fixed_massless=fixed_massless
     )

@@ -12,8 +12,9 @@ from ident.export.matching import commented
 from ident.export.script import placed_links
 from ident.export.text import filled, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
+from ident.robot.unknown import applied
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
-from ident.robot.urdf_write import without_outweighed, write_urdf
+from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import exchanged, parse_xml
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose, roll_pitch_yaw
@@ -51,7 +52,8 @@ def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
         source, massless = given.data, tuple[str, ...]()
         if item.fixed_massless:
             source, massless = without_outweighed(source, robot, item.inertials)
-        return write_urdf(source, robot, item.inertials, dynamics), massless
+        written = write_urdf(source, robot, item.inertials, dynamics)
+        return with_origins(written, robot, item.estimate.corrected(robot)), massless
     robot = item.geometry("a URDF")
     source, moved = new_urdf(robot)
     same = parse_urdf(source, gravity=robot.gravity)  # depth first, which a robot of another origin need not be
@@ -109,8 +111,13 @@ def _notes(item: Identified) -> tuple[str, ...]:
     notes = []
     if left:
         notes.append(f"A URDF has no place for {', '.join(left)}: the controller has to add them.")
-    if robot is not None and not np.array_equal(robot.gravity, GRAVITY):
-        notes.append(f"A URDF does not state gravity: it is {robot.gravity.tolist()} m/s^2 in the base frame.")
+    used, _ = applied(item.estimate.calibration)
+    if used:
+        notes.append(f"Calibrated, as far as a URDF says it: {', '.join(u.name for u in used)}.")
+    if robot is not None:
+        gravity = item.estimate.corrected(robot).gravity if item.source is not None else robot.gravity
+        if not np.array_equal(gravity, GRAVITY):
+            notes.append(f"A URDF does not state gravity: it is {gravity.tolist()} m/s^2 in the base frame.")
     return tuple(notes)
 
 

@@ -15,6 +15,7 @@ from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
+from ident.pipelines.calibration import Found, widened, with_calibration
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
@@ -54,12 +55,13 @@ def run(
 
     warned, failed = list[Warned](), list[Failed]()
     told = list[Warned]()
-    loaded = with_friction(load(experiment), told)
+    loaded, calibration = with_calibration(with_friction(load(experiment), told), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
             factors = compressed(loaded, told, tell, client)
-        estimate, regression = fitted(loaded, factors, warned, tell, command), factors.regression
+        estimate = widened(fitted(loaded, factors, warned, tell, command), calibration)
+        regression = factors.regression
         result = Result(loaded, estimate, regression, compared(loaded, estimate), path=where)
         try:
             result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
@@ -107,12 +109,13 @@ def fit(
     """
     warned = list[Warned]()
     if factors:
-        loaded = load(experiment)
+        loaded, calibration = load(experiment), None
+        _require_logs(loaded)
         found = pooled(loaded, factors, tell)
         loaded = as_compressed(loaded, found)
     else:
-        loaded, found = _compressed(experiment, tell, share)
-    estimate = fitted(loaded, found, warned, tell, command)
+        loaded, found, calibration = _compressed(experiment, tell, share)
+    estimate = widened(fitted(loaded, found, warned, tell, command), calibration)
     if out is not None:
         save_estimate(estimate, out)
     return Result(loaded, estimate, found.regression, warnings=tuple(warned), path=None if out is None else Path(out))
@@ -133,6 +136,7 @@ def compress(
     and filters hold where the experiment leaves them open. share: who reads the logs. Raises what `load` raises,
     LogError for the logs, RegressionError where `append` cannot be used or is of another model.
     """
+    _require_logs(load(experiment))
     if append is None:
         found = _compressed(experiment, tell, share)[1]
     else:
@@ -145,12 +149,21 @@ def compress(
     return found
 
 
-def _compressed(experiment: Experiment | str | Path, tell: Tell, share: Sharing) -> tuple[Loaded, Factors]:
-    """Return an experiment, with the friction that its logs ask for, and its factors."""
+def _compressed(
+    experiment: Experiment | str | Path, tell: Tell, share: Sharing
+) -> tuple[Loaded, Factors, Found | None]:
+    """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
     told = list[Warned]()
-    loaded = with_friction(load(experiment), told)
+    loaded, calibration = with_calibration(with_friction(load(experiment), told), told, tell)
     with sharing(share) as client:
-        return loaded, compressed(loaded, told, tell, client)
+        return loaded, compressed(loaded, told, tell, client), calibration
+
+
+def _require_logs(loaded: Loaded) -> None:
+    """Raise ConfigError where [calibrate] would need logs that factors do not hold."""
+    if loaded.experiment.calibrate is not None:
+        problem = "needs the logs themselves, and factors hold the model as it is described"
+        raise loaded.experiment.error(problem, "calibrate", "Leave it out, or use `ident fit` without --factors")
 
 
 def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | None = None) -> Comparison:
@@ -235,7 +248,8 @@ def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: lis
     for form, name in (("json", "parameters.json"), ("urdf", "robot.urdf")):
         source = urdf_source(loaded.experiment.robot) if form == "urdf" else None
         try:
-            done = export_to(form, estimate, folder / name, robot=loaded.robot, source=source)
+            arm = loaded.described or loaded.robot
+            done = export_to(form, estimate, folder / name, robot=arm, source=source)
         except IdentError as cause:
             failed.append(Failed(name, cause))
         else:

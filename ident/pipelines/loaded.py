@@ -35,7 +35,7 @@ class Loaded:
     cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
     notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
-    where that was settled before the model was.
+    where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
     """
 
     experiment: Experiment
@@ -51,6 +51,7 @@ class Loaded:
     inputs: Mapping[str, str]
     notes: tuple[str, ...] = ()
     processing: tuple[Processing, Processing] | None = None
+    described: Robot | None = None
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

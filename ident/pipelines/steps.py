@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate, fitted_model
-from ident.logs import Log, LogReport, Motion, Processing, check_log, iter_logs, iter_motions
+from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.check import together
+from ident.logs.manifest import Recording
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded
 from ident.provenance import FITTED
-from ident.regression import Regression
+from ident.regression import Regression, base_parameters
+from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.tell import Tell, silent
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 #: Kinds of `Warned` that say what is so without anything being wrong.
 NOTES = (
     "chosen",
+    "calibrated",
     "left out",
     "coarse position",
     "repeated position",
@@ -204,10 +208,53 @@ def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
     Raises ConfigError for an estimate of another model.
     """
     require_same_model(loaded, estimate)
-    if loaded.experiment.own_model:
+    if not loaded.experiment.own_model:
+        model = replace(fitted_model(estimate, loaded.robot), robot=loaded.robot)
+        loaded = replace(loaded, model=model, base=estimate.base, processing=processing_of(loaded))
+    return as_calibrated(loaded, estimate.calibration)
+
+
+def as_calibrated(loaded: Loaded, found: Sequence[Calibrated]) -> Loaded:
+    """Return the experiment with robot, manifest and processing as calibrated; `described` keeps the robot."""
+    used, values = applied(found)
+    if not used:
         return loaded
-    model = fitted_model(estimate, loaded.robot)
-    return replace(loaded, model=model, base=estimate.base, processing=processing_of(loaded))
+    robot = corrected_robot(loaded.robot, used, values)
+    model = replace(loaded.model, robot=robot)
+    gain, late = np.ones(robot.n), np.zeros(robot.n)
+    for u, value in zip(used, values, strict=True):
+        if u.kind == "gain":
+            gain[u.joint] = value
+        elif u.kind == "skew":
+            late[u.joint] = value
+    fit, judged = processing_of(loaded)
+    return replace(
+        loaded,
+        robot=robot,
+        described=loaded.robot,
+        model=model,
+        base=base_parameters(model),
+        manifest=_with_gains(loaded.manifest, gain),
+        processing=(_later(fit, late), _later(judged, late)),
+    )
+
+
+def _with_gains(manifest: Manifest, gain: Array) -> Manifest:
+    if (gain == 1.0).all():
+        return manifest
+
+    def changed(recording: Recording) -> Recording:
+        own = np.broadcast_to(np.asarray(recording.torque.gain), len(gain)) / gain
+        return replace(recording, torque=replace(recording.torque, gain=tuple(own.tolist())))
+
+    return replace(manifest, recordings=tuple(map(changed, manifest.recordings)))
+
+
+def _later(processing: Processing, late: Array) -> Processing:
+    if not late.any():
+        return processing
+    own = np.broadcast_to(np.asarray(processing.position_delay_s), len(late)) + late
+    return replace(processing, position_delay_s=tuple(own.tolist()))
 
 
 def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:

@@ -21,6 +21,7 @@ from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.body_figures import links_named
+from ident.report.calibration_text import calibration_rows
 from ident.report.drawings import (
     comparisons,
     errors,
@@ -194,6 +195,8 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
     if validation is not None:
         note = _CAD_ALONE if any(errors(validation)) else ""
         yield Block(note=note, table=text.validation_rows(validation))
+    if estimate.calibration:
+        yield Block(table=calibration_rows(estimate))
     yield Block(table=text.residual_rows(estimate, slides))
 
 

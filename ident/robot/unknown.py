@@ -123,6 +123,26 @@ def _joints(robot: Robot, names: Sequence[str] | None) -> list[tuple[int, Joint]
     return [(i, robot.joints[i]) for i in (robot.joint_names.index(name) for name in names)]
 
 
+@dataclass(frozen=True)
+class Calibrated:
+    """An unknown with the value that was found, its standard error (NaN: not told), and what is to be said of it.
+
+    applied: whether robot and log were corrected by it; if not, the nominal value holds.
+    """
+
+    unknown: Unknown
+    value: float
+    error: float
+    said: str
+    applied: bool
+
+
+def applied(found: Sequence[Calibrated]) -> tuple[tuple[Unknown, ...], Array]:
+    """Return the unknowns that were applied, and their values (k,)."""
+    used = [c for c in found if c.applied]
+    return tuple(c.unknown for c in used), np.array([c.value for c in used])
+
+
 def nominal(unknowns: Sequence[Unknown]) -> Array:
     """Return the values (k,) of unknowns of which nothing is wrong."""
     return np.array([u.nominal for u in unknowns])

@@ -17,6 +17,7 @@ from ident.robot.robot import Robot
 from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, read_bytes
 from ident.spatial.inertia import consistency, steiner, tensor_can_exist, transformed, upper
+from ident.spatial.pose import roll_pitch_yaw
 
 
 def write_urdf(
@@ -69,6 +70,27 @@ def write_urdf(
             values = dict(zip(("damping", "friction"), pair, strict=True))
             edits += page.child(urdf.joints[name].element, "dynamics", values)
     return exchanged(data, edits)
+
+
+def with_origins(source: bytes, described: Robot, corrected: Robot) -> bytes:
+    """Return the URDF with the origins of its joints moved as `corrected` stands to the robot as it is described."""
+    urdf, page = parse_document(source), _Page(source)
+    edits: list[Edit] = []
+    for joint, now in zip(described.joints, corrected.joints, strict=True):
+        if np.array_equal(joint.placement.matrix, now.placement.matrix):
+            continue
+        own = urdf.joints[joint.name]
+        origin = own.origin @ joint.placement.inverse() @ now.placement
+        values: dict[str, float | list[float]] = {
+            "xyz": [float(x) for x in origin.position],
+            "rpy": [float(x) for x in roll_pitch_yaw(origin.rotation)],
+        }
+        found = own.element.all("origin")
+        if found:
+            edits += [attribute_edit(found[0], key, _text(value)) for key, value in values.items()]
+        else:
+            edits += page.insert(own.element, [_tag("origin", values)])
+    return exchanged(source, edits)
 
 
 def without_outweighed(source: bytes, robot: Robot, inertials: ArrayLike) -> tuple[bytes, tuple[str, ...]]:

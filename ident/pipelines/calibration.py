@@ -1,0 +1,108 @@
+"""An experiment's [calibrate]: found in its fitted logs, and taken over into robot, manifest and processing.
+
+Gains go into the manifest, delays into the processing, tilt, zeros and lengths into the robot: so whatever reads a log
+or predicts a torque after that has them, workers and validation among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.calibrate import Calibration, Evidence, calibrated_where_worth
+from ident.calibrate.slopes import drive_matrix
+from ident.errors import ConfigError, InputError, RobotError
+from ident.estimate import Estimate
+from ident.experiment import Experiment
+from ident.pipelines.loaded import Loaded
+from ident.pipelines.steps import Warned, as_calibrated, first_parts, processing_of
+from ident.robot.unknown import Calibrated
+from ident.tables import read_toml
+from ident.tell import Tell, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What [calibrate] found: each unknown with what is said of it, and what it adds to the parameters' covariance."""
+
+    unknowns: tuple[Calibrated, ...]
+    covariance: Array
+
+
+def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = silent) -> tuple[Loaded, Found | None]:
+    """Return the experiment as its [calibrate] has it, and what was found; None where it has none.
+
+    Of long recordings the first part is looked at. Raises ConfigError for joints and lengths that the robot lacks and
+    gains that its manifest cannot hold, LogError for the logs.
+    """
+    experiment = loaded.experiment
+    if experiment.calibrate is None:
+        return loaded, None
+    try:
+        unknowns = experiment.calibrate.unknowns(loaded.robot, _convention(experiment))
+    except InputError as cause:
+        raise experiment.error(cause.problem, "calibrate", cause.fix) from None
+    if not unknowns:
+        raise experiment.error("asks for nothing", "calibrate", "Write gravity = true, zeros = true or gains = true")
+    if experiment.calibrate.gains:
+        _require_room(loaded)
+    tell("calibrating", 0, 1)
+    processing = processing_of(loaded)
+    motions = [m for name in experiment.fit for m in first_parts(loaded, [name], processing[0])]
+    kept, evidence, whole = calibrated_where_worth(loaded.model, motions, loaded.prior, unknowns)
+    tell("calibrating", 1, 1)
+    found = _said(kept, evidence, whole)
+    warned += [Warned(f"calibrate {e.group}", "calibrated", f"{e}{_verdict(e)}") for e in evidence]
+    settled = as_calibrated(replace(loaded, processing=processing), found)
+    return settled, Found(found, np.zeros((0, 0)) if kept is None else kept.spread_of_parameters())
+
+
+def widened(estimate: Estimate, found: Found | None) -> Estimate:
+    """Return the estimate with what was calibrated, whose error bars widen those of the base parameters."""
+    if found is None:
+        return estimate
+    estimate = replace(estimate, calibration=found.unknowns)
+    matrix = estimate.covariance.matrix
+    if found.covariance.shape != matrix.shape:
+        return estimate
+    return replace(estimate, covariance=replace(estimate.covariance, matrix=matrix + found.covariance))
+
+
+def _said(kept: Calibration | None, evidence: tuple[Evidence, ...], whole: Calibration) -> tuple[Calibrated, ...]:
+    """Return each unknown that was asked for, with its value and what is to be said of it."""
+    words = {e.group: str(e) for e in evidence}
+    reasons = {u.unknown.name: u.reason for c in (whole, kept) if c is not None for u in c.untold}
+    own = {} if kept is None else dict(zip((u.name for u in kept.unknowns), kept.errors.tolist(), strict=True))
+    found = []
+    for u in whole.normal.at.unknowns:
+        if kept is not None and u.name in own:
+            found.append(Calibrated(u, kept.value(u.name), own[u.name], "taken", True))
+        elif u.name in reasons:
+            found.append(Calibrated(u, u.nominal, float("nan"), f"left out: {reasons[u.name]}", False))
+        else:
+            k = [x.name for x in whole.unknowns].index(u.name)
+            said = f"not taken: {words[u.kind]}"
+            found.append(Calibrated(u, float(whole.values[k]), float(whole.errors[k]), said, False))
+    return tuple(found)
+
+
+def _verdict(evidence: Evidence) -> str:
+    return "" if evidence.worth else "; not taken"
+
+
+def _convention(experiment: Experiment) -> Literal["dh", "mdh"] | None:
+    if experiment.robot.suffix.lower() != ".toml":
+        return None
+    found = read_toml(experiment.robot, RobotError).get("convention")
+    return found if found in ("dh", "mdh") else None
+
+
+def _require_room(loaded: Loaded) -> None:
+    """Raise ConfigError where a coupled drive's gain has no place: torques on the joint side mix drives."""
+    coupled = np.count_nonzero(drive_matrix(loaded.robot)) > loaded.robot.n
+    if coupled and any(r.torque.side == "joint" for r in loaded.manifest.recordings):
+        problem = "are those of drives that are coupled, and the data set's torques are on the joint side"
+        raise ConfigError(problem, file=loaded.experiment.file, key="calibrate.gains", fix="Leave them out")

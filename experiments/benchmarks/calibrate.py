@@ -7,6 +7,11 @@ noise of 0.5 to 3 %. Planted, each with probability one half: a tilt (2 degrees)
 (5 ms), drawn from what they are taken to be. All four are asked for. Printed: how often the truth of an unknown that
 the log tells lies in its 95 % interval, how many are left out, which groups are kept where they are and are not, and
 the error of the arm as calibrated on another motion over that of the arm as described, both fitted alike.
+
+Set on seed 9001. Drawn after it was frozen, seed 9203 (97 of 200 arms, then stopped): another motion's error 0.45 times
+that without in the median, never more than 5 % worse; no group kept that was not there; kept of those planted: tilt 46
+of 49, gains 25 of 45, zeros 14 of 46, delays 5 of 53; 26 unknowns outside their intervals (tilt 11, gains 7, zeros 6,
+delays 2).
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ _BETTER = 0.1
 #: An error on motions never seen that is so many times that of the fit, or so large, is looked into.
 _WORSE, _LARGE = 2.0, 0.1
 _CONTRADICTED = 0.5
+#: What is left of a torque, squared, is so many times its noise: half of it is the model's, or the files', and so much
+#: of the torque or more.
+_NOISES, _FELT = 2.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,10 @@ def suspicious(result: Result) -> bool:
         return True
     if regression is None:
         return estimate.relative_total > _LARGE
+    floor = regression.least_noise
+    missed = np.sqrt(np.maximum(estimate.rms**2 - floor**2, 0.0)) / estimate.rms * estimate.relative
+    if np.any((floor > 0) & (estimate.rms**2 > _NOISES * floor**2) & (missed > _FELT)):
+        return True
     sigma = joint_noise(regression)
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
     squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))

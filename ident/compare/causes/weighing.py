@@ -122,6 +122,8 @@ class Weigher:
         for _ in range(_ROUNDS):
             phi = _solved(summed(grams, noise))
             noise = np.sqrt(np.maximum(squares(phi) / counts, least))
+            # a joint without motor would else make all parameters small
+            noise = np.where(torques > least, noise, noise[torques > least].max(initial=0.0) or 1.0)
         whole = summed(grams, noise)
         errors = (squares(phi) / counts)[None]
         if left_out:
@@ -202,7 +204,7 @@ class Weigher:
         shares = found.left / np.maximum(found.torques.max(), 1e-300)
         size = float(np.linalg.slogdet(found.reading.torques)[1])
         floor = np.maximum(shares, _LEAST**2)
-        varying = found.torques > 0
+        varying = found.torques > _LEAST**2 * found.torques.max()
         scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))
         return self.independent * (size - 0.5 * float(np.sum(np.log(floor[varying]) + scale)))
 

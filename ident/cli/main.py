@@ -197,6 +197,8 @@ def _show_run(result: Result) -> None:
     e, slides = result.loaded.experiment, result.loaded.robot.slides
     say(e.heading, "bold")
     show_notes(result.loaded)
+    for sentence in text.questions(result.estimate, result.validation):
+        say(sentence)
     for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
         say(sentence)
     show_calibration(result)

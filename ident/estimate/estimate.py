@@ -28,7 +28,8 @@ class Estimate:
     estimator: "ols", "wls" or "constrained". robot: its name; links, joints: names.
     base: the base parameters' meaning; phi (b,) their values; theta (p,) standard parameters named base.standard, or
     None where the estimator determines phi only. covariance of phi with its kind; sigma (n,): noise used as weights.
-    rms (n,) [N m; N] and relative (n,): residual of each joint on the fitted logs, relative to the torque's norm.
+    rms (n,) [N m; N] and relative (n,): residual of each joint on the fitted logs, relative to the torque's norm;
+    floor (n,): the noise of its readings [N m; N], None where that is not known.
     condition, condition_scaled: of the regressor in SI units, and with columns scaled to unit length and noise weights.
     active: constraints at their bound. prior: what theta was drawn to, in words; weight: how strongly;
     selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
@@ -65,11 +66,21 @@ class Estimate:
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     calibration: tuple[Calibrated, ...] = ()
+    floor: Array | None = None
 
     def corrected(self, robot: Robot) -> Robot:
         """Return the robot, as its file describes it, as it was calibrated."""
         used, values = applied(self.calibration)
         return corrected_robot(robot, used, values) if used else robot
+
+    @property
+    def missed(self) -> Array:
+        """What the model misses of each torque (n,), relative to its norm: the residual without the readings' noise."""
+        if self.floor is None:
+            return self.relative
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.sqrt(np.maximum(1.0 - (self.floor / self.rms) ** 2, 0.0))
+        return np.asarray(np.where(self.rms > 0, share, 0.0) * self.relative)
 
     @property
     def fixed_by_data(self) -> tuple[str, ...]:
@@ -126,6 +137,7 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
             "rms": np.sqrt(ssr / regression.rows),
             "relative": np.sqrt(ssr / energy),
             "relative_total": float(np.sqrt(ssr.sum() / energy.sum())),
+            "floor": np.array(regression.least_noise),
             "condition": _condition(R),
             "condition_scaled": _condition(W / np.linalg.norm(W, axis=0)),
         }

@@ -91,6 +91,7 @@ def _document(e: Estimate) -> dict[str, Any]:
         "fit": [
             {"joint": joint, "samples": int(e.rows[j])}
             | {key: _number(getattr(e, key)[j]) for key in ("sigma", "rms", "relative")}
+            | ({} if e.floor is None else {"floor": _number(e.floor[j])})
             for j, joint in enumerate(e.joints)
         ],
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
@@ -128,6 +129,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         sigma=np.array([f["sigma"] for f in fit], dtype=np.float64),
         rms=np.array([_or(f["rms"]) for f in fit]),
         relative=np.array([_or(f["relative"]) for f in fit]),
+        floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
         causes=tuple(stored.get("causes", ())),
         base=base,

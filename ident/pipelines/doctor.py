@@ -66,9 +66,9 @@ def suspicious(result: Result) -> bool:
         return True
     if regression is None:
         return estimate.relative_total > _LARGE
-    floor = regression.least_noise
-    missed = np.sqrt(np.maximum(estimate.rms**2 - floor**2, 0.0)) / estimate.rms * estimate.relative
-    if np.any((floor > 0) & (estimate.rms**2 > _NOISES * floor**2) & (missed > _FELT)):
+    if estimate.floor is not None and np.any(
+        (estimate.floor > 0) & (estimate.rms**2 > _NOISES * estimate.floor**2) & (estimate.missed > _FELT)
+    ):
         return True
     sigma = joint_noise(regression)
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))

@@ -21,7 +21,17 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.steps import Failed, Result, Warned, as_estimated, compared, reported, truth_of, validated
+from ident.pipelines.steps import (
+    Failed,
+    Result,
+    Warned,
+    as_estimated,
+    compared,
+    reported,
+    truth_of,
+    unusable,
+    validated,
+)
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, silent
@@ -67,7 +77,8 @@ def run(
             result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
         except IdentError as cause:
             failed.append(Failed(VALIDATION, cause))
-        estimate = _doctored(replace(result, failed=tuple(failed)), tell)
+        if not unusable(warned):  # a torque that is no measurement says nothing of files
+            estimate = _doctored(result, tell)
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
         result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
         tell("writing results", 0, 1)

@@ -141,7 +141,7 @@ def gather(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
-        sentences=tuple(text.summary_sentences(estimate, comparison, validation)),
+        sentences=(*text.questions(estimate, validation), *text.summary_sentences(estimate, comparison, validation)),
         lead=tuple(errors(validation)),
         hints=hinted,
         warnings=tuple(text.warnings(estimate, comparison, validation)),

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison, Verdict, decided_by
 from ident.compare.validate import ZERO, Predicted, Validation
@@ -140,6 +142,37 @@ class Judgement:
 ROUGH, ROUGH_JOINT = 0.15, 0.5
 
 
+def questions(estimate: Estimate, validation: Validation | None = None) -> list[str]:
+    """Return what a result rests on, a line each: a complete model, believable numbers, motions predicted."""
+    missed = np.where(np.isfinite(estimate.missed), estimate.missed, 0.0)
+    worst = int(np.argmax(missed))
+    left = f"{percent(estimate.relative_total)} of the torque of the fitted logs is left"
+    if estimate.floor is not None and estimate.floor.any():
+        left += (
+            f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
+        )
+    told = [f"Is the model complete? {'Yes' if complete(estimate) else 'No'}: {left}."]
+    doubts = [*estimate.causes, *estimate.implausible]
+    if estimate.feasible is False:
+        doubts.append("a link cannot exist")
+    links = "links need not exist" if estimate.feasible is None else "every link can exist"
+    bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
+    said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
+    told.append(f"Are the numbers believable? {said}.")
+    total = None if validation is None else validation.total(validation.names[0])
+    if validation is None or total is None:
+        return [*told, "Does it predict? Not known: no recording was kept from the fit."]
+    error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of motions never seen is missed"
+    passed = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
+    return [*told, f"Does it predict? {'Yes' if passed and total.relative_total <= ROUGH else 'No'}: {error}."]
+
+
+def complete(estimate: Estimate) -> bool:
+    """Return whether the model leaves little more than noise of the fitted logs, in all joints and in each."""
+    missed = estimate.missed[np.isfinite(estimate.missed)]
+    return estimate.relative_total <= ROUGH and bool((missed <= ROUGH_JOINT).all())
+
+
 def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgement:
     """Return whether the numbers can be used, in plain words."""
     if estimate.feasible is False:
@@ -165,6 +198,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     if total.relative_total > ROUGH or rough:
         where = f", and those of {', '.join(rough)} by more than {ROUGH_JOINT:.0%}" if rough else ""
         return Judgement("unknown", "Rough", f"Better than nothing, but {error}{where}.")
+    if not complete(estimate):
+        return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {sentence(error)}")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
     return Judgement("good", "Ready to use", f"{error[0].upper()}{error[1:]}, and {links}.")
 

@@ -22,6 +22,8 @@ from ident.tell import Tell, silent
 
 #: Log odds at which something is asserted: a thousand to one.
 MARGIN = log(1000.0)
+#: What explains this share of what the best one does, in log p, cannot be told apart from it: no model is exact.
+ALIKE = 0.9
 #: A mistake takes at least this share from the error of some joint, in so many of the stretches that are left out.
 LEAST, AGREED = 0.03, 9
 #: Mistakes that are looked for together, and how many are looked at closely each time.
@@ -102,7 +104,8 @@ def _examined(
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     duration = max(float(np.ptp(m.t)) for m in motions)
-    asked = mistakes(model.robot, geometries, duration)
+    rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
+    asked = mistakes(model.robot, geometries, duration, rate_hz)
     among = Counter(m.kind for m in asked)
     reading = Reading.plain(model.robot)
     now = fine.weighed(reading, bodies=True)
@@ -114,7 +117,8 @@ def _examined(
         if not worth:
             break
         best = worth[0]
-        near = [c for c in worth[1:] if c.log > best.log - MARGIN and not _same(c, best)]
+        apart = max(MARGIN, (1.0 - ALIKE) * (best.log - now.log))
+        near = [c for c in worth[1:] if c.log > best.log - apart and not _same(c, best)]
         what, mend = best.mistake.words(best.value)
         causes.append(
             Cause(

@@ -27,8 +27,8 @@ FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
 _DEGREE = pi / 180
-#: Shortest and longest logs [s], and reaches of robots [m], that are.
-_DURATIONS, _REACHES = (1.0, 1e5), (0.02, 20.0)
+#: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
+_DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
 #: times as long is within the others.
 _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
@@ -76,11 +76,11 @@ class Mistake:
 
 
 def mistakes(
-    robot: Robot, geometries: Mapping[str, Robot] | None = None, duration: float = 60.0
+    robot: Robot, geometries: Mapping[str, Robot] | None = None, duration: float = 60.0, rate_hz: float = 100.0
 ) -> tuple[Mistake, ...]:
     """Return every mistake that is thought of; geometries: other robots by what was mistaken in theirs.
 
-    duration [s]: of the log, as it is declared.
+    duration [s], rate_hz: of the log, as they are declared.
     """
     others = (
         Mistake("geometry", "robot", what, "correct that in its table", undone.robot(other))
@@ -88,7 +88,7 @@ def mistakes(
     )
     found = (
         _gravity(robot), others, _lengths(robot), _joints(robot), _pairs(robot), _columns(robot),
-        _whole_log(robot, duration), _channels(robot),
+        _whole_log(robot, duration, rate_hz), _channels(robot),
     )  # fmt: skip
     return tuple(mistake for each in found for mistake in each)
 
@@ -198,15 +198,15 @@ def _swap(n: int, a: int, b: int) -> Array:
     return np.eye(n)[order]
 
 
-def _whole_log(robot: Robot, duration: float) -> Iterator[Mistake]:
+def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistake]:
     n, turning = robot.n, np.array([not joint.slides for joint in robot.joints])
     what, mend = "torques have the other sign", "give all torques gain = -1"
     yield Mistake("torque sign", "all joints", what, mend, undone.torques(-np.ones(n)))
     for factor, was, said in ((_DEGREE, "degrees", "rad"), (1 / _DEGREE, "rad", "degrees")):
         change = undone.positions(np.where(turning, factor, 1.0))
         yield Mistake("angle unit", "all joints", f"angles are in {was}, not in {said}", f'unit = "{was[:3]}"', change)
-    for factor, was in ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e3, "kiloseconds")):
-        if _DURATIONS[0] < duration * factor < _DURATIONS[1]:
+    for factor, was in ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e3, "seconds, declared as milliseconds")):
+        if _DURATIONS[0] < duration * factor < _DURATIONS[1] and _RATES[0] < rate_hz / factor < _RATES[1]:
             change = undone.fixed(undone.longer_seconds, log(factor))
             yield Mistake("clock", "time", f"time is in {was}", f"multiply time by {factor:g}", change)
     what, mend = "the rate is wrong: true seconds are {} longer than the log's", "make time {} longer"

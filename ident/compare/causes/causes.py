@@ -24,14 +24,16 @@ from ident.tell import Tell, silent
 MARGIN = log(1000.0)
 #: What explains this share of what the best one does, in log p, cannot be told apart from it: no model is exact.
 ALIKE = 0.9
-#: A mistake takes at least this share from the error of some joint, in so many of the stretches that are left out.
-LEAST, AGREED = 0.03, 9
+#: A mistake takes at least this share from the error of some joint, or of all, in so many of the stretches left out.
+LEAST, LEAST_OF_ALL, AGREED = 0.05, 0.03, 9
 #: Mistakes that are looked for together, and how many are looked at closely each time.
 MOST, CLOSE = 3, 8
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
 _WORTH = 3.0
+#: A value so near to the largest that is looked for is none.
+_END = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,9 @@ def _examined(
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         candidates = _weighed(rough, fine, reading, asked, among, now)
-        worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed)]
+        worth = [
+            c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake.size is not None)
+        ]
         if not worth:
             break
         best = worth[0]
@@ -149,7 +153,7 @@ def _weighed(
         value, cost = 0.0, log(PRIOR[mistake.kind] / among[mistake.kind])
         if mistake.size is not None:
             value, worth = _along(rough, plain, reading, mistake)
-            if worth < _WORTH:
+            if worth < _WORTH or abs(value) > _END * mistake.size.most:  # something else is wrong
                 continue
             cost += _surprise(mistake, value, worth)
         weighed = rough.weighed(mistake.without(reading, value), left_out=False)
@@ -213,13 +217,17 @@ def _surprise(mistake: Mistake, value: float, worth: float) -> float:
     )
 
 
-def _material(before: Weighed, after: Weighed) -> bool:
-    """Return whether the error of some joint, or of all, falls by LEAST, and in nearly all stretches."""
+def _material(before: Weighed, after: Weighed, one: bool) -> bool:
+    """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
+
+    one: whether that of one joint is enough, as for a value; else a mistake is gross.
+    """
     scale = _scales(before, after)
     left = after.left * scale
     share = np.sqrt(left / np.maximum(before.left, 1e-300))
     total = np.sqrt(float(np.sum(left / before.left)) / len(left))
-    if min(float(share.min()), total) > 1.0 - LEAST or total > 1.0:
+    enough = one and float(share.min()) < 1.0 - LEAST
+    if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import cos, exp, log, pi, radians
+from math import cos, exp, log, pi, radians, sin
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from ident.robot.robot import Robot
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
-    "gravity": 0.07, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
-    "joint order": 0.05, "coupling": 0.03, "columns": 0.08, "torque sign": 0.07, "torque gain": 0.08,
-    "position sign": 0.04, "position scale": 0.04, "angle unit": 0.05, "clock": 0.04, "delay": 0.04,
+    "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
+    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.11,
+    "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.04,
 }  # fmt: skip
 #: Those that are in the robot file; the others are in the log.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
@@ -26,6 +26,8 @@ ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths"
 FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
+#: Directions of the axis that a base may be tilted about, over half a turn.
+_DIRECTIONS = 4
 _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
@@ -110,16 +112,22 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
         return
     what = "the torques are without gravity, as after a drive that takes it out"
     yield Mistake("gravity", "all joints", what, told(np.zeros(3)), undone.gravity(np.zeros(3)))
+    for j, name in enumerate(robot.joint_names):
+        what = "its torque is without gravity, as where a balancer or its drive takes it out"
+        mend = "log its whole torque; without gravity it tells nothing of masses"
+        yield Mistake("gravity", name, what, mend, undone.weightless(np.arange(robot.n) == j))
     for factor, word in ((1e-3, "1000 times too large"), (9.81, "9.81 times too small")):
         if not 5.0 < size < 15.0 and 5.0 < size * factor < 15.0:
             gravity = factor * robot.gravity
             yield Mistake("gravity", "robot", f"gravity is {word}", told(gravity), undone.gravity(gravity))
-    for axis, letter in enumerate("xyz"):
-        if abs(robot.gravity[axis]) < 0.9 * size:
-            what = f"the base is tilted: gravity is turned by {{}} degrees about its {letter} axis"
-            mend = f"turn gravity by {{}} degrees about {letter} of the base"
-            tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
-            yield Mistake("tilt", "robot", what, mend, undone.tilted(np.eye(3)[axis]), tilt)
+    down = int(np.argmax(np.abs(robot.gravity)))
+    across = np.delete(np.eye(3), down, axis=0)
+    for angle in np.arange(_DIRECTIONS) * pi / _DIRECTIONS:
+        axis = cos(angle) * across[0] + sin(angle) * across[1]
+        about = "(" + ", ".join(f"{x:.2g}" for x in axis + 0.0) + ")"
+        what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
+        tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
+        yield Mistake("tilt", "robot", what, f"turn gravity by {{}} degrees about {about}", undone.tilted(axis), tilt)
 
 
 def _lengths(robot: Robot) -> Iterator[Mistake]:
@@ -228,4 +236,4 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         what, mend = "its torque has to be {} larger (torque constant, gear ratio, unit)", "make its torque {} larger"
         yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
         what, mend = "its position has to be {} larger (gear ratio)", "make its position {} larger"
-        yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.005))
+        yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.06))

@@ -88,7 +88,10 @@ def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s]."""
+    """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
+
+    weightless (n,): whether a joint's torque is logged without that of gravity.
+    """
 
     robot: Robot
     positions: Array
@@ -96,12 +99,13 @@ class Reading:
     torques: Array
     clock: float
     late: float
+    weightless: NDArray[np.bool_]
 
     @staticmethod
     def plain(robot: Robot) -> Reading:
         """Return how robot and log stand in their files."""
         n = robot.n
-        return Reading(robot, np.eye(n), np.zeros(n), np.eye(n), 1.0, 0.0)
+        return Reading(robot, np.eye(n), np.zeros(n), np.eye(n), 1.0, 0.0, np.zeros(n, dtype=bool))
 
     def of(self, rows: Rows) -> Rows:
         """Return the samples as they are if this reading is right."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import exp
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import Reading
@@ -30,6 +31,11 @@ def robot(other: Robot) -> Without:
 def gravity(vector: Array) -> Without:
     """Return gravity replaced by a vector (3,) [m/s^2] in the base frame."""
     return lambda r, _: replace(r, robot=r.robot.with_gravity(vector))
+
+
+def weightless(which: NDArray[np.bool_]) -> Without:
+    """Return torques of some joints (n,) without those of gravity."""
+    return lambda r, _: replace(r, weightless=r.weightless | which)
 
 
 def tilted(axis: Array) -> Without:

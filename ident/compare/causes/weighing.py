@@ -6,7 +6,8 @@ Each channel's noise being unknown, a reading with torques B tau is as probable 
 
 E_j being the mean squared error of joint j's torque on stretches left out of a least-squares fit, or
 that of links that can exist on all stretches where this is larger: a mistake that only impossible bodies make up for
-costs. N is the number of independent rows: of all, over the time within which what is left resembles itself.
+costs. N is the number of independent rows: of all, over the time within which what is left of the joint where that is
+longest resembles itself.
 """
 
 from __future__ import annotations
@@ -186,6 +187,12 @@ class Weigher:
         """Return the rows (N, width + n) of packed columns and of torques."""
         rows = reading.of(self.rows)
         packed = state_rows(columns, rows.q, rows.qd, rows.qdd)
+        if reading.weightless.any():
+            still = reading.robot.with_gravity(np.zeros(3))
+            without = replace(columns, model=replace(columns.model, robot=still))
+            other = state_rows(without, rows.q, rows.qd, rows.qdd)
+            for j in np.flatnonzero(reading.weightless):
+                packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
         return self.rows.left(np.concatenate([packed, rows.tau], axis=1))
 
     def _possible(self, columns: Columns, whole: Array, samples: float) -> Array | None:
@@ -221,7 +228,7 @@ class Weigher:
             alike = alike / alike[0]
             last = int(np.argmax(alike < _ALIKE)) or len(x)
             found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
-        return float(np.median(found)) if found else float(len(r))
+        return min(found, default=float(len(r)))
 
 
 def _every(model: Model) -> BaseParameters:

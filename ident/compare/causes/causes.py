@@ -41,7 +41,7 @@ class Cause:
     """A mistake that explains the logs: value where it has one; error before and after (over all joints, relative).
 
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
-    words; ordinary: no larger than any robot's.
+    words; ordinary: no larger than any robot's, or it cannot be told apart from what is.
     """
 
     mistake: Mistake
@@ -134,7 +134,7 @@ def _examined(
                 now.relative,
                 best.weighed.relative,
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-                best.mistake.size is not None and abs(best.value) <= best.mistake.size.ordinary,
+                any(_ordinary(c) for c in (best, *near)),
             )
         )
         reading, now = best.weighed.reading, best.weighed
@@ -239,6 +239,10 @@ def _material(before: Weighed, after: Weighed, one: bool) -> bool:
 def _scales(before: Weighed, after: Weighed) -> Array:
     """Return what makes the squared errors after comparable to those before: gains of torques taken out."""
     return np.where(after.torques > 0, before.torques / np.where(after.torques > 0, after.torques, 1.0), 1.0)
+
+
+def _ordinary(c: _Candidate) -> bool:
+    return c.mistake.size is not None and abs(c.value) <= c.mistake.size.ordinary
 
 
 def _same(a: _Candidate, b: _Candidate) -> bool:

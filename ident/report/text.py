@@ -169,8 +169,12 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
 
 def complete(estimate: Estimate) -> bool:
     """Return whether the model leaves little more than noise of the fitted logs, in all joints and in each."""
-    missed = estimate.missed[np.isfinite(estimate.missed)]
-    return estimate.relative_total <= ROUGH and bool((missed <= ROUGH_JOINT).all())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        energy = estimate.rows * (estimate.rms / estimate.relative) ** 2
+    seen = np.isfinite(energy) & np.isfinite(estimate.missed)
+    missed, energy = estimate.missed[seen], energy[seen]
+    whole = float(np.sqrt(np.sum(energy * missed**2) / np.sum(energy))) if energy.any() else 0.0
+    return whole <= ROUGH and bool((missed <= ROUGH_JOINT).all())
 
 
 def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgement:
@@ -199,7 +203,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
         where = f", and those of {', '.join(rough)} by more than {ROUGH_JOINT:.0%}" if rough else ""
         return Judgement("unknown", "Rough", f"Better than nothing, but {error}{where}.")
     if not complete(estimate):
-        return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {sentence(error)}")
+        return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
     return Judgement("good", "Ready to use", f"{error[0].upper()}{error[1:]}, and {links}.")
 

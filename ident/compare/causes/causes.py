@@ -222,23 +222,25 @@ def _material(before: Weighed, after: Weighed, one: bool) -> bool:
 
     one: whether that of one joint is enough, as for a value; else a mistake is gross.
     """
-    scale = _scales(before, after)
-    left = after.left * scale
-    share = np.sqrt(left / np.maximum(before.left, 1e-300))
-    total = np.sqrt(float(np.sum(left / before.left)) / len(left))
+    scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
+    was, left = _channels(before, before.left), _channels(after, after.left) * scale
+    share = np.sqrt(left / np.maximum(was, 1e-300))
+    total = np.sqrt(float(np.mean(left / np.maximum(was, 1e-300))))
     enough = one and float(share.min()) < 1.0 - LEAST
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches
-    weights = 1.0 / np.maximum(before.left, 1e-300)
-    fell = (after.errors * scale) @ weights < before.errors @ weights
+    weights = 1.0 / np.maximum(was, 1e-300)
+    fell = (_channels(after, after.errors) * scale) @ weights < _channels(before, before.errors) @ weights
     return int(np.sum(fell)) >= AGREED * STRETCHES // 10
 
 
-def _scales(before: Weighed, after: Weighed) -> Array:
-    """Return what makes the squared errors after comparable to those before: gains of torques taken out."""
-    return np.where(after.torques > 0, before.torques / np.where(after.torques > 0, after.torques, 1.0), 1.0)
+def _channels(weighed: Weighed, x: Array) -> Array:
+    """Return what there is of each joint (..., n) in the order of the log's torques."""
+    found = np.zeros_like(x)
+    found[..., np.argmax(np.abs(weighed.reading.torques), axis=1)] = x
+    return found
 
 
 def _ordinary(c: _Candidate) -> bool:

@@ -75,7 +75,15 @@ def estimate_of(robot, model, theta, *, validated: bool = True) -> Estimate:
     made = replace(
         case().constrained,
         **{"robot": robot.name, "links": robot.links, "joints": robot.joint_names, "base": base},
-        **{"phi": base.K @ theta, "theta": theta, "sigma": ones, "rows": ones, "rms": ones, "relative": ones},
+        **{
+            "phi": base.K @ theta,
+            "theta": theta,
+            "sigma": ones,
+            "rows": ones,
+            "rms": ones,
+            "relative": ones,
+            "floor": None,
+        },
         covariance=replace(case().wls.covariance, matrix=np.eye(len(base.names))),
         provenance={},
     )

@@ -4,7 +4,16 @@
 
 Six robots, two of them with sliding joints; 20 to 40 s of a Fourier series; torque noise of 0.5 to 5 %; ordinary
 nuisance in every case: gains off by up to 5 %, zeros by up to 0.5 degrees, friction with a Stribeck part that the
-model lacks, positions with noise. Then one mistake, or none (`--clean`).
+model lacks; CAD within 5 % in six cases of ten. Then one mistake, or none (`--clean`).
+
+A mistake that raises no joint's error by 5 % does no harm, and nothing is wanted of it: a zero about a vertical axis.
+Of the others, "first": named first; "rival": among what cannot be told apart from the first; "other": another one is
+first, with rivals; WRONG: another one is asserted.
+
+Set on seeds 101 to 505 (124 cases) and 606; what came of the draws after that, each with the rules of then: 808 (60
+cases, 52 that harm): 50 first, 1 rival, 1 WRONG (errors of swapped joints were compared joint by joint, not channel by
+channel: mended); 909 (60 clean): 58 silent, 2 with alarms that were not asserted (a rate off by 3 %, which gains off by
+5 % do as well: such are called ordinary since).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from ident.arrays import Array
 from ident.estimate.least_squares import solved, squared_left_out
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
-from ident.logs.readings import least_noise
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, packed_columns, state_rows
@@ -18,9 +17,8 @@ from ident.regression.regression import r_factor
 
 #: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
 _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20
-#: Delays are claimed where they take this share from the error of what is left out, white noise of the torques apart,
-#: and so much of its square over their variance, and that in so many stretches.
-GAIN, EVIDENT, AGREED = 0.01, 30.0, 9
+#: Delays are claimed where they take this share from the error of what is left out, and in so many stretches.
+GAIN, AGREED = 0.01, 9
 #: Widths of tanh, relative to a joint's largest speed, that stand in for any law of friction.
 _WIDTHS = (0.03, 0.15, 0.5)
 #: Delays are looked for within so many seconds or samples, whichever is more; passes.
@@ -70,31 +68,25 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
         ]
 
     given = stretches(zero)
-    before = _left_out(given, np.zeros((n, 0)))
-    white = [least_noise(r[:, None])[0] if len(r) else 0.0 for r in left]
-    floor = sum(len(r) * (w / s) ** 2 for r, w, s in zip(left, white, noise, strict=True))
-    least = max(EVIDENT, (1.0 - (1.0 - GAIN) ** 2) * max(float(before.sum() - floor), 0.0))
-    ways, late = _gainful(given, n, least), zero
+    ways, late = _gainful(given, n), zero
     for _ in range(_PASSES if ways.size else 0):
         late = late + ways @ solved(_along(np.concatenate(stretches(late)), ways))[-ways.shape[1] :]
         if np.abs(late).max() > max(REACH_S, REACH * np.median(np.diff(motion.t))):
             return none
+    before = _left_out(given, ways[:, :0])
     after = _left_out(stretches(late), ways[:, :0]) if ways.size else before
-    claimed = after.sum() < before.sum() - least and np.sum(after < before) >= AGREED
-    return Delays(late, float(np.sqrt(after.sum() / before.sum()))) if claimed else none
+    gain = float(np.sqrt(after.sum() / before.sum()))
+    return Delays(late, gain) if gain < 1.0 - GAIN and np.sum(after < before) >= AGREED else none
 
 
-def _gainful(factors: list[Array], n: int, least: float) -> Array:
-    """Return which joints are late (n, k), one by one or all together, as long as each takes `least` from the error
-    and helps in AGREED stretches.
-    """
+def _gainful(factors: list[Array], n: int) -> Array:
+    """Return which joints are late (n, k), one by one or all together, as long as each takes GAIN from the error."""
     candidates, ways = [np.ones(n), *np.eye(n)], np.zeros((n, 0))
-    best = _left_out(factors, ways)
+    best = _left_out(factors, ways).sum()
     while ways.shape[1] < n:
-        errors = [_left_out(factors, np.column_stack([ways, way])) for way in candidates]
-        taken = [float((best - e).sum()) if np.sum(e < best) >= AGREED else 0.0 for e in errors]
-        k = int(np.argmax(taken))
-        if taken[k] < least:
+        errors = [_left_out(factors, np.column_stack([ways, way])).sum() for way in candidates]
+        k = int(np.argmin(errors))
+        if errors[k] > (1.0 - GAIN) ** 2 * best:
             break
         ways, best = np.column_stack([ways, candidates.pop(k)]), errors[k]
     return ways

@@ -7,26 +7,34 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.logs.log import Log
-from ident.logs.readings import SAME
+from ident.logs.readings import SAME, position_quantum
 
 #: Rows at either side of a step from which a cubic says how the joints move across it; its terms.
 SIDE, TERMS = 6, 4
 #: A step is looked at that is so far from one usual step, where one more would be so many standard deviations.
 APART, CLEAR = 0.6, 4.0
+#: All joints take part: of how far it is from the usual step, an odd one is so much from that step's multiple.
+ALONG = 0.5
+#: Steps slower than this share of the fast ones are not looked at.
+SLOW = 0.03
 #: The logarithm of the odds that a cubic gives to another count, and how many times better it fits, in squares.
 ODDS, BETTER = 12.0, 1.5
 #: Most steps at once; where this share of the steps is odd, it is no loss of rows.
 MOST_STEPS, MOST = 20, 0.05
-#: Rows that are the same in every signal are so many times as frequent as chance has it.
-CHANCE = 5.0
-#: A normal deviate's median distance from its mean.
-_MEDIAN = 0.6745
+#: Rows that are the same in every signal are so many times as frequent as chance has it, and this share of those with
+#: the same positions: where positions often stay, as those of coarse encoders do, now and then torques do as well.
+CHANCE, AMONG = 5.0, 0.1
+#: The scatter is told from this quantile, beyond which rows may be missing (a normal deviate's); an odd step is so many
+#: times as far from the usual one as this share of all.
+TAIL, _DEVIATE, FAR = 0.9, 1.645, 3.0
+#: Rows that are looked at for the steps in which readings come.
+_SEEN = 20_000
 
 
 def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     """Return after how many steps each row of a log was taken, and which rows are to be kept (N,).
 
-    None where every row follows one step after the other. The move from row to row, over the mean of the two before
+    None where every row follows one step after the other. The move from row to row, over the median of the two before
     and the two after it, each joint over its usual scatter, is 2 where a row was lost and 0 where one was written
     twice. It counts where a cubic through the rows around agrees: that the row is there twice, or that it came in place
     of the right one. Rows that repeat the one before in every signal are one or the other, all alike.
@@ -34,16 +42,23 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q, moves = log.q, np.diff(log.q, axis=0)
     if len(moves) < 4 * SIDE:
         return None
-    usual = (moves[:-4] + moves[1:-3] + moves[3:-1] + moves[4:]) / 4.0
+    usual = np.median([moves[:-4], moves[1:-3], moves[3:-1], moves[4:]], axis=0)  # one leap nearby is none of it
     own = moves[2:-2]
-    scatter = np.median(np.abs(own - usual), axis=0) / _MEDIAN
+    steps = np.array([position_quantum(x) or 0.0 for x in q[:_SEEN].T])
+    scatter = np.maximum(np.quantile(np.abs(own - usual), TAIL, axis=0) / _DEVIATE, steps)  # coarse readings leap
     weight = np.zeros(log.n)
     weight[scatter > SAME] = 1.0 / scatter[scatter > SAME] ** 2
     size = (usual**2) @ weight
-    clear = size > CLEAR**2
+    fast = size > SLOW**2 * np.percentile(size, 95.0)  # at rest, steps are those of the encoders
+    clear = fast & (size > CLEAR**2)
     ratio = ((own * usual) @ weight) / np.where(clear, size, 1.0)
     again = _written_twice(log)
-    odd = clear & (np.abs(ratio - 1.0) > APART) & (np.abs(ratio) < MOST_STEPS)
+    again[2:-2] &= fast  # where it hardly moves, readings stay by themselves
+    again[:2] = again[-2:] = False
+    apart = np.sqrt(((own - usual) ** 2) @ weight)
+    far = apart > FAR * np.quantile(apart, TAIL)
+    along = np.sqrt(((own - ratio[:, None] * usual) ** 2) @ weight) < ALONG * apart
+    odd = clear & far & along & (np.abs(ratio - 1.0) > APART) & (np.abs(ratio) < MOST_STEPS)
     found = np.flatnonzero(odd & ~again[2:-2]) + 2
     found = found[(found >= SIDE - 1) & (found < len(q) - SIDE)]
     if len(found) > MOST * len(moves):
@@ -69,7 +84,8 @@ def _written_twice(log: Log) -> NDArray[np.bool_]:
     if log.qd is not None:
         both &= (np.diff(log.qd, axis=0) == 0.0).all(axis=1)
     share = float(np.mean(both))
-    return both if CHANCE * np.mean(same[0]) * np.mean(same[1]) < share < MOST else np.zeros_like(both)
+    chance = max(CHANCE * np.mean(same[0]) * np.mean(same[1]), AMONG * np.mean(same[0]))
+    return both if chance < share < MOST else np.zeros_like(both)
 
 
 def _counted(q: Array, ratio: float) -> tuple[float, bool]:

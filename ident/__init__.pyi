@@ -14,6 +14,7 @@ from . import report as report
 from . import robot as robot
 from . import simulation as simulation
 from . import spatial as spatial
+from . import structure as structure
 from . import symbolic as symbolic
 from .cad import Cad as Cad
 from .cad import read_cad as read_cad
@@ -45,6 +46,7 @@ from .model import Stribeck as Stribeck
 from .model import Viscous as Viscous
 from .model import coupled_drives as coupled_drives
 from .pipelines import run as run
+from .pipelines import select as select
 from .regression import Regression as Regression
 from .regression import base_parameters as base_parameters
 from .regression import compress as compress

@@ -35,6 +35,7 @@ ORDER = (
     "excitation",
     "estimate",
     "calibrate",
+    "structure",
     "payload",
     "compare",
     "export",

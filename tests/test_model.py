@@ -19,6 +19,7 @@ from ident.model import (
     Coupled,
     Dahl,
     DriveInertia,
+    Hysteresis,
     Model,
     NonlinearViscous,
     Offset,
@@ -26,6 +27,7 @@ from ident.model import (
     Spring,
     Stribeck,
     Viscous,
+    ViscousAsymmetry,
     coupled_drive,
     coupled_drives,
     regressor,
@@ -60,6 +62,8 @@ def all_terms(n: int) -> tuple:
         Dahl(0.02, names[-1:]),
         NonlinearViscous(0.3, names[:-1]),
         Stribeck(0.2, 0.03, names[1:]),
+        Hysteresis(0.01, names[1:]),
+        ViscousAsymmetry(names[:1]),
         Offset(names[-1:]),
         Spring(names[1:], 0.3),
         *coupled_drive("motor", shares, SmoothCoulomb(0.2)),
@@ -105,6 +109,7 @@ def column(model: Model, name: str, x: tuple[np.ndarray, ...]) -> np.ndarray:
         (Coulomb(0.5), "joint2.coulomb", lambda q, qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
         (SmoothCoulomb(0.03), "joint2.coulomb", lambda q, qd, qdd: np.tanh(qd / 0.03)),
         (Stribeck(0.2, 0.03), "joint2.stribeck", lambda q, qd, qdd: np.exp(-((qd / 0.2) ** 2)) * np.tanh(qd / 0.03)),
+        (ViscousAsymmetry(), "joint2.viscous_asymmetry", lambda q, qd, qdd: np.abs(qd)),
         (Offset(), "joint2.offset", lambda q, qd, qdd: np.ones_like(qd)),
         (Spring(), "joint2.stiffness", lambda q, qd, qdd: q),
         (Spring(rest=-0.7), "joint2.stiffness", lambda q, qd, qdd: q + 0.7),
@@ -130,6 +135,8 @@ def test_dahl_friction_solves_its_equation() -> None:
     t = np.linspace(0.0, 6.0, 3001)
     q, speed = 0.02 * np.sin(2.0 * t), 0.04 * np.cos(2.0 * t)
     found = columns(Dahl(0.005), robot_of(1), q[:, None], speed[:, None], 0.0 * q[:, None])[0]
+    beside = columns(Hysteresis(0.005), robot_of(1), q[:, None], speed[:, None], 0.0 * q[:, None])[0]
+    np.testing.assert_array_equal(beside, found)
 
     def rate(time: float, z: np.ndarray) -> np.ndarray:
         v = 0.04 * np.cos(2.0 * time)

@@ -40,6 +40,7 @@ from ident.cli.fleet import fleet
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
+from ident.cli.select import select
 from ident.errors import plural
 from ident.pipelines.wishes import Sharing
 
@@ -168,6 +169,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
 app.command(epilog=EXIT_CODES)(check)
 app.command(epilog=EXIT_CODES)(doctor)
+app.command(epilog=EXIT_CODES)(select)
 app.command(epilog=EXIT_CODES)(fleet)
 app.command()(dynamics)
 app.command()(codegen)

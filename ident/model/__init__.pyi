@@ -6,6 +6,7 @@ from .coupled_drive import coupled_drive as coupled_drive
 from .coupled_drive import coupled_drives as coupled_drives
 from .coupled_drive import coupled_motors as coupled_motors
 from .drive_inertia import DriveInertia as DriveInertia
+from .hysteresis import Hysteresis as Hysteresis
 from .load_friction import LoadFriction as LoadFriction
 from .model import Model as Model
 from .model import regressor as regressor
@@ -17,3 +18,4 @@ from .stribeck import Stribeck as Stribeck
 from .terms import TERMS as TERMS
 from .terms import register as register
 from .viscous import Viscous as Viscous
+from .viscous_asymmetry import ViscousAsymmetry as ViscousAsymmetry

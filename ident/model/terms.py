@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ident.errors import ModelError
 from ident.model.coulomb import Coulomb, Dahl, SmoothCoulomb
 from ident.model.drive_inertia import DriveInertia
+from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
@@ -16,10 +17,12 @@ from ident.model.spring import Spring
 from ident.model.stribeck import Stribeck
 from ident.model.term import Kind, Term, numbers, required
 from ident.model.viscous import Viscous
+from ident.model.viscous_asymmetry import ViscousAsymmetry
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
-    *(DriveInertia, Viscous, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Stribeck, LoadFriction, Offset, Spring)
+    *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
+    *(LoadFriction, Offset, Spring),
 ]
 
 T = TypeVar("T", bound=type)

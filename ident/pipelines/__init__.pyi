@@ -21,6 +21,7 @@ from .moves import postures as postures
 from .moves import sweep as sweep
 from .plants import codegen as codegen
 from .plants import dynamics as dynamics
+from .select import select as select
 from .steps import motions as motions
 from .wishes import CadWishes as CadWishes
 from .wishes import ExciteWishes as ExciteWishes

@@ -1,0 +1,25 @@
+"""The command `ident select`: which joint terms the logs of an experiment support."""
+
+from __future__ import annotations
+
+from ident import pipelines
+from ident.cli.console import ExperimentPath, guarded, progress, say, show
+
+
+@guarded
+def select(experiment: ExperimentPath) -> None:
+    """Choose friction and other joint terms by what they predict of parts of the logs left out."""
+    from ident.report.structure_text import selection_sentences, tried_rows
+
+    with progress() as tell:
+        found = pipelines.select(experiment, tell)
+    e = found.loaded.experiment
+    say(e.heading, "bold")
+    if found.selection.tried:
+        show(tried_rows(found.selection))
+    for sentence in selection_sentences(found.selection):
+        say(sentence)
+    if found.lines:
+        say(f"{'Add to' if e.own_model else 'Write into'} {e.file.name}:")
+        for line in ("[model]", *found.lines):
+            print(line)

@@ -1,0 +1,60 @@
+"""The joint terms that an experiment's fitted logs support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ident.errors import LogError
+from ident.experiment import Experiment
+from ident.model.coulomb import SIGN
+from ident.model.term import Term
+from ident.pipelines.friction import with_friction
+from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.steps import Warned, first_parts, processing_of
+from ident.regression import base_parameters
+from ident.structure import Selection, selected
+from ident.structure.lines import lines
+from ident.tell import Tell, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """An experiment with the model that its logs support, the choice, and that model as lines of [model].
+
+    lines: all that [model] takes where the experiment has none, else what is to be added to it.
+    """
+
+    loaded: Loaded
+    selection: Selection
+    lines: tuple[str, ...]
+
+
+def select(experiment: Experiment | str | Path, tell: Tell = silent) -> Selected:
+    """Choose joint terms beside an experiment's own by what its fitted recordings predict of parts left out.
+
+    Recordings kept for validation are not read. Raises what `load` raises, LogError for the logs.
+    """
+    loaded = with_friction(load(experiment), list[Warned]())
+    selection = selection_of(loaded, tell)
+    own = () if loaded.experiment.own_model else _smooth(loaded)
+    model = selection.model
+    chosen = replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
+    return Selected(chosen, selection, lines((*own, *selection.terms)))
+
+
+def selection_of(loaded: Loaded, tell: Tell = silent) -> Selection:
+    """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part."""
+    parts = list(first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]))
+    if not any(motion.keep.any() for motion in parts):
+        raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
+    cad = loaded.cad
+    inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
+    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell)
+
+
+def _smooth(loaded: Loaded) -> tuple[Term, ...]:
+    """Return the Coulomb friction of joints that is not the plain sign."""
+    return tuple(t for t in loaded.model.terms if t.kind == SIGN.kind and t != SIGN and not hasattr(t, "along"))

@@ -1,0 +1,225 @@
+"""`ident select`: joint terms that logs support, from simulated arms with known ones to the lines to paste."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles import random_tree
+from synthetic import states
+from test_cli import BROKEN, EXPERIMENT, call, record
+
+import ident
+from ident.estimate import cad_prior
+from ident.experiment import read_experiment
+from ident.logs.motion import Motion
+from ident.model import (
+    Coulomb,
+    DriveInertia,
+    Hysteresis,
+    LoadFriction,
+    Model,
+    NonlinearViscous,
+    Offset,
+    SmoothCoulomb,
+    Spring,
+    Stribeck,
+    Viscous,
+    ViscousAsymmetry,
+    torque,
+)
+from ident.regression import base_parameters, compress
+from ident.structure import selected
+from ident.structure.candidates import candidates
+from ident.structure.folds import clustered, folds, shortened
+from ident.structure.judge import Judge, restricted, with_columns
+from ident.structure.lines import lines
+
+USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
+
+
+def moved(model: Model, extra: tuple, values: list[float], noise: float = 0.002, seed: int = 3) -> Motion:
+    """Return 40 s of a motion of an arm with usual friction of 1 and extra terms with these values at all joints."""
+    rng, n = np.random.default_rng(seed), model.robot.n
+    truth = Model(model.robot, (*USUAL, *extra))
+    own = np.concatenate([np.full(n, x) for x in (0.2, 1.0, 1.0, 0.0, *values)])
+    theta = np.concatenate([model.robot.inertials.ravel(), own])
+    _, q, qd, qdd = states(rng, n, 4000)
+    t = np.arange(4000) * 0.01
+    tau = torque(truth, theta, q, qd, qdd)
+    tau = tau + noise * tau.std(axis=0) * rng.normal(size=tau.shape)
+    return Motion("log", t, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
+
+
+@pytest.fixture(scope="module")
+def arm() -> Model:
+    return Model(random_tree(np.random.default_rng(5), 3, branches=False), USUAL)
+
+
+def chosen(arm: Model, motion: Motion, inertials=None):
+    return selected(arm, [motion], cad_prior(arm.robot, arm.robot.inertials, "CAD"), base_parameters(arm), inertials)
+
+
+def kinds(selection) -> set[str]:
+    return {term.kind.name for term in selection.terms}
+
+
+def test_nothing_is_chosen_where_there_is_nothing(arm):
+    found = chosen(arm, moved(arm, (), []), arm.robot.inertials)
+    assert found.terms == ()
+    assert found.model is arm
+    assert found.after == found.before
+    assert all(one.reason for one in found.tried)
+
+
+@pytest.mark.parametrize(
+    ("extra", "value"),
+    [(Hysteresis(3e-3), 1.0), (NonlinearViscous(0.3), 1.0), (ViscousAsymmetry(), 0.4), (Spring(), 3.0)],
+)
+def test_what_is_there_is_found_at_all_joints_and_nothing_else(arm, extra, value):
+    found = chosen(arm, moved(arm, (extra,), [value]))
+    assert kinds(found) == {extra.kind.name}
+    assert {j for term in found.terms for j in term.joints} == set(arm.robot.joint_names)
+    assert found.after < 0.9 * found.before
+    assert found.after <= 1.05 * found.honest
+    taken = [one for one in found.tried if not one.reason]
+    assert [one.candidate.kind for one in taken] == [extra.kind]
+
+
+def test_stribeck_friction_is_found_at_the_nearest_speed(arm):
+    share = next(c for c in candidates(arm, [moved(arm, (), [])]) if c.words == "Stribeck below 20% of the speed")
+    found = chosen(arm, moved(arm, share.terms, [1.0]))
+    assert kinds(found) == {"stribeck"}
+    assert found.terms == share.terms
+
+
+def test_load_friction_goes_with_the_bodies_that_are_given(arm):
+    load = LoadFriction.of(arm.robot.inertials, Coulomb())
+    motion = moved(arm, (load,), [0.3])
+    assert kinds(chosen(arm, motion, arm.robot.inertials)) == {"load_friction"}
+    assert "load_friction" not in kinds(chosen(arm, motion))
+
+
+def test_joints_that_lack_a_term_are_pruned(arm):
+    plain, joint = moved(arm, (), []), arm.robot.joint_names[1]
+    tau = plain.tau.copy()
+    tau[:, 1] += np.abs(plain.qd[:, 1])
+    found = chosen(arm, replace(plain, tau=tau))
+    assert [(term.kind.name, term.joints) for term in found.terms] == [("viscous_asymmetry", (joint,))]
+
+
+def test_few_segments_are_said(arm):
+    motion = moved(arm, (), [])
+    few = replace(motion, q=motion.q[:30], qd=motion.qd[:30], qdd=motion.qdd[:30], tau=motion.tau[:30], t=motion.t[:30],
+                  keep=motion.keep[:30], blocks=(), noise=0.0)  # fmt: skip
+    found = chosen(arm, few)
+    assert found.terms == ()
+    assert "short segments" in found.note
+
+
+def test_joints_at_rest_are_no_candidates(arm):
+    motion = moved(arm, (), [])
+    qd = motion.qd.copy()
+    qd[:, 2] = 0.0
+    for candidate in candidates(arm, [replace(motion, qd=qd)]):
+        for term in candidate.terms:
+            assert arm.robot.joint_names[2] not in term.joints
+
+
+def test_kinds_that_the_model_has_are_no_candidates(arm):
+    richer = replace(arm, terms=(*arm.terms, Spring(), NonlinearViscous(0.2)))
+    found = {c.kind.name for c in candidates(richer, [moved(arm, (), [])])}
+    assert found == {"stribeck", "hysteresis", "viscous_asymmetry"}
+
+
+def test_recordings_are_the_folds_where_three_differ(arm):
+    motions = [replace(moved(arm, (), [], seed=k), name=f"log{k}") for k in range(3)]
+    short, levels = shortened(motions)
+    regression = compress(arm, short)
+    assert len(levels) == len(regression.segments) == 72
+    own = [segment.recording for segment in regression.segments]
+    assert folds(regression, levels).tolist() == [int(name[-1]) for name in own]
+    repeated = [replace(moved(arm, (), []), name=f"log{k}", tau=moved(arm, (), []).tau + k) for k in range(3)]
+    short, levels = shortened(repeated)
+    assert len(set(folds(compress(arm, short), levels).tolist())) == 6
+
+
+def test_clusters_are_of_points_that_are_alike():
+    rng = np.random.default_rng(0)
+    where = rng.integers(0, 4, 80)
+    points = 5.0 * np.eye(4)[where] + 0.1 * rng.normal(size=(80, 4))
+    found = clustered(points, 4)
+    assert len({(a, b) for a, b in zip(where.tolist(), found.tolist(), strict=True)}) == 4
+    assert clustered(np.zeros((5, 2)), 3).tolist() == [0] * 5
+
+
+def test_the_judge_fits_what_least_squares_of_the_motion_does(arm):
+    """With a prior that is right its pull is none; left-out errors are those of fits without a fold."""
+    motion = moved(arm, (Spring(),), [3.0], noise=1e-3)
+    wide = replace(arm, terms=(*arm.terms, Spring()))
+    base = base_parameters(arm)
+    short, levels = shortened([motion])
+    regression = compress(wide, short, base=with_columns(base, arm, wide))
+    ones = np.ones(3)
+    own, alone = restricted(regression, base).factor(ones), compress(arm, short, base=base).factor(ones)
+    np.testing.assert_allclose(np.abs(own), np.abs(alone), atol=1e-8 * np.abs(own).max())
+    prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
+    judge = Judge(wide, prior, regression, base, clustered(levels, 6))
+    spring = range(len(arm.names), len(wide.names))
+    theta, _, _ = judge.fitted(list(spring), judge.folds)
+    np.testing.assert_allclose(theta[list(spring)], 3.0, rtol=0.02)
+    errors = judge.errors(theta, judge.folds)
+    residual = motion.tau - torque(wide, theta, motion.q, motion.qd, motion.qdd)
+    np.testing.assert_allclose(errors.sum(axis=0), np.sum(residual**2, axis=0), rtol=1e-6)
+
+
+TERMS = [
+    (Stribeck(0.1, 0.02, ("joint1",)), Stribeck(0.2, joints=("joint2",))),
+    (Hysteresis(1e-3), NonlinearViscous(0.6, ("joint3",)), ViscousAsymmetry(), Spring(("joint1",), 0.2)),
+    (SmoothCoulomb(0.02, ("joint1", "joint2", "joint3")), LoadFriction(joints=("joint2",)), Spring()),
+]
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_lines_ask_for_the_terms_that_they_are_of(terms, tmp_path):
+    for name in ("robot.toml", "dataset.toml"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    text = '[experiment]\nrobot = "robot.toml"\ndata = "dataset.toml"\n[recordings]\nfit = ["a"]\n[model]\n'
+    (tmp_path / "experiment.toml").write_text(text + "\n".join(lines(terms)) + "\n", encoding="utf-8")
+    found = read_experiment(tmp_path).terms
+    assert set(terms) <= set(found)
+
+
+@pytest.fixture
+def two(tmp_path) -> Path:
+    """Return an experiment of two joints without [model] and processing, its shoulder with a spring."""
+    for file in ("robot.toml", "dataset.toml", "cad.csv"):
+        (tmp_path / file).write_bytes((BROKEN / "experiment" / file).read_bytes())
+    experiment = EXPERIMENT[: EXPERIMENT.index("[processing]")].replace('truth = "truth.toml"\n', "")
+    (tmp_path / "experiment.toml").write_text(experiment, encoding="utf-8")
+    record(tmp_path, "circle", 1)
+    record(tmp_path, "steps", 2)
+    for name in ("circle", "steps"):
+        table = np.loadtxt(tmp_path / f"{name}.csv", delimiter=",")
+        table[:, 3] += 4.0 * table[:, 1]
+        np.savetxt(tmp_path / f"{name}.csv", table, fmt="%.9g", delimiter=",")
+    return tmp_path
+
+
+def test_the_command_prints_what_was_tried_and_lines_to_paste(two):
+    result = call("select", two)
+    assert result.exit_code == 0, result.output
+    assert "hysteresis over 0.001" in result.output
+    assert re.search(r"left out: [\d.]+ % before, [\d.]+ % with the terms", result.output)
+    pasted = result.output[result.output.index("[model]") :]
+    assert 'spring = { joints = ["shoulder"] }' in pasted
+    file = two / "experiment.toml"
+    file.write_text(file.read_text(encoding="utf-8") + pasted, encoding="utf-8")
+    assert Spring(("shoulder",)) in read_experiment(two).terms
+    again = ident.select(two)
+    assert again.lines == ()
+    assert again.selection.terms == ()
+    assert "No term is worth it" in call("select", two).output

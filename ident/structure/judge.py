@@ -7,7 +7,8 @@ friction that must not be negative held at zero: what the constrained fit does, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,45 +40,83 @@ def with_columns(base: BaseParameters, model: Model, wide: Model) -> BaseParamet
     return BaseParameters((*base.names, *wide.names[p:]), (*base.kept, *extra), K, wide.names)
 
 
-def restricted(regression: Regression, base: BaseParameters) -> Regression:
-    """Return the factors of the first base parameters alone, which are those of `base`."""
-    b = len(base.names)
-    own = [[c for c, k in enumerate(columns) if k < b] for columns in regression.parameters]
-    segments = regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]]))
-    parameters = tuple(tuple(k for k in columns if k < b) for columns in regression.parameters)
-    return replace(regression, base=base, parameters=parameters, segments=segments)
+def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
+    """Return the factors of some base parameters alone, by their places."""
+    base = regression.base
+    place = {k: i for i, k in enumerate(kept)}
+    own = [[c for c, k in enumerate(columns) if k in place] for columns in regression.parameters]
+    names, kept_ = tuple(base.names[k] for k in kept), tuple(base.kept[k] for k in kept)
+    return replace(
+        regression,
+        base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
+        parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
+        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The logs with the columns of all candidates: a model with all of them, its factors in short segments.
+
+    own: number of standard parameters of the model without candidates, whose base parameters come first; prior: of
+    its bodies; fold (s,): of each segment.
+    """
+
+    wide: Model
+    own: int
+    prior: Prior
+    regression: Regression
+    fold: Indices
+
+    @property
+    def folds(self) -> list[int]:
+        """Numbers of the folds."""
+        return list(range(int(self.fold.max()) + 1))
+
+    @cached_property
+    def factors(self) -> list[Array]:
+        """Each joint's factors (s, k, k) of all segments."""
+        return [np.array([s.factors[j] for s in self.regression.segments]) for j in range(self.regression.n_joints)]
+
+    @cached_property
+    def grams(self) -> list[list[Array]]:
+        """The Gram matrix (k, k) of each joint's columns, in each fold."""
+        each = [[factors[self.fold == k].reshape(-1, factors.shape[2]) for factors in self.factors] for k in self.folds]
+        return [[rows.T @ rows for rows in joints] for joints in each]
+
+    def noise(self, more: Sequence[int]) -> tuple[Array, float]:
+        """Return the noise of each joint (n,) and the effective number of samples, with some candidates' columns."""
+        b = self.regression.base.K.shape[0] - self.regression.base.K.shape[1] + self.own
+        found = restricted(self.regression, [*range(b), *(c - self.own + b for c in sorted(more))])
+        sigma = joint_noise(found)
+        parts = [found.segments[k : k + TOGETHER] for k in range(0, len(found.segments), TOGETHER)]
+        return sigma, effective_samples(replace(found, segments=tuple(merged(*part) for part in parts)), sigma)
 
 
 class Judge:
-    """Fits and left-out errors of a model with any columns beside its own, by the factors of all.
+    """Fits and left-out errors of a model with any columns beside its own.
 
-    wide: the model with all of them; prior: of its bodies; regression: of `wide`, in short segments; base: those of
-    the model's own columns; fold (s,): of each segment.
+    settled: those columns with which the noise is what the fit leaves.
     """
 
-    def __init__(self, wide: Model, prior: Prior, regression: Regression, base: BaseParameters, fold: Indices):
-        plain = restricted(regression, base)
-        self.sigma = joint_noise(plain)
-        self.fold, self.K = fold, regression.base.K
-        self.own = np.arange(base.K.shape[1])
-        self.nonnegative = np.append(np.zeros(wide.n_rigid, dtype=bool), wide.nonnegative)
-        self.effective = effective_samples(_joined(plain), self.sigma)
+    def __init__(self, evidence: Evidence, settled: Sequence[int] = ()):
+        self.evidence, self.folds, regression = evidence, evidence.folds, evidence.regression
+        self.sigma, self.effective = evidence.noise(settled)
         self.inflation = float(regression.rows.sum()) / self.effective
-        self.energy = float(regression.squared_torques.sum())
-        self._columns = [np.array(columns) for columns in regression.parameters]
-        self._factors = [np.array([s.factors[j] for s in regression.segments]) for j in range(regression.n_joints)]
-        self._grams = [self._gram(fold == k) for k in range(fold.max() + 1)]
-        self._prior = self._drawn(wide, prior)
+        self.nonnegative = np.append(np.zeros(evidence.wide.n_rigid, dtype=bool), evidence.wide.nonnegative)
+        self._K = regression.base.K
+        self._columns = regression.columns
+        self._grams = [self._gram(joints) for joints in evidence.grams]
+        self._prior = self._drawn(evidence.wide, evidence.prior)
 
-    def _gram(self, at: NDArray[np.bool_]) -> Array:
-        """Return the weighted Gram matrix (p + 1, p + 1) of some segments, in standard parameters and the torque."""
-        b = len(self.K)
+    def _gram(self, joints: Sequence[Array]) -> Array:
+        """Return the weighted Gram matrix (p + 1, p + 1) of all joints, in standard parameters and the torque."""
+        b, p = self._K.shape
         gram = np.zeros((b + 1, b + 1))
-        for columns, factors, sigma in zip(self._columns, self._factors, self.sigma, strict=True):
-            rows = factors[at].reshape(-1, factors.shape[2]) / sigma
-            gram[np.ix_([*columns, b], [*columns, b])] += rows.T @ rows
-        to = np.zeros((b + 1, self.K.shape[1] + 1))
-        to[:b, :-1], to[b, -1] = self.K, 1.0
+        for columns, own, sigma in zip(self._columns, joints, self.sigma, strict=True):
+            gram[np.ix_(columns, columns)] += own / sigma**2
+        to = np.zeros((b + 1, p + 1))
+        to[:b, :-1], to[b, -1] = self._K, 1.0
         return np.asarray(to.T @ gram @ to)
 
     def _drawn(self, wide: Model, prior: Prior) -> Array:
@@ -85,12 +124,13 @@ class Judge:
         tolerance = NEUTRAL_TOLERANCE if all(prior.neutral) else TOLERANCE
         root = ConstantPullback().root(prior)
         rows = np.column_stack([root, root @ prior.inertials.ravel()]) * np.sqrt(0.5 * self.inflation) / tolerance
-        places = [*range(wide.n_rigid), self.K.shape[1]]
-        found = np.zeros((self.K.shape[1] + 1,) * 2)
+        p = self._K.shape[1]
+        places = [*range(wide.n_rigid), p]
+        found = np.zeros((p + 1, p + 1))
         found[np.ix_(places, places)] = rows.T @ rows
         return found
 
-    def fitted(self, more: Sequence[int] | Indices, folds: Sequence[int]) -> tuple[Array, Array, Indices]:
+    def fitted(self, more: Sequence[int], folds: Sequence[int]) -> tuple[Array, Array, Indices]:
         """Return theta (p,) of the model's own columns and some more, fitted to some folds.
 
         And the inverse of their Gram matrix with the columns that it is of: those not held at zero.
@@ -98,7 +138,7 @@ class Judge:
         from scipy.linalg import cho_factor, cho_solve
 
         gram = self._prior + sum(self._grams[k] for k in folds)
-        left = np.append(self.own, np.asarray(more, dtype=np.intp))
+        left = np.append(np.arange(self.evidence.own), np.asarray(more, dtype=np.intp))
         while True:
             size = np.sqrt(np.diag(gram)[left])
             size = np.where(size > 0, size, 1.0)
@@ -109,36 +149,24 @@ class Judge:
             if not negative.any():
                 break
             left = left[~negative]
-        theta = np.zeros(self.K.shape[1])
+        theta = np.zeros(len(gram) - 1)
         theta[left] = x
         inverse = cho_solve(factor, np.eye(len(left)), check_finite=False) / np.outer(size, size)
         return theta, inverse, left
 
-    def left_out(self, more: Sequence[int] | Indices, folds: Sequence[int]) -> Array:
+    def left_out(self, more: Sequence[int], folds: Sequence[int]) -> Array:
         """Return the squared error (s, n) [(N m)^2; N^2] of each segment of some folds, fitted to the other ones."""
-        errors = np.zeros((len(self.fold), len(self.sigma)))
+        errors = np.zeros((len(self.evidence.fold), len(self.sigma)))
         for k in folds:
             theta = self.fitted(more, [f for f in folds if f != k])[0]
-            errors[self.fold == k] = self.errors(theta, [k])
-        return errors[np.isin(self.fold, folds)]
+            errors[self.evidence.fold == k] = self.errors(theta, [k])
+        return errors[np.isin(self.evidence.fold, folds)]
 
     def errors(self, theta: Array, folds: Sequence[int]) -> Array:
         """Return the squared error (s, n) [(N m)^2; N^2] at theta (p,) of each segment of some folds."""
-        phi, at = self.K @ theta, np.isin(self.fold, folds)
+        phi, at = np.append(self._K @ theta, -1.0), np.isin(self.evidence.fold, folds)
         each = [
-            np.sum((factors[at] @ np.append(phi[columns], -1.0)) ** 2, axis=1)
-            for columns, factors in zip(self._columns, self._factors, strict=True)
+            np.sum((factors[at] @ phi[columns]) ** 2, axis=1)
+            for columns, factors in zip(self._columns, self.evidence.factors, strict=True)
         ]
         return np.array(each).T
-
-    @property
-    def folds(self) -> list[int]:
-        """Numbers of the folds."""
-        return list(range(len(self._grams)))
-
-
-def _joined(regression: Regression) -> Regression:
-    """Return the regression with neighbours among its segments as one: the noise of short ones is alike."""
-    segments = regression.segments
-    parts = [segments[k : k + TOGETHER] for k in range(0, len(segments), TOGETHER)]
-    return replace(regression, segments=tuple(merged(*part) for part in parts))

@@ -1,11 +1,12 @@
-"""Forward selection of joint terms by what they take from the error of what is left out, and pruning of single ones.
+"""Selection of joint terms by what they take from the error of what is left out, and pruning of single ones.
 
-A step is taken where its gain, paired segment by segment with the step before, is so many standard errors and such a
-share of the error; the largest gain first. Of the terms that are taken, single columns go whose squared Wald statistic
-is below the logarithm of the effective number of samples (Schwarz, "Estimating the dimension of a model", Annals of
-Statistics 6, 1978). How much of the gain is the choice's own optimism is measured by choosing once more without each
-fold, and predicting that fold (Cawley, Talbot, "On over-fitting in model selection", JMLR 11, 2010): where nothing is
-gained so, nothing is chosen.
+A term is taken where its gain, paired segment by segment with the model without it, is so many standard errors and such
+a share of the error; the largest gain first. It goes again where that is no longer so beside the others. Its shape is
+then looked for between those that were tried, and the noise is that which the better model leaves; both in turn.
+Single columns go whose squared Wald statistic is below the logarithm of the effective number of samples (Schwarz,
+"Estimating the dimension of a model", Annals of Statistics 6, 1978). How much of the gain is the choice's own optimism
+is measured by choosing once more without each fold, and predicting that fold (Cawley, Talbot, "On over-fitting in model
+selection", JMLR 11, 2010): where nothing is gained so, nothing is chosen.
 """
 
 from __future__ import annotations
@@ -24,21 +25,25 @@ from ident.model.term import Term, chosen, names
 from ident.regression import BaseParameters, compress
 from ident.structure.candidates import Candidate, Renamed, candidates
 from ident.structure.folds import folds, shortened
-from ident.structure.judge import Judge, restricted, with_columns
+from ident.structure.judge import Evidence, Indices, Judge, with_columns
 from ident.tell import Tell, silent
 
+#: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
+RATIOS = (1.4, 1.15, 1.05)
+#: How often terms and the noise that they leave are chosen in turn, at most.
+TURNS = 4
+#: Fewest short segments that a choice is made with.
+FEWEST = 12
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 PRUNED = "no joint's own number can be told from zero"
-#: Fewest short segments that a choice is made with.
-FEWEST = 12
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One candidate: by what share the left-out error falls, with its standard error, and why it was not taken.
+    """One candidate: by what share the left-out error falls, with its standard error, and why it is not taken.
 
-    gain, error: when it was taken, or with what was taken before it; reason: "" where it was taken.
+    gain, error: beside the terms that are taken; reason: "" where it is one of them.
     """
 
     candidate: Candidate
@@ -51,8 +56,9 @@ class Tried:
 class Selection:
     """Joint terms that logs support beside a model's own, and the errors of what was left out, relative to its torque.
 
-    before, after: without and with the terms; honest: with terms that were chosen without what they are judged on,
-    NaN where nothing was chosen. segments, folds: how many there were. note: why nothing could be tried.
+    tried: the best candidate of each kind. before, after: without and with the terms; honest: with terms that were
+    chosen without what they are judged on, NaN where nothing was chosen. segments, folds: how many there were. note:
+    why nothing could be tried.
     """
 
     model: Model
@@ -82,128 +88,179 @@ def selected(
     short, levels = shortened([m for m in motions if m.keep.any()])
     if len(levels) < FEWEST:
         return Selection(model, note=f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}")
-    tried = candidates(model, short, inertials)
-    every = tuple(Renamed(term, k) for k, candidate in enumerate(tried) for term in candidate.terms)
-    wide = replace(model, terms=(*model.terms, *every))
-    tell("columns of all candidates", 0, 1)
-    regression = compress(wide, short, base=with_columns(base, model, wide))
-    tell("columns of all candidates", 1, 1)
-    judge = Judge(wide, prior, regression, base, folds(restricted(regression, base), levels))
-    places = _places(model, tried)
-    search = _Search(judge, tried, [list(places[k]) for k in range(len(tried))])
-    return search.run(model, tell)
-
-
-def _places(model: Model, tried: Sequence[Candidate]) -> list[range]:
-    """Return where each candidate's columns stand in theta."""
-    found, start = [], len(model.names)
-    for candidate in tried:
-        count = sum(len(names(term, model.robot)) for term in candidate.terms)
-        found.append(range(start, start + count))
-        start += count
+    logs = Logs(model, tuple(short), prior, base, folds(compress(model, short, base=base), levels))
+    search = Search(logs, candidates(model, short, inertials))
+    for number, ratio in enumerate(RATIOS):
+        tell("trying terms", number, len(RATIOS) + 1)
+        if any(candidate.shape is not None for candidate in search.taken):
+            search = search.finer(ratio)
+    tell("trying terms", len(RATIOS), len(RATIOS) + 1)
+    found = search.selection()
+    tell("trying terms", len(RATIOS) + 1, len(RATIOS) + 1)
     return found
 
 
-class _Search:
-    """Forward selection, exchange of shapes, pruning and nesting, on a judge's folds."""
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """A model with its base parameters and prior, motions in short segments, and the fold of each (s,)."""
 
-    def __init__(self, judge: Judge, tried: Sequence[Candidate], places: list[list[int]]):
-        self.judge, self.tried, self.places = judge, tried, places
+    model: Model
+    short: tuple[Motion, ...]
+    prior: Prior
+    base: BaseParameters
+    fold: Indices
 
-    def run(self, model: Model, tell: Tell) -> Selection:
-        """Return the selection on all folds."""
-        judge, every = self.judge, self.judge.folds
-        taken, told = self.forward(every)
-        columns = self.pruned(taken)
-        before, after = (self.relative(judge.left_out(c, every)) for c in ([], columns))
-        found = Selection(model, (), told, before, after, segments=len(judge.fold), folds=len(every))
-        if not columns:
-            return replace(found, tried=_reasoned(told, PRUNED), after=before)
-        nested = []
-        for number, k in enumerate(every):
-            tell("choosing without each fold", number, len(every))
-            rest = [f for f in every if f != k]
-            own = self.pruned(self.forward(rest)[0], rest)
-            nested.append(judge.errors(judge.fitted(own, rest)[0], [k]))
-        tell("choosing without each fold", len(every), len(every))
-        honest = self.relative(np.concatenate(nested))
-        if not (honest < before and after < before):
-            return replace(found, tried=_reasoned(told, UNSEEN), after=before, honest=honest)
-        gone = [self.tried[k] for k in taken if not set(self.places[k]) & set(columns)]
-        left = tuple(replace(t, reason=PRUNED) if t.candidate in gone else t for t in told)
-        found = replace(found, tried=left)
-        terms = self.terms(model, columns)
-        return replace(found, model=replace(model, terms=(*model.terms, *terms)), terms=terms, honest=honest)
+    def evidence(self, pool: Sequence[Candidate]) -> Evidence:
+        """Return the logs with the columns of all candidates, by one pass over them."""
+        every = tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)
+        wide = replace(self.model, terms=(*self.model.terms, *every))
+        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide))
+        return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
 
-    def relative(self, errors: Array) -> float:
-        """Return errors (s, n) relative to the torque of all segments."""
-        return float(np.sqrt(errors.sum() / self.judge.energy))
+    def places(self, pool: Sequence[Candidate]) -> list[list[int]]:
+        """Return where each candidate's columns stand in theta."""
+        counts = [sum(len(names(term, self.model.robot)) for term in candidate.terms) for candidate in pool]
+        starts = np.cumsum([len(self.model.names), *counts])
+        return [list(range(start, start + count)) for start, count in zip(starts.tolist(), counts, strict=False)]
 
-    def columns(self, taken: Sequence[int]) -> list[int]:
-        """Return the columns of some candidates."""
-        return [c for k in taken for c in self.places[k]]
 
-    def weighed(self, columns: Sequence[int], every: Sequence[int]) -> Array:
-        """Return each segment's left-out error (s,), its joints weighed with their noise."""
-        return np.asarray(np.sum(self.judge.left_out(columns, every) / self.judge.sigma**2, axis=1))
+class Search:
+    """Terms and the noise that they leave, chosen in turn from a pool of candidates.
 
-    def forward(self, every: Sequence[int]) -> tuple[list[int], tuple[Tried, ...]]:
-        """Return the candidates that are taken, and each one's gain and fate, on some folds."""
-        taken: list[int] = []
-        told: dict[int, Tried] = {}
-        error = self.weighed([], every)
-        while True:
-            best, least = None, error
-            kinds = {self.tried[k].kind.name for k in taken}
-            for k, candidate in enumerate(self.tried):
-                if candidate.kind.name in kinds:
-                    continue
-                own = self.weighed(self.columns([*taken, k]), every)
-                told[k] = _compared(candidate, error, own)
-                if not told[k].reason and own.sum() < least.sum():
-                    best, least = k, own
-            if best is None:
+    begun: candidates of the pool that are taken at first.
+    """
+
+    def __init__(self, logs: Logs, pool: Sequence[Candidate], begun: Sequence[Candidate] = ()):
+        self._logs, self._pool, self._places = logs, tuple(pool), logs.places(pool)
+        self._evidence = logs.evidence(pool)
+        self._taken = [self._pool.index(candidate) for candidate in begun]
+        for _ in range(TURNS):
+            self._judge = Judge(self._evidence, self._columns(self._taken))
+            self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
+            before, self._taken = self._taken, self._chosen(self._taken, self._judge.folds)
+            if self._taken == before:
                 break
-            taken.append(best)
-            error = least
-        taken = self.exchanged(taken, error, every)
-        kinds = {self.tried[k].kind.name for k in taken}
-        for k, one in told.items():
-            if k not in taken and one.candidate.kind.name in kinds:
-                told[k] = replace(one, reason="another of its kind is better")
-        return taken, tuple(told[k] for k in sorted(told))
 
-    def exchanged(self, taken: list[int], error: Array, every: Sequence[int]) -> list[int]:
+    @property
+    def taken(self) -> list[Candidate]:
+        """The candidates that are taken."""
+        return [self._pool[k] for k in self._taken]
+
+    def finer(self, ratio: float) -> Search:
+        """Return the search that goes on with shapes nearer to those that are taken, and the best of other kinds."""
+        others = [tried.candidate for tried in self._told(()) if tried.candidate not in self.taken]
+        shaped = [near for candidate in self.taken for near in candidate.finer(ratio)]
+        return Search(self._logs, [*others, *shaped], self.taken)
+
+    def selection(self) -> Selection:
+        """Return what is selected, single columns pruned, and what the choice is worth."""
+        judge, model, every = self._judge, self._logs.model, self._judge.folds
+        columns = self._pruned(self._taken, every)
+        before, after = (self._relative(judge.left_out(c, every)) for c in ([], columns))
+        found = Selection(
+            model, (), self._told(columns), before, before, segments=len(self._logs.fold), folds=len(every)
+        )
+        if not columns:
+            return found
+        nested = []
+        for k in every:
+            rest = [f for f in every if f != k]
+            own = self._pruned(self._chosen([], rest), rest)
+            nested.append(judge.errors(judge.fitted(own, rest)[0], [k]))
+        honest = self._relative(np.concatenate(nested))
+        if not (honest < before and after < before):
+            unseen = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
+            return replace(found, tried=unseen, honest=honest)
+        terms = self._terms(columns)
+        whole = replace(model, terms=(*model.terms, *terms))
+        return replace(found, model=whole, terms=terms, after=after, honest=honest)
+
+    def _chosen(self, begun: Sequence[int], every: Sequence[int]) -> list[int]:
+        """Return the candidates that are taken on some folds: forward, shapes exchanged, backward, until all stays."""
+        taken, gone = list(begun), set[str]()
+        while True:
+            kinds = {self._pool[k].kind.name for k in taken} | gone
+            passing = [
+                k
+                for k, candidate in enumerate(self._pool)
+                if candidate.kind.name not in kinds and not self._step(taken, k, every).reason
+            ]
+            if passing:
+                taken.append(min(passing, key=lambda k: float(self._errors([*taken, k], every).sum())))
+                continue
+            exchanged = self._exchanged(taken, every)
+            failing = [k for k in exchanged if self._step([x for x in exchanged if x != k], k, every).reason]
+            if not failing:
+                if exchanged == taken:
+                    return taken
+                taken = exchanged
+                continue
+            worst = min(failing, key=lambda k: float(self._errors([x for x in exchanged if x != k], every).sum()))
+            gone.add(self._pool[worst].kind.name)  # what was not worth it beside the others does not come again
+            taken = [k for k in exchanged if k != worst]
+
+    def _exchanged(self, taken: Sequence[int], every: Sequence[int]) -> list[int]:
         """Return candidates with the best shape of each kind, beside those of the others."""
-        for place, k in enumerate(taken):
-            for other, candidate in enumerate(self.tried):
-                if other != k and candidate.kind == self.tried[k].kind:
-                    attempt = [*taken[:place], other, *taken[place + 1 :]]
-                    own = self.weighed(self.columns(attempt), every)
-                    if own.sum() < error.sum():
-                        taken, error = attempt, own
-        return taken
+        found = list(taken)
+        for place in range(len(found)):
+            kind = self._pool[found[place]].kind.name
+            alike = [k for k, candidate in enumerate(self._pool) if candidate.kind.name == kind]
+            each = [[*found[:place], k, *found[place + 1 :]] for k in alike]
+            found = min(each, key=lambda those: float(self._errors(those, every).sum()))
+        return found
 
-    def pruned(self, taken: Sequence[int], every: Sequence[int] | None = None) -> list[int]:
+    def _pruned(self, taken: Sequence[int], every: Sequence[int]) -> list[int]:
         """Return the columns of candidates that the logs tell from zero, the least certain one left out at a time."""
-        columns = self.columns(taken)
+        columns = self._columns(taken)
         while columns:
-            theta, inverse, left = self.judge.fitted(columns, self.judge.folds if every is None else every)
-            variance = dict(zip(left.tolist(), self.judge.inflation * np.diag(inverse), strict=True))
+            theta, inverse, left = self._judge.fitted(columns, every)
+            variance = dict(zip(left.tolist(), self._judge.inflation * np.diag(inverse), strict=True))
             wald = [theta[c] ** 2 / variance[c] if c in variance else 0.0 for c in columns]
             least = int(np.argmin(wald))
-            if wald[least] >= np.log(self.judge.effective):
+            if wald[least] >= np.log(self._judge.effective):
                 break
             columns.pop(least)
         return columns
 
-    def terms(self, model: Model, columns: Sequence[int]) -> tuple[Term, ...]:
+    def _told(self, columns: Sequence[int]) -> tuple[Tried, ...]:
+        """Return the best candidate of each kind, beside those that are taken."""
+        best: dict[str, Tried] = {}
+        for k, candidate in enumerate(self._pool):
+            kind = candidate.kind.name
+            if k in self._taken:
+                own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
+                best[kind] = replace(own, reason="" if set(self._places[k]) & set(columns) else PRUNED)
+            elif kind not in {c.kind.name for c in self.taken}:
+                own = self._step(self._taken, k, self._judge.folds)
+                if kind not in best or own.gain > best[kind].gain:
+                    best[kind] = own
+        return tuple(best.values())
+
+    def _step(self, taken: Sequence[int], k: int, every: Sequence[int]) -> Tried:
+        return _compared(self._pool[k], self._errors(taken, every), self._errors([*taken, k], every))
+
+    def _errors(self, taken: Sequence[int], every: Sequence[int]) -> Array:
+        """Return each segment's left-out error (s,), its joints weighed with their noise."""
+        key = tuple(sorted(taken)), tuple(every)
+        if key not in self._known:
+            errors = self._judge.left_out(self._columns(key[0]), every)
+            self._known[key] = np.asarray(np.sum(errors / self._judge.sigma**2, axis=1))
+        return self._known[key]
+
+    def _relative(self, errors: Array) -> float:
+        """Return errors (s, n) relative to the torque of all segments."""
+        return float(np.sqrt(errors.sum() / self._evidence.regression.squared_torques.sum()))
+
+    def _columns(self, taken: Sequence[int]) -> list[int]:
+        return [c for k in taken for c in self._places[k]]
+
+    def _terms(self, columns: Sequence[int]) -> tuple[Term, ...]:
         """Return the terms of some columns, each at the joints that they are of."""
         found: list[Any] = []
-        for candidate, places in zip(self.tried, self.places, strict=True):
+        for candidate, places in zip(self._pool, self._places, strict=True):
             start = places[0]
             for term in candidate.terms:
-                joints = [model.robot.joint_names[j] for j in chosen(term.joints, model.robot)]
+                joints = [self._logs.model.robot.joint_names[j] for j in chosen(term.joints, self._logs.model.robot)]
                 kept = tuple(j for k, j in enumerate(joints) if start + k in columns)
                 start += len(joints)
                 if kept:
@@ -215,10 +272,6 @@ def _at(term: Any, joints: tuple[str, ...]) -> Any:
     if not hasattr(term, "law"):
         return replace(term, joints=joints)
     return replace(term, joints=joints, law=replace(term.law, joints=joints))
-
-
-def _reasoned(told: tuple[Tried, ...], why: str) -> tuple[Tried, ...]:
-    return tuple(replace(t, reason=t.reason or why) for t in told)
 
 
 def _compared(candidate: Candidate, before: Array, after: Array) -> Tried:
@@ -233,5 +286,5 @@ def _compared(candidate: Candidate, before: Array, after: Array) -> Tried:
     if total < candidate.errors * error:
         return replace(found, reason=f"less than {candidate.errors:g} standard errors")
     if share < candidate.share:
-        return replace(found, reason=f"less than {candidate.share:.0%}")
+        return replace(found, reason=f"less than {100 * candidate.share:g} %")
     return found

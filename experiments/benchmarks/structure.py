@@ -1,0 +1,212 @@
+"""Are the joint terms that logs choose the ones that an arm has, and are they worth it on a motion never seen?
+
+    python experiments/benchmarks/structure.py [SEED] [ARMS]
+
+Arms and motions of `automatic.py` with 2, 3 or 6 joints and none to four extra effects: Stribeck, hysteresis, nonlinear
+viscous friction, viscous friction by direction, load friction (of CAD with masses off by 10 %), springs; of shapes
+between those that are tried, at all joints, each joint's own size 0.1 to 1 times its Coulomb friction. Torques with
+noise of 0.5, 2 or 5 %, half of it correlated over ten samples. Printed: effects found of those whose numbers (root mean
+square over the joints) are above 4 standard errors in a fit of the true structure, and of these the ones that are worth
+the 1 % (springs 2 %) that a choice asks for; kinds that are not there, per arm; the error on another motion, relative
+to that of the true structure; coverage of 95 % intervals of the base parameters by weighted least squares.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from arm7 import bodies
+from automatic import ROWS, fourier, point_to_point
+
+import ident
+from ident.estimate import cad_prior
+from ident.logs.motion import Motion, split
+from ident.model import (
+    Coulomb,
+    DriveInertia,
+    Hysteresis,
+    LoadFriction,
+    Model,
+    NonlinearViscous,
+    Offset,
+    Spring,
+    Stribeck,
+    Viscous,
+    ViscousAsymmetry,
+    torque,
+)
+from ident.model.term import Term, columns
+from ident.regression import base_parameters
+from ident.robot.file import MDHJoint, from_mdh
+from ident.structure import Selection, selected
+
+NOISES = (0.005, 0.02, 0.05)
+SPRING = "stiffness"
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm's usual model, its true one, the log to choose by, another motion, and CAD's bodies."""
+
+    plain: Model
+    truth: Model
+    theta: np.ndarray
+    told: Motion
+    unseen: Motion
+    cad: np.ndarray
+    noise: float
+
+    @property
+    def extra(self) -> tuple[Term, ...]:
+        return self.truth.terms[len(self.plain.terms) :]
+
+
+def effects(rng: np.random.Generator, fastest: np.ndarray, names: tuple[str, ...], cad: np.ndarray) -> list[tuple]:
+    """Return every effect as its terms, of shapes that are drawn."""
+    share, every = rng.uniform(0.03, 0.3), tuple(float(f"{x:.3g}") for x in fastest)
+    stribeck = tuple(Stribeck(share * v, 0.1 * share * v, (j,)) for j, v in zip(names, every, strict=True))
+    return [
+        stribeck,
+        (Hysteresis(10 ** rng.uniform(-4, -2)),),
+        (NonlinearViscous(rng.uniform(0.2, 0.7)),),
+        (ViscousAsymmetry(),),
+        (LoadFriction.of(cad, Coulomb()),),
+        (Spring(),),
+    ]
+
+
+def correlated(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Return noise of variance 1, half of it correlated over ten samples."""
+    slow, step = np.zeros(shape), rng.normal(size=shape)
+    for k in range(1, len(slow)):
+        slow[k] = 0.9 * slow[k - 1] + np.sqrt(1 - 0.81) * step[k]
+    return np.sqrt(0.5) * (slow + rng.normal(size=shape))
+
+
+def drawn(rng: np.random.Generator) -> Arm:
+    """Return an arm with its log."""
+    n, rate, duration = int(rng.choice([2, 3, 6])), 100.0, float(rng.uniform(20, 40))
+    robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
+    plain = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+    own = bodies(n) * rng.uniform(0.7, 1.3, (n, 1))
+    cad = own * rng.uniform(0.9, 1.1, (n, 1))
+    curves = [fourier(rng, n), point_to_point(rng, n, duration)][:: int(rng.choice([1, -1]))]
+    t = np.arange(int(duration * rate)) / rate
+    paths = [curves[0](t), curves[1](t[::2])]
+    fastest = np.percentile(np.abs(paths[0][1]), 99, axis=0)
+    coulomb = rng.uniform(1, 5, n)
+    usual = np.concatenate([np.full(n, 0.5), coulomb / np.maximum(fastest, 0.1), coulomb, np.zeros(n)])
+    every = effects(rng, fastest, robot.joint_names, cad)
+    terms, values = list[Term](), list[float]()
+    for k in rng.permutation(len(every))[: rng.integers(0, 5)]:
+        terms += every[k]
+        sizes = np.concatenate([np.abs(columns(term, robot, *paths[0])).max(axis=1) for term in every[k]])
+        values += (rng.uniform(0.1, 1.0) * rng.uniform(0.5, 1.0, n) * coulomb / np.maximum(sizes, 1e-9)).tolist()
+    truth = Model(robot, (*plain.terms, *terms))
+    theta = np.concatenate([own.ravel(), usual, values])
+    noise = float(rng.choice(NOISES))
+
+    def motion(name: str, path: tuple[np.ndarray, ...], times: np.ndarray) -> Motion:
+        tau = torque(truth, theta, *path)
+        tau = tau + noise * tau.std(axis=0) * correlated(rng, tau.shape)
+        found = Motion(name, times, *path, tau, np.ones(tau.shape, dtype=bool))
+        return replace(found, blocks=split(0, len(times), len(times) / 15)[0])
+
+    return Arm(plain, truth, theta, motion("told", paths[0], t), motion("unseen", paths[1], t[::2]), cad, noise)
+
+
+def error(model: Model, arm: Arm) -> float:
+    """Return the error on the motion never seen of a model that is fitted to the log."""
+    fit = ident.fit(model, [arm.told], prior=arm.cad)
+    return float(np.linalg.norm(fit.predict(arm.unseen) - arm.unseen.tau) / np.linalg.norm(arm.unseen.tau))
+
+
+def strengths(arm: Arm) -> dict[str, float]:
+    """Return how many standard errors each extra effect's numbers are (root mean square), by its kind."""
+    fit = ident.fit(arm.truth, [arm.told], loss="wls", feasible=False)
+    names, errors = fit.estimate.base.names, fit.estimate.covariance.standard_errors
+    found: dict[str, list[float]] = {}
+    for name, value in zip(arm.truth.names, arm.theta, strict=True):
+        kind = name.rpartition(".")[2]
+        if kind in {term.kind.name for term in arm.extra} and name in names:
+            found.setdefault(kind, []).append(value / errors[names.index(name)])
+    return {kind: float(np.sqrt(np.mean(np.square(x)))) for kind, x in found.items()}
+
+
+def worth(arm: Arm, kind: str) -> bool:
+    """Return whether the fit's residual would grow by what a choice asks for without an effect."""
+    lesser = replace(arm.truth, terms=tuple(term for term in arm.truth.terms if term.kind.name != kind))
+    squares = []
+    for model in (arm.truth, lesser):
+        fit = ident.fit(model, [arm.told], loss="wls", feasible=False)
+        residual = fit.predict(arm.told) - arm.told.tau
+        squares.append(residual)
+    size = squares[0].std(axis=0)
+    whole, without = (float(np.sum((x / size) ** 2)) for x in squares)
+    return 1.0 - np.sqrt(whole / without) > (0.02 if kind == SPRING else 0.01)
+
+
+def covered(model: Model, arm: Arm) -> tuple[int, int]:
+    """Return how many of the links' base parameters lie in their 95 % intervals, of how many."""
+    estimate = ident.fit(model, [arm.told], loss="wls", feasible=False).estimate
+    links = base_parameters(arm.plain)
+    true = links.K @ arm.theta[: links.K.shape[1]]
+    half = estimate.covariance.half_widths(0.95)
+    place = {name: k for k, name in enumerate(estimate.base.names)}
+    inside = [
+        abs(estimate.phi[place[name]] - value) <= half[place[name]]
+        for name, value, row in zip(links.names, true, links.K, strict=True)
+        if row[: arm.plain.n_rigid].any() and name in place
+    ]
+    return int(np.sum(inside)), len(inside)
+
+
+def choice(arm: Arm) -> tuple[Selection, float]:
+    """Return what is chosen, and the time [s] of one thread that it takes."""
+    begun = time.process_time()
+    prior = cad_prior(arm.plain.robot, arm.cad, "CAD")
+    found = selected(arm.plain, [arm.told], prior, base_parameters(arm.plain), arm.cad)
+    return found, time.process_time() - begun
+
+
+def main() -> None:
+    seed, arms = (int(x) for x in (*sys.argv[1:], *("2026", "60")[len(sys.argv) - 1 :]))
+    rng = np.random.default_rng(seed)
+    strong, worthy, spurious = list[bool](), list[bool](), 0
+    ratios, gains, inside, seconds = [], [], np.zeros(2), 0.0
+    for _ in range(arms):
+        arm = drawn(rng)
+        found, took = choice(arm)
+        seconds += took
+        true, own = {term.kind.name for term in arm.extra}, {term.kind.name for term in found.terms}
+        spurious += len(own - true)
+        for kind, strength in strengths(arm).items():
+            if strength > 4.0:
+                strong.append(kind in own)
+                if worth(arm, kind):
+                    worthy.append(kind in own)
+        best, plain, chosen = (error(model, arm) for model in (arm.truth, arm.plain, found.model))
+        ratios.append(chosen / best)
+        gains.append(chosen / plain)
+        inside += covered(found.model, arm)
+        print(
+            f"{arm.plain.robot.n} joints, noise {arm.noise:.1%}: true {', '.join(sorted(true)) or 'none'}; missed"
+            f" {', '.join(sorted(true - own)) or 'none'}; not there {', '.join(sorted(own - true)) or 'none'};"
+            f" {plain:.2%} -> {chosen:.2%} (true {best:.2%})",
+            flush=True,
+        )
+    print(
+        f"found {np.mean(strong):.1%} of {len(strong)} above 4 errors, {np.mean(worthy):.1%} of {len(worthy)} worth it"
+    )
+    print(f"spurious kinds per arm {spurious / arms:.2f}; {seconds / arms:.1f} s each")
+    for words, x in (("true structure", np.array(ratios)), ("usual model", np.array(gains))):
+        above = f"above 1.03 in {np.mean(x > 1.03):.1%}, above 1.05 in {np.mean(x > 1.05):.1%}"
+        print(f"unseen, against the {words}: median {np.median(x):.3f}, largest {x.max():.2f}, {above}")
+    print(f"coverage of 95 % intervals {inside[0] / inside[1]:.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -94,6 +94,17 @@ def test_values_of_mistakes_are_those_that_were_made() -> None:
     assert gain.value == pytest.approx(-np.log(0.7), rel=0.05)
 
 
+def test_values_are_said_with_the_word_of_their_sign() -> None:
+    (gain,) = (m for m in mistakes(arm()) if m.kind == "torque gain" and m.where == "joint3")
+    assert gain.words(np.log(0.8))[0].startswith("its torque has to be 20 % smaller")
+    assert gain.words(np.log(1.25)) == (
+        "its torque has to be 25 % larger (torque constant, gear ratio, unit)",
+        'multiply its torque by 1.25, its `gain`; or [calibrate] gains = ["joint3"]',
+    )
+    (zero,) = (m for m in mistakes(arm()) if m.kind == "zero" and m.where == "joint2" and m.size)
+    assert zero.words(-5 * DEGREE)[0] == "its zero is off by -5 degrees"
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_right_files_are_not_accused(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -125,6 +125,22 @@ def test_doctor_accepts_a_right_table(made):
     assert "cannot be decided: link1" in result.output
 
 
+def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, tmp_path):
+    there = tmp_path / "three"
+    shutil.copytree(made[0], there)
+    (there / "robot.toml").write_text(ROBOT.replace("[0, 0, -9.81]", "[0, 9.81, 0]"), encoding="utf-8")
+    result = run("doctor", there)
+    assert result.exit_code == PROBLEMS
+    told = " ".join(result.output.split())
+    assert "PROBLEM, not in the table: robot: gravity points along -z of the base" in told
+    assert "robot.toml: gravity = [0, 0, -9.81]" in told, told
+    for command in ("doctor", "refine"):
+        result = run(command, there, "--out", there / "refined.csv")
+        assert result.exit_code == BAD_INPUT
+        assert "not to be corrected: the mistake is elsewhere, robot: gravity" in " ".join(result.stderr.split())
+        assert not (there / "refined.csv").exists()
+
+
 def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_run(made, tmp_path):
     there = tmp_path / "three"
     shutil.copytree(made[0], there)

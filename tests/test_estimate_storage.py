@@ -17,6 +17,7 @@ from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError
 from ident.estimate import storage
+from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact
 
@@ -50,7 +51,8 @@ def estimates():
         provenance={"ident": "0", "command": 'ident run "a b"\n'},
         active=("tower: mass at its bound",),
     )
-    chosen = replace(c.constrained, selection=((1e-6, 1.0), (1e-5, np.nan)))
+    cause = NamedCause("robot", "wrong", "r.toml", "mend", ("or",), ("a", "b"), (0.2, 0.1), (0.1, 0.0), (0.1, 0.05))
+    chosen = replace(c.constrained, causes=(cause,), selection=((1e-6, 1.0), (1e-5, np.nan)))
     return {"wls": c.wls, "constrained": c.constrained, "missing": missing, "chosen": chosen}
 
 

@@ -22,6 +22,7 @@ from identified import case
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
+from ident.estimate.estimate import NamedCause
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, text, write_report
@@ -251,6 +252,24 @@ def test_the_verdict():
         judged = text.verdict(c.constrained, worse)
         assert judged.headline == headline
         assert text.percent(worse.total("identified").relative_total) in judged.reason
+
+
+def test_what_to_mend_comes_first():
+    c = case()
+    cause = NamedCause(
+        "joint1", "its zero is off by 5 degrees", "robot.toml", "add -5 degrees", ("joint2: it turns the other way",),
+        c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
+    )  # fmt: skip
+    estimate = replace(c.constrained, causes=(cause,))
+    report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
+    assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
+    first = report.sections[0]
+    assert first.title == "What to mend first"
+    assert first.blocks[0].words == "robot.toml: add -5 degrees"
+    assert first.blocks[0].items == ("Cannot be told apart from: joint2: it turns the other way",)
+    assert "15.0 % error, 3.00 % without" in first.blocks[0].drawings[0].title
+    bars = first.blocks[0].drawings[0].figure().axes[0].patches
+    assert sorted(round(bar.get_width(), 6) for bar in bars) == [2.0, 3.0, 4.0, 10.0, 10.0, 20.0]
 
 
 def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():

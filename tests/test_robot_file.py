@@ -174,6 +174,14 @@ def test_paths_stay_in_their_folder(tmp_path, monkeypatch):
             "convention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\na = true",
             r"joint\[1\].a: is true, wanted a number",
         ),
+        (
+            "convention = 'dh'\nlength = 'm'\nangle = 'rad'\n[[joint]]\na = 425\n[[joint]]\na = 392\n",
+            r"joint 'joint1' is 425 m from the one before\. Are lengths in millimetres",
+        ),
+        (
+            "convention = 'dh'\nlength = 'm'\nangle = 'rad'\ngravity = [0, 0, -9810]\n[[joint]]\n",
+            r"gravity is 9810 m/s\^2, no planet's\. Give it in m/s\^2",
+        ),
     ],
 )
 def test_unusual_toml_is_refused(tmp_path, text, message):

@@ -187,6 +187,11 @@ def _show_diagnosis(found: Examined, freed: bool = False) -> None:
     from ident.report.doctor_text import diagnosis_sentences, freed_sentences
 
     warn(found.warnings)
+    for cause in found.outside:
+        say(
+            f"PROBLEM, not in the table: {cause}; before that is mended, what is said of the table is worth nothing",
+            "bold red",
+        )
     for line in diagnosis_sentences(found.diagnosis, found.cad):
         say(line, "bold red" if line.startswith("PROBLEM") else "yellow" if line.startswith("cannot") else "")
     for line in freed_sentences(found.diagnosis) if freed else ():

@@ -20,6 +20,32 @@ from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.shown import shows
 
 
+@dataclass(frozen=True)
+class NamedCause:
+    """A mistake that explains the logs.
+
+    where: joint or file part; what: is wrong there; file: that it is in; mend: what to change in it; rivals: what
+    explains the logs as well. joints: names; before, after (n,): their errors on stretches left out, relative to the
+    torque, and total: those of all joints together.
+    """
+
+    where: str
+    what: str
+    file: str
+    mend: str
+    rivals: tuple[str, ...]
+    joints: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    total: tuple[float, float]
+
+    def __str__(self) -> str:
+        before, after = (f"{100 * x:.3g} %" for x in self.total)
+        rival = f"; or {self.rivals[0]}" if self.rivals else ""
+        evidence = f"error on stretches left out {before}, without that {after}"
+        return f"{self.where}: {self.what} ({evidence}){rival}; {self.file}: {self.mend}"
+
+
 @shows
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -35,7 +61,7 @@ class Estimate:
     selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
     feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, and
     torques that are no measurement, in words. causes: what is wrong with the robot file or the logs, as far as it
-    explains them (`ident.compare.causes`), in words. provenance: versions and input hashes. shapes: what friction
+    explains them (`ident.compare.causes`). provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`. calibration: what was found of robot and log.
     """
 
@@ -61,7 +87,7 @@ class Estimate:
     solver: str | None = None
     feasible: bool | None = None
     implausible: tuple[str, ...] = ()
-    causes: tuple[str, ...] = ()
+    causes: tuple[NamedCause, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

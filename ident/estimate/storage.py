@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, NamedCause
 from ident.estimate.written import rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
@@ -70,7 +70,7 @@ def _document(e: Estimate) -> dict[str, Any]:
     return {
         "format": FORMAT.name,
         **{key: getattr(e, key) for key in _VALUES},
-        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible", "causes")},
+        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible")},
         **{key: _number(getattr(e, key)) for key in ("relative_total", "condition", "condition_scaled", "weight")},
         "parameters": dict(zip(base.standard, values, strict=True)),
         "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
@@ -96,6 +96,7 @@ def _document(e: Estimate) -> dict[str, Any]:
         ],
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
+        "causes": [_listed(asdict(c)) for c in e.causes],
         "calibration": [_calibrated(c) for c in e.calibration],
     }
 
@@ -131,7 +132,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         relative=np.array([_or(f["relative"]) for f in fit]),
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
-        causes=tuple(stored.get("causes", ())),
+        causes=tuple(NamedCause(**_tupled(c)) for c in stored.get("causes", ())),
         base=base,
         phi=phi,
         theta=_theta(stored, base.K, phi, refuse, path),
@@ -148,16 +149,24 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
     )
 
 
+def _listed(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+
+
+def _tupled(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+
+
 def _calibrated(found: Calibrated) -> dict[str, Any]:
     told = {"value": found.value, "standard_error": _number(found.error), "said": found.said, "applied": found.applied}
-    own = asdict(found.unknown)
-    return {**own, "direction": list(own["direction"]), **told}
+    return _listed(asdict(found.unknown)) | told
 
 
 def _calibration(stored: dict[str, Any]) -> Calibrated:
-    own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own")}
-    unknown = Unknown(**own, direction=tuple(stored["direction"]))
-    return Calibrated(unknown, stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"])
+    own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own", "direction")}
+    return Calibrated(
+        Unknown(**_tupled(own)), stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"]
+    )
 
 
 def _base(entries: list[dict[str, Any]], standard: tuple[str, ...], refuse: Any) -> BaseParameters:

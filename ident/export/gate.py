@@ -42,7 +42,11 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
     if validation is None or total is None:
         return estimate
     where = ", ".join(r.recording for r in validation.held_out)
-    failures = [*estimate.causes, *(f"implausible {found}" for found in estimate.implausible), *validation.unusable]
+    failures = [
+        *map(str, estimate.causes),
+        *(f"implausible {found}" for found in estimate.implausible),
+        *validation.unusable,
+    ]
     failures += [
         f"joint '{joint}' is predicted no better than by zero torque"
         for joint, relative in zip(validation.joints, total.relative, strict=True)

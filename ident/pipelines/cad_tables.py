@@ -19,6 +19,7 @@ from ident.compare.doctor import Diagnosis, doctor, other_convention, searching,
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
+from ident.estimate.estimate import NamedCause
 from ident.estimate.estimators import Weight
 from ident.estimate.interval import Intervals, NumberVerdict, natural
 from ident.estimate.refined import Refined
@@ -27,6 +28,7 @@ from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
 from ident.model import Model
 from ident.pipelines.checks import table_ending, words_of
+from ident.pipelines.doctor import causes_of, examination
 from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
@@ -47,7 +49,8 @@ _STATED, _WEIGHTED = CadWishes(), RefineWishes()
 class Examined:
     """An experiment's model and factors, its CAD table, what the doctor says of it, and what to know of the logs.
 
-    source: where the table comes from, None for the robot's own description.
+    source: where the table comes from, None for the robot's own description. outside: what is wrong with the robot file
+    or the logs, which nothing else explains, where the table seems wrong: looked for in logs, not in saved factors.
     """
 
     loaded: Loaded
@@ -56,6 +59,7 @@ class Examined:
     source: Path | None
     diagnosis: Diagnosis
     warnings: tuple[Warned, ...]
+    outside: tuple[NamedCause, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +86,13 @@ def cad_doctor(
     """Say which known mistakes of a CAD table the experiment's logs show, and which they could not.
 
     out: table (.csv, .toml) to write, without the mistakes that are sure. Raises InputError for another ending,
-    CadError, ConfigError, RobotError, LogError for the files, RegressionError for a fit of another model.
+    CadError, ConfigError, RobotError, LogError for the files, RegressionError for a fit of another model, and CadError
+    where a table is to be written though the robot file or the logs are wrong.
     """
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
     if out is not None:
+        _require_table_alone(found)
         corrected = back_to_cad.refined_cad(found.cad, found.loaded.robot, found.diagnosis.corrected)
         back_to_cad.write_cad(corrected, found.cad.convention, out)
     return found
@@ -106,6 +112,7 @@ def cad_refine(
     """
     table_ending(out)
     found = _examined(Path(experiment), wishes, tell)
+    _require_table_alone(found)
     done = _refined(found, how, tell, whole=False)
     back_to_cad.write_cad(done.table, found.cad.convention, out)
     return done
@@ -124,6 +131,7 @@ def cad_report(
     The folder appears whole or not at all. Raises what `cad_refine` raises, and InputError for a folder in use.
     """
     found = _examined(Path(experiment), wishes, tell)
+    _require_table_alone(found)
     done = _refined(found, how, tell, whole=True)
     _write_report(out, done, wishes)
     return done
@@ -172,7 +180,23 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     )
     diagnosis = doctor(search)
     tell("looking for mistakes", 1, 1)
-    return Examined(loaded, regression, table, given, diagnosis, tuple(warned))
+    outside = _outside(loaded, moved, tell) if moved and diagnosis.faults else ()
+    return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside)
+
+
+def _outside(loaded: Loaded, moved: Sequence[Motion], tell: Tell) -> tuple[NamedCause, ...]:
+    """Return what is sure to be wrong with the robot file or the logs, whatever the table says."""
+    return tuple(cause for cause in causes_of(examination(loaded, tell, moved), loaded) if not cause.rivals)
+
+
+def _require_table_alone(found: Examined) -> None:
+    """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
+    if found.outside:
+        raise CadError(
+            f"is not to be corrected: the mistake is elsewhere, {found.outside[0]}",
+            file=found.source or found.loaded.experiment.robot,
+            fix="Mend that first; `ident doctor` says more",
+        )
 
 
 def _fitted(fit: Path, model: Model) -> Regression:

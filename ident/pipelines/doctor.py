@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
+from ident.compare.causes.mistakes import ROBOT
 from ident.errors import LogError
+from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment
+from ident.logs.motion import Motion
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
@@ -43,9 +47,13 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = silent) -> Examined
     return Examined(loaded, examination(loaded, tell))
 
 
-def examination(loaded: Loaded, tell: Tell = silent) -> Examination:
-    """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows."""
-    parts = [m for m in first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]) if m.keep.any()]
+def examination(loaded: Loaded, tell: Tell = silent, motions: Sequence[Motion] = ()) -> Examination:
+    """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows.
+
+    motions: its fitted ones where they are at hand.
+    """
+    given = motions or first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0])
+    parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot) if loaded.robot.transmission is None else {}
@@ -76,11 +84,20 @@ def suspicious(result: Result) -> bool:
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
 
 
-def causes_of(found: Examination) -> tuple[str, ...]:
-    """Return a sentence on each cause that is no ordinary one and that nothing else explains as well."""
+def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
+    """Return each cause that is no ordinary one."""
     return tuple(
-        f"{c.where}: {c.what} (error on stretches left out {100 * c.before:.3g} %, without that {100 * c.after:.3g} %)"
-        + (f"; or {c.rivals[0]}" if c.rivals else "")
+        NamedCause(
+            c.where,
+            c.what,
+            (loaded.experiment.robot if c.mistake.kind in ROBOT else loaded.experiment.data).name,
+            c.mend,
+            c.rivals,
+            loaded.robot.joint_names,
+            c.joints_before,
+            c.joints_after,
+            (c.before, c.after),
+        )
         for c in found.causes
         if not c.ordinary
     )

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, IdentError, InputError
+from ident.errors import CadError, EstimationError, IdentError, InputError
 from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
@@ -70,7 +70,7 @@ def run(
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
             factors = compressed(loaded, told, tell, client)
-        estimate = widened(fitted(loaded, factors, warned, tell, command), calibration)
+        estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
         regression = factors.regression
         result = Result(loaded, estimate, regression, compared(loaded, estimate), path=where)
         try:
@@ -93,13 +93,26 @@ def run(
     return replace(result, warnings=tuple(warned), failed=tuple(failed))
 
 
+def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, command: str) -> Estimate:
+    """Return the estimate; EstimationError that names the mistake in robot file or logs where one is found."""
+    from ident.pipelines.doctor import causes_of, examination
+
+    try:
+        return fitted(loaded, factors, warned, tell, command)
+    except EstimationError as failed:
+        causes = causes_of(examination(loaded, tell), loaded)
+        if not causes:
+            raise
+        raise EstimationError(f"mend first: {causes[0]}. Else {failed}", estimate=failed.estimate) from failed
+
+
 def _doctored(result: Result, tell: Tell) -> Estimate:
     """Return the estimate with what is wrong with the robot file or the logs, where the result looks like that."""
     from ident.pipelines.doctor import causes_of, examination, suspicious
 
     if not suspicious(result):
         return result.estimate
-    return replace(result.estimate, causes=causes_of(examination(result.loaded, tell)))
+    return replace(result.estimate, causes=causes_of(examination(result.loaded, tell), result.loaded))
 
 
 def fit(

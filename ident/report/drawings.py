@@ -10,7 +10,7 @@ from ident.arrays import Array
 from ident.compare.difference import Comparison
 from ident.compare.residuals import Residuals
 from ident.compare.validate import ZERO, Validation
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, NamedCause
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.offset import Offset
@@ -126,6 +126,15 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
         title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints{band}"
         about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
         yield drawing("errors", title, about, figures.error_figure, validation.joints, relative)
+
+
+def evidence(cause: NamedCause, k: int) -> Drawing:
+    """Return the errors of all joints with the k-th mistake and without it."""
+    before, after = (text.percent(x) for x in cause.total)
+    errors = {"as the files are": cause.before, "without the mistake": cause.after}
+    about = "Error of each joint on stretches that the fit left out, with the mistake and without it"
+    title = f"Stretches left out: {before} error, {after} without the mistake"
+    return drawing(f"mistake_{k}", title, about, figures.error_figure, cause.joints, errors)
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:

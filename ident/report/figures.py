@@ -42,6 +42,8 @@ COLOURS = {
 INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
 _TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
+#: Errors [%] from which on the error of predicting no torque is drawn beside them.
+NO_TORQUE_SHOWN = 40.0
 _VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 #: State of a link parameter -> colour, sign, what it means.
 STATES = {
@@ -183,7 +185,7 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
     figure, (axes,) = blank(0.9 + 0.24 * len(joints) * len(relative), title)
     height = 0.8 / len(relative)
     colours = [BLUE, AMBER, MUTED, GREEN]
-    largest = 1.0
+    largest = 0.0
     for k, (name, values) in enumerate(relative.items()):
         share = 100.0 * np.asarray(values, dtype=np.float64)
         place = np.arange(len(joints)) + (k - (len(relative) - 1) / 2) * height
@@ -192,9 +194,11 @@ def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, ti
         largest = max(largest, float(known.max(initial=0.0)))
         labels = [f"{shown:#.3g}".rstrip(".") + " %" if np.isfinite(shown) else "n/a" for shown in share]
         axes.bar_label(bars, labels, padding=3, color=INK, fontsize=7.5)
-    axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="no torque")
+    if largest > NO_TORQUE_SHOWN:
+        axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="no torque")
+        largest = max(largest, 100.0)
     axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
-    axes.set(xlim=(0.0, 1.18 * max(largest, 100.0)), ylim=(len(joints) - 0.5, -0.5))
+    axes.set(xlim=(0.0, 1.18 * largest or 1.0), ylim=(len(joints) - 0.5, -0.5))
     axes.set_xlabel("norm of error / norm of torque [%]")
     axes.grid(axis="y", visible=False)
     legend(figure, len(relative) + 1)

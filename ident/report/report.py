@@ -25,6 +25,7 @@ from ident.report.calibration_text import calibration_rows
 from ident.report.drawings import (
     comparisons,
     errors,
+    evidence,
     frictions,
     identifiability,
     identifiable,
@@ -146,6 +147,7 @@ def gather(
         hints=hinted,
         warnings=tuple(text.warnings(estimate, comparison, validation)),
         sections=(
+            *_mistakes(estimate),
             Section("torque", "Does it predict torque?", (*charts, *_judged(estimate, slides, validation)), "Torque"),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
             _base_parameters(estimate, slides, comparison, truth),
@@ -180,6 +182,21 @@ _ALONE = (
     "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
     " there is one."
 )
+
+
+def _mistakes(estimate: Estimate) -> Iterator[Section]:
+    """Yield what to mend in the robot file or the logs before anything else, where there is such a thing."""
+    blocks = (
+        Block(
+            f"{cause.where}: {cause.what}",
+            f"{cause.file}: {cause.mend}",
+            tuple(f"Cannot be told apart from: {rival}" for rival in cause.rivals),
+            drawings=(evidence(cause, k),),
+        )
+        for k, cause in enumerate(estimate.causes, 1)
+    )
+    if estimate.causes:
+        yield Section("mistakes", "What to mend first", tuple(blocks), "Mend first")
 
 
 def _section(name: str, title: str, *blocks: Block) -> Section:

@@ -27,6 +27,8 @@ from ident.tables import Table, read_toml
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
+#: Lengths [m] beyond which a file has them in another unit.
+LONGEST = 20.0
 _COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles", "flange")
 _URDF_KEYS = (*_COMMON, "urdf", "lock", "keep")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
@@ -44,11 +46,21 @@ def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None)
     if suffix in (".urdf", ".xml"):
         from ident.robot.urdf import read_urdf
 
-        return read_urdf(path)
+        return _reachable(read_urdf(path), path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
     given = {} if convention is None else {"convention": convention}
-    return robot_from(read_toml(path, RobotError) | given, path)
+    return _reachable(robot_from(read_toml(path, RobotError) | given, path), path)
+
+
+def _reachable(robot: Robot, path: Path) -> Robot:
+    """Return the robot; RobotError where it is so large that its lengths are in another unit."""
+    for joint in robot.joints:
+        length = float(np.linalg.norm(joint.placement.position))
+        if length > LONGEST:
+            problem = f"joint '{joint.name}' is {length:.3g} m from the one before"
+            raise RobotError(problem, file=path, fix="Are lengths in millimetres, where the file says metres?")
+    return robot
 
 
 def robot_from(data: Mapping[str, Any], path: Path) -> Robot:

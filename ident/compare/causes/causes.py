@@ -41,7 +41,8 @@ class Cause:
     """A mistake that explains the logs: value where it has one; error before and after (over all joints, relative).
 
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
-    words; ordinary: no larger than any robot's, or it cannot be told apart from what is.
+    words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints_before, joints_after
+    (n,): errors of each torque of the log.
     """
 
     mistake: Mistake
@@ -53,6 +54,8 @@ class Cause:
     after: float
     rivals: tuple[str, ...]
     ordinary: bool
+    joints_before: tuple[float, ...]
+    joints_after: tuple[float, ...]
 
     @property
     def asserted(self) -> bool:
@@ -135,6 +138,8 @@ def _examined(
                 best.weighed.relative,
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
                 any(_ordinary(c) for c in (best, *near)),
+                _joints(now),
+                _joints(best.weighed),
             )
         )
         reading, now = best.weighed.reading, best.weighed
@@ -241,6 +246,12 @@ def _channels(weighed: Weighed, x: Array) -> Array:
     found = np.zeros_like(x)
     found[..., np.argmax(np.abs(weighed.reading.torques), axis=1)] = x
     return found
+
+
+def _joints(weighed: Weighed) -> tuple[float, ...]:
+    """Return the error of each torque of the log (n,), relative to it."""
+    torques = _channels(weighed, weighed.torques)
+    return tuple(np.sqrt(_channels(weighed, weighed.left) / np.where(torques > 0, torques, np.inf)).tolist())
 
 
 def _ordinary(c: _Candidate) -> bool:

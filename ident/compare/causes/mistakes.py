@@ -31,6 +31,8 @@ _DIRECTIONS = 4
 _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
+#: Words after values above 0, and after those below.
+_OPPOSITES = {"larger": "smaller", "longer": "shorter", "ms late": "ms early"}
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
 #: times as long is within the others.
 _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
@@ -52,16 +54,22 @@ class Size:
         """The largest value that is looked for."""
         return FARTHEST * self.usual
 
-    def told(self, value: float) -> str:
-        """Return a value in words."""
-        return f"{100 * (exp(value) - 1):+.3g} %" if self.unit is None else f"{value / self.unit:+.3g}"
+    def said(self, text: str, value: float) -> str:
+        """Return a text with a value in the place of `{}`, and the factor that it is in that of `{factor}`."""
+        factor = exp(value) if self.unit is None else 1.0
+        told = value / self.unit if self.unit else 100 * (factor - 1)
+        for more, less in _OPPOSITES.items():
+            if f"{{}} {more}" in text:
+                text, told = text.replace(f"{{}} {more}", f"{{}} {more if told > 0 else less}"), abs(told)
+        return text.replace("{}", f"{told:.3g}" if self.unit else f"{told:.3g} %").replace("{factor}", f"{factor:.4g}")
 
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """One mistake: its kind, where it is, what it is, what to change; `{}` stands for its value where it has one.
+    """One mistake: its kind, where it is, what it is, what to change.
 
-    without: the reading without it, from a reading and its value. size: of its values, None where it has none.
+    In the latter `{}` stands for its value where it has one, `{factor}` for what that makes of 1. without: the reading
+    without it, from a reading and its value. size: of its values, None where it has none.
     """
 
     kind: str
@@ -73,8 +81,9 @@ class Mistake:
 
     def words(self, value: float) -> tuple[str, str]:
         """Return what it is, and what to change."""
-        told = self.size.told(value) if self.size else ""
-        return self.what.replace("{}", told), self.mend.replace("{}", told)
+        if self.size is None:
+            return self.what, self.mend
+        return self.size.said(self.what, value), self.size.said(self.mend, value)
 
 
 def mistakes(
@@ -100,7 +109,7 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
     usual = size if 5.0 < size < 15.0 else 9.81
 
     def told(gravity: Array) -> str:
-        return f"gravity = [{', '.join(f'{x:.4g}' for x in gravity)}]"
+        return f"gravity = [{', '.join(f'{x:.4g}' for x in gravity + 0.0)}]"
 
     for axis, letter in enumerate("xyz"):
         for sign, word in ((1.0, "+"), (-1.0, "-")):
@@ -116,10 +125,9 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
         what = "its torque is without gravity, as where a balancer or its drive takes it out"
         mend = "log its whole torque; without gravity it tells nothing of masses"
         yield Mistake("gravity", name, what, mend, undone.weightless(np.arange(robot.n) == j))
-    for factor, word in ((1e-3, "1000 times too large"), (9.81, "9.81 times too small")):
-        if not 5.0 < size < 15.0 and 5.0 < size * factor < 15.0:
-            gravity = factor * robot.gravity
-            yield Mistake("gravity", "robot", f"gravity is {word}", told(gravity), undone.gravity(gravity))
+    if 0.9 < size < 1.1:
+        gravity = 9.81 * robot.gravity / size
+        yield Mistake("gravity", "robot", "gravity is a direction alone", told(gravity), undone.gravity(gravity))
     down = int(np.argmax(np.abs(robot.gravity)))
     across = np.delete(np.eye(3), down, axis=0)
     for angle in np.arange(_DIRECTIONS) * pi / _DIRECTIONS:
@@ -127,7 +135,8 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
         about = "(" + ", ".join(f"{x:.2g}" for x in axis + 0.0) + ")"
         what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
         tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
-        yield Mistake("tilt", "robot", what, f"turn gravity by {{}} degrees about {about}", undone.tilted(axis), tilt)
+        mend = f"turn gravity by {{}} degrees about {about}; or [calibrate] gravity = true"
+        yield Mistake("tilt", "robot", what, mend, undone.tilted(axis), tilt)
 
 
 def _lengths(robot: Robot) -> Iterator[Mistake]:
@@ -148,7 +157,7 @@ def _lengths(robot: Robot) -> Iterator[Mistake]:
             name, which = robot.joints[j].name, undone.longer({j: np.eye(3)[axis]})
             its = f"its distance of {along:.4g} m along {letter} from the joint before"
             size = Size(0.1, max(0.003 / abs(along), 0.02))
-            yield Mistake("length", name, f"{its} is off by {{}}", "make that distance {} longer", which, size)
+            yield Mistake("length", name, f"{its} is off by {{}}", "multiply it by {factor}", which, size)
             for factor in (1e-3, 1e3):
                 odd = not _USUAL[0] < abs(along) < _USUAL[1]
                 if odd and _POSSIBLE[0] < abs(along) * factor < _POSSIBLE[1]:
@@ -165,8 +174,8 @@ def _joints(robot: Robot) -> Iterator[Mistake]:
             yield Mistake("zero", joint.name, what, mend, undone.fixed(zero, quarter * _DEGREE))
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
-        what, mend = f"its zero is off by {{}} {word}", f"add {{}} {word} to its offset"
-        yield Mistake("zero", joint.name, what, mend, zero, size)
+        mend = f'add {{}} {word} to its offset; or [calibrate] zeros = ["{joint.name}"]'
+        yield Mistake("zero", joint.name, f"its zero is off by {{}} {word}", mend, zero, size)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
         yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
@@ -217,9 +226,10 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
         if _DURATIONS[0] < duration * factor < _DURATIONS[1] and _RATES[0] < rate_hz / factor < _RATES[1]:
             change = undone.fixed(undone.longer_seconds, log(factor))
             yield Mistake("clock", "time", f"time is in {was}", f"multiply time by {factor:g}", change)
-    what, mend = "the rate is wrong: true seconds are {} longer than the log's", "make time {} longer"
-    yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.003))
-    what, mend = "torques are late by {} ms", "delay_s = {}e-3"
+    what = "the rate is wrong: the motion took {} longer than the log's time says"
+    mend = "multiply its time by {factor}, or its rate by the inverse"
+    yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.04))  # less is made up for by gains
+    what, mend = "torques come {} ms late", "[processing] delay_s, {} ms late"
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
 
 
@@ -233,7 +243,8 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         for factor, was in () if joint.slides else ((_DEGREE, "degrees"), (1 / _DEGREE, "rad")):
             change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'unit = "{was[:3]}" for its column'
             yield Mistake("angle unit", name, f"its position is in {was}", mend, change)
-        what, mend = "its torque has to be {} larger (torque constant, gear ratio, unit)", "make its torque {} larger"
+        what = "its torque has to be {} larger (torque constant, gear ratio, unit)"
+        mend = f'multiply its torque by {{factor}}, its `gain`; or [calibrate] gains = ["{name}"]'
         yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
-        what, mend = "its position has to be {} larger (gear ratio)", "make its position {} larger"
+        what, mend = "its position has to be {} larger (gear ratio)", "multiply its position by {factor}, its `gain`"
         yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.06))

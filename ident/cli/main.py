@@ -37,6 +37,7 @@ from ident.cli.dynamics import codegen, dynamics
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
 from ident.cli.fleet import fleet
+from ident.cli.init import init
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
@@ -167,6 +168,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     _end(found)
 
 
+app.command(epilog=EXIT_CODES)(init)
 app.command(epilog=EXIT_CODES)(check)
 app.command(epilog=EXIT_CODES)(doctor)
 app.command(epilog=EXIT_CODES)(select)

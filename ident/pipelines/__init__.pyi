@@ -15,6 +15,7 @@ from .identify import report as report
 from .identify import report_changes as report_changes
 from .identify import run as run
 from .identify import validate as validate
+from .init import init as init
 from .loaded import load as load
 from .loads import payload as payload
 from .moves import postures as postures

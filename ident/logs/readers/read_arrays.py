@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -94,6 +95,10 @@ def claimed(path, wanted):
     except TypeError:  # objects, to scipy, have no shape
         return 0
 try:
+    if not names:
+        there = {n: v.shape for n, v in arrays(scipy.io.loadmat(path)) if v.dtype.kind in "fiub" and v.ndim == 2}
+        print(json.dumps(there))
+        sys.exit()
     wanted = [n.split(".")[0] for n in names]
     if claimed(path, wanted) > int(sys.argv[1]):
         raise MemoryError
@@ -111,14 +116,39 @@ except Exception as cause:
 """
 
 
+def shapes(request: Request) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays of numbers, of one or two dimensions, of an NPZ or MAT file, by their names."""
+    if request.path.suffix.lower() == ".mat":
+        return {name: tuple(shape) for name, shape in json.loads(_scipy(request, Path())).items()}
+    found = {}
+    try:
+        with zipfile.ZipFile(request.path) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as packed, contextlib.suppress(ValueError):  # what is no array of numbers
+                    read = np.lib.format.read_array_header_1_0
+                    if np.lib.format.read_magic(packed) != (1, 0):
+                        read = np.lib.format.read_array_header_2_0
+                    shape, _, kind = read(packed)
+                    if kind.kind in "fiub" and len(shape) in (1, 2):
+                        found[member.filename.removesuffix(".npy")] = shape
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as cause:
+        raise request.error(f"cannot be read as NPZ ({type(cause).__name__})", DAMAGED) from None
+    return found
+
+
 def _mat(request: Request, folder: Path) -> None:
+    there = _scipy(request, folder)
+    if there:
+        _require(request, json.loads(there))
+
+
+def _scipy(request: Request, folder: Path) -> str:
+    """Return what the reader of MAT files prints, of the arrays that are wanted; where none is, of all."""
     command = [sys.executable, "-I", "-c", _READER, str(MOST), str(request.path), str(folder), *_names(request)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     why = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
     if done.returncode == 0:
-        if done.stdout:
-            _require(request, json.loads(done.stdout))
-        return
+        return done.stdout
     if why == "NotImplementedError":
         raise request.error("is a MAT file of version 7.3", "Save it with save(..., '-v7')")
     if why == "Objects":

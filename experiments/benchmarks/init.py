@@ -1,0 +1,232 @@
+"""How often `ident init` reads a log that nobody described as it was meant: columns, units, rate.
+
+    python experiments/benchmarks/init.py [SEED] [LOGS]
+
+Arms of 2, 3, 6 and 7 joints as URDF, with bodies 25 % off or without any, some with a gripper that no log has; 15 to
+30 s at 50 to 1000 Hz; noise. Named in one of many ways or not at all, shuffled, in degrees or radians, time in s to ns
+or not there, velocities or none, torques or currents; beside them counters, temperatures, commanded positions, words.
+Right: every signal that the written files read is the true one, in SI units (currents: the right ones, whatever their
+gain). Wrong and asked: what is wrong was asked for, with a wrong guess. Wrong and silent: nobody was asked.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from arm7 import bodies
+from automatic import ROWS, fourier, point_to_point
+
+import ident
+from ident import pipelines
+from ident.errors import IdentError
+from ident.model import Coulomb, DriveInertia, Model, Viscous, torque
+from ident.robot.urdf import read_urdf
+from ident.spatial.inertia import to_com
+
+#: Positions, velocities, torques, currents: {0} counts from 0, {1} from 1, {name} is the joint's; unit of an angle.
+STYLES = (
+    ("act_pos_{0}", "act_vel_{0}", "act_trq_{0}", "act_cur_{0}", ""),
+    ("q{1}", "dq{1}", "tau{1}", "i{1}", ""),
+    ("J{1}_deg", "J{1}_deg_s", "J{1}_Nm", "J{1}_A", "deg"),
+    ("joint_states/position[{0}]", "joint_states/velocity[{0}]", "joint_states/effort[{0}]", "drive/current[{0}]", ""),
+    ("{name}_position", "{name}_velocity", "{name}_effort", "{name}_current", ""),
+    ("{name}.pos_rad", "{name}.vel_rad_s", "{name}.torque_Nm", "{name}.current_A", "rad"),
+    ("Axis {1} Angle [deg]", "Axis {1} Speed [deg/s]", "Axis {1} Torque [Nm]", "Axis {1} Current [A]", "deg"),
+    ("position.{1}", "velocity.{1}", "effort.{1}", "current.{1}", ""),
+    ("", "", "", "", ""),
+)
+#: Names that were not looked at while the rules were made.
+UNSEEN = (
+    ("actual_q_{0}", "actual_qd_{0}", "actual_moment_{0}", "actual_current_{0}", "rad"),
+    ("AxisAct.A{1}", "AxisVel.A{1}", "TorqueAxisAct.A{1}", "CurrAxisAct.A{1}", "deg"),
+    ("state.q[{0}]", "state.dq[{0}]", "state.tau_J[{0}]", "state.i[{0}]", "rad"),
+    ("Axis_{1}.ActPos", "Axis_{1}.ActVelo", "Axis_{1}.ActTorque", "Axis_{1}.ActCurrent", "deg"),
+    ("rob1/j{1}/angle", "rob1/j{1}/rate", "rob1/j{1}/load_torque", "rob1/j{1}/amps", ""),
+    ("msrJntPos_{1}", "msrJntVel_{1}", "msrJntTrq_{1}", "msrJntCur_{1}", "rad"),
+)
+NAMES = ("shoulder_pan", "shoulder_lift", "elbow", "forearm_roll", "wrist_1", "wrist_2", "flange_roll")
+
+
+@dataclass
+class Case:
+    """A drawn log in words, its columns as they are written, and the truth in SI units."""
+
+    words: str
+    columns: dict[str, np.ndarray]
+    t: np.ndarray
+    q: np.ndarray
+    tau: np.ndarray
+    header: bool
+    current: bool
+    rate: float
+    mark: str = ","
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def urdf(rng: np.random.Generator, n: int, names: list[str], inertials: np.ndarray | None, fingers: bool) -> str:
+    """Return an arm as URDF, its bodies as given or none; fingers: with a gripper of two."""
+    links, joints = ['<link name="base"/>'], []
+    for i, (a, alpha, d) in enumerate(ROWS[:n]):
+        body = ""
+        if inertials is not None:
+            mass, c, tensor = to_com(inertials[i])
+            six = dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), tensor[np.triu_indices(3)], strict=True))
+            body = f'<inertial><origin xyz="{c[0]} {c[1]} {c[2]}"/><mass value="{mass}"/><inertia '
+            body += " ".join(f'{k}="{v}"' for k, v in six.items()) + "/></inertial>"
+        links.append(f'<link name="link{i + 1}">{body}</link>')
+        parent = f"link{i}" if i else "base"
+        origin = f'xyz="{a} {-np.sin(alpha) * d} {np.cos(alpha) * d}" rpy="{alpha} 0 0"'
+        joints.append(
+            f'<joint name="{names[i]}" type="revolute"><parent link="{parent}"/><child link="link{i + 1}"/>'
+            f'<origin {origin}/><axis xyz="0 0 1"/><limit lower="-3.1" upper="3.1" velocity="{rng.uniform(2, 6):.2f}" '
+            'effort="200"/></joint>'
+        )
+    for side in ("left", "right") if fingers else ():
+        links.append(f'<link name="{side}"/>')
+        mimic = '<mimic joint="finger_left"/>' if side == "right" else ""
+        joints.append(
+            f'<joint name="finger_{side}" type="prismatic"><parent link="link{n}"/><child link="{side}"/>{mimic}'
+            '<axis xyz="0 1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>'
+        )
+    return f'<robot name="drawn">{"".join(links)}{"".join(joints)}</robot>'
+
+
+def motion(rng: np.random.Generator, n: int, t: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return q, qd, qdd (N, n) within 2.9 rad and 2 rad/s."""
+    curve = fourier(rng, n) if rng.random() < 0.6 else point_to_point(rng, n, float(t[-1]) + 0.1)
+    q, qd, qdd = curve(t)
+    size = np.minimum(1.0, 2.0 / np.abs(qd).max(axis=0)) * np.minimum(1.0, 2.5 / np.ptp(q, axis=0))
+    middle = (q.max(axis=0) + q.min(axis=0)) / 2
+    return (q - middle) * size + rng.uniform(-0.3, 0.3, n), qd * size, qdd * size
+
+
+def drawn(rng: np.random.Generator, styles: tuple[tuple[str, ...], ...], folder: Path) -> Case:
+    """Write a robot and a log into a folder and return what they are."""
+    n, rate = int(rng.choice([2, 3, 6, 7])), float(rng.choice([50, 100, 125, 250, 500, 1000]))
+    style = styles[rng.integers(len(styles))]
+    names = [f"joint{i + 1}" for i in range(n)] if rng.random() < 0.5 else list(NAMES[:n])
+    t = np.arange(int(rng.uniform(15, 30) * rate)) / rate
+    q, qd, qdd = motion(rng, n, t)
+    true = bodies(n) * rng.uniform(0.7, 1.3, (n, 1))
+    stated = true * rng.uniform(0.8, 1.25, (n, 1)) if rng.random() < 0.7 else None
+    fingers = bool(rng.random() < 0.2)
+    (folder / "arm.urdf").write_text(urdf(rng, n, names, stated, fingers), encoding="utf-8")
+    robot = read_urdf(folder / "arm.urdf", keep=names)
+    model = Model(robot, (DriveInertia(), Viscous(), Coulomb()))
+    theta = np.concatenate([true.ravel(), rng.uniform(0.05, 0.5, n), *rng.uniform(0.3, 2.0, (2, n))])
+    tau = torque(model, theta, q, qd, qdd)
+    tau += rng.normal(size=tau.shape) * 0.02 * tau.std(axis=0)
+    read = q + rng.normal(size=q.shape) * 1e-5
+    unit = style[4] or str(rng.choice(["deg", "rad"]))
+    angle = np.rad2deg(1.0) if unit == "deg" else 1.0
+    current = bool(rng.random() < 0.25)
+    measured = tau / rng.uniform(5, 15, n) if current else tau
+    columns: dict[str, np.ndarray] = {}
+    header = bool(style[0])
+
+    def add(pattern: str, values: np.ndarray, name: str = "x") -> None:
+        for k in range(values.shape[1]):
+            key = pattern.format(k, k + 1, name=names[k]) if pattern else f"{name}{k}"
+            columns[key] = values[:, k]
+
+    clock = str(rng.choice(["s", "ms", "us", "ns", "unix", "none"], p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1]))
+    label = {"s": ["t", "time", "Time [s]", "timestamp"], "ms": ["time", "t_ms", "Time (ms)"], "none": ["sample"]}
+    stamp = {"s": t, "ms": t * 1e3, "us": t * 1e6, "ns": t * 1e9, "unix": t + 1.7e9, "none": t * rate}[clock]
+    index = bool(rng.random() < 0.3) and clock != "none"
+    if index and header:
+        columns["index"] = np.arange(len(t), dtype=float)
+    columns[str(rng.choice(label.get(clock, ["time", "timestamp"])))] = stamp
+    add(style[0], read * angle, "a")
+    speeds = bool(rng.random() < 0.6)
+    if speeds:
+        add(style[1], (qd + rng.normal(size=q.shape) * 1e-3) * angle, "b")
+    add(style[3] if current else style[2], measured, "c")
+    extras = [e for e in ("command", "temperature", "both", "constant") if header and rng.random() < 0.35]
+    if "command" in extras:
+        wanted = np.vstack([np.repeat(q[:1], 3, axis=0), q[:-3]])
+        add(str(rng.choice(["cmd_pos_{0}", "q_des_{1}", "target_q{1}", "{name}_ref"])), wanted * angle)
+    if "temperature" in extras:
+        add(str(rng.choice(["temp_{1}", "motor_temperature[{0}]"])), 40 + 1e-3 * np.cumsum(tau**2, axis=0) / rate)
+    if "both" in extras and not current:
+        add(style[3], tau / rng.uniform(5, 15, n) + rng.normal(size=tau.shape) * 0.01)
+    if "constant" in extras:
+        columns["mode"] = np.ones(len(t))
+    order = list(columns)
+    if header and rng.random() < 0.4:
+        order = [order[k] for k in rng.permutation(len(order))]
+    mark = str(rng.choice([",", ";", "\t"], p=[0.6, 0.3, 0.1]))
+    words = f"{n} joints, {style[0] or 'no names'}, {unit}, {rate:g} Hz, clock {clock}, "
+    words += f"{'currents' if current else 'torques'}, {'with' if speeds else 'no'} speeds, "
+    words += f"{'no bodies, ' if stated is None else ''}{'gripper, ' if fingers else ''}{' '.join(extras)}"
+    case = Case(words, {k: columns[k] for k in order}, t, read, measured, header, current, rate, mark)
+    decimal = "," if mark == ";" and rng.random() < 0.4 else "."
+    table = np.column_stack(list(case.columns.values()))
+    head = [mark.join(case.columns)] if header else []
+    head = ["Recorded by a drive", *head] if rng.random() < 0.15 else head
+    rows = [mark.join(f"{x:.15g}" for x in row).replace(".", decimal) for row in table]
+    if "constant" in extras and header and rng.random() < 0.3:
+        head[-1] += f"{mark}state"
+        rows = [f"{row}{mark}RUN" for row in rows]
+    (folder / "log.csv").write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+    return case
+
+
+KEYS = {
+    "position": {"positions", "position unit", "joints"},
+    "time": {"time unit", "rate"},
+    "torque": {"torques", "torques or currents", "torque unit", "gain", "order", "driven"},
+}
+
+
+def judged(case: Case, folder: Path) -> tuple[str, str]:
+    """Return right, asked, silent or refused, and what is wrong."""
+    try:
+        found = pipelines.init(folder / "arm.urdf", [folder / "log.csv"], into=folder)
+    except IdentError as cause:
+        return "refused", str(cause)
+    experiment = ident.read_experiment(folder)
+    robot, manifest = ident.read_robot(experiment.robot), ident.read_manifest(experiment.data)
+    log = ident.read_log(manifest, manifest.recordings[0].name, robot)
+    asked = {question.key for question, _ in found.answers}
+    wrong = []
+    if log.q.shape != case.q.shape or np.abs(log.q - case.q).max() > 1e-3:
+        wrong.append("position")
+    if abs(log.rate_hz / case.rate - 1) > 0.01:
+        wrong.append("time")
+    if log.qd is not None and not wrong and np.abs(log.qd - np.gradient(case.q, case.t, axis=0)).std() > 0.1:
+        return "silent", "velocity"
+    if "position" not in wrong:
+        gain = np.array(manifest.recordings[0].torque.gain)
+        if np.abs(log.tau / (gain if case.current else 1.0) - case.tau).max() > 1e-3 * np.abs(case.tau).max():
+            wrong.append("torque")
+        if case.current and manifest.recordings[0].torque.unit == "N m":
+            wrong.append("torque")
+    if not wrong:
+        return "right", f"{len(asked)} asked"
+    silent = [what for what in wrong if not KEYS[what] & asked]
+    return ("silent" if silent else "asked"), f"{', '.join(silent or wrong)}; asked {', '.join(sorted(asked))}"
+
+
+def main() -> None:
+    seed, logs = (int(x) for x in (*sys.argv[1:3], *("1", "60")[len(sys.argv[1:3]) :]))
+    for title, styles in (("names as in the rules", STYLES), ("other names", UNSEEN))[: 1 if len(sys.argv) > 3 else 2]:
+        rng, counts, questions = np.random.default_rng(seed), Counter[str](), 0
+        for k in range(logs):
+            with tempfile.TemporaryDirectory() as folder:
+                case = drawn(rng, styles, Path(folder))
+                verdict, why = judged(case, Path(folder))
+            counts[verdict] += 1
+            questions += int(why.split()[0]) if verdict == "right" else 0
+            if verdict != "right":
+                print(f"{k:3} {verdict:7} {case.words[:150]}\n            {why[:160]}", flush=True)
+        shares = ", ".join(f"{word} {counts[word]}" for word in ("right", "asked", "silent", "refused"))
+        print(f"{title}: of {logs} logs {shares}; {questions / max(counts['right'], 1):.1f} questions where right")
+
+
+if __name__ == "__main__":
+    main()

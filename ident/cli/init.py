@@ -1,0 +1,47 @@
+"""The command `ident init`: from raw files to an experiment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ident import pipelines
+from ident.cli.console import RobotPath, guarded, progress, say, tell_aside
+
+if TYPE_CHECKING:
+    from ident.pipelines.questions import Question
+
+
+@guarded
+def init(
+    robot: RobotPath,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES", help="Logs, and a CAD table or a folder of reports if there is one")
+    ],
+    yes: Annotated[bool, "Take every guess, and ask nothing", "--yes -y"] = False,
+    into: Annotated[Path, "Folder to write; logs lie in it, or below $IDENT_DATA", "FOLDER"] = Path(),
+) -> None:
+    """Look at raw logs, and write the files that `ident run` needs."""
+    ask = None if yes or not sys.stdin.isatty() else _asked
+    with progress() as tell:
+        found = pipelines.init(robot, files, into=into, ask=ask, tell=tell)
+    for line in found.told:
+        say(line)
+    for question, answer in found.answers if ask is None else ():
+        tell_aside(f"guessed: {question.text} {answer} ({question.why})")
+    for path in found.files:
+        say(f"wrote {path}")
+    say(f"Next: ident run {into}")
+
+
+def _asked(question: Question) -> str:
+    """Return what the user answers, the guess for a mere Enter."""
+    tell_aside(f"{question.text} ({question.why})")
+    choices = question.choices
+    for number, choice in enumerate(choices, start=1):
+        tell_aside(f"  {number}: {choice}")
+    answer = str(typer.prompt("Answer", default=question.guess, err=True))
+    return choices[int(answer) - 1] if answer.isdigit() and 1 <= int(answer) <= len(choices) else answer

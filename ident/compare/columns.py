@@ -1,0 +1,91 @@
+"""Which columns of a log are which joints' torques: told by what the robot's bodies and friction predict of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.dynamics import inverse_dynamics
+from ident.estimate.prior import neutral_inertials
+from ident.logs.automatic import band_of
+from ident.logs.filter import low_pass
+from ident.logs.log import Log
+from ident.robot import Robot
+
+#: Rows that are looked at, the share of them that is left out at either end, and the order of the filter.
+ROWS, ENDS, ORDER = 4000, 0.03, 4
+#: A body's prediction that explains less than this of a column says nothing of its size.
+TELLING = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What n joints say of C columns.
+
+    explained (n, C): share of a column's variance that gravity, inertia and friction of a joint explain, in a few
+    numbers: 1 for a torque of that joint without noise. ratio (n, C): what a column counts for 1 N m (1 N) of the
+    bodies' prediction; NaN where that explains too little. size (n, C): the same of their standard deviations alone.
+    noise (C,): what is left above the motion's band.
+    """
+
+    explained: Array
+    ratio: Array
+    size: Array
+    noise: Array
+
+
+def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns: Array) -> Evidence:
+    """Return what positions q (N, n) [rad; m] at t (N,) [s] say of columns (N, C).
+
+    inertials (n, 10): what the bodies may be, NaN where nobody knows; None for bodies of the links' sizes.
+    """
+    guess = neutral_inertials(robot)
+    if inertials is not None:
+        guess = np.where(np.isnan(inertials).any(axis=1, keepdims=True), guess, inertials)
+    q, qd, qdd, smooth, noise = _states(t, q, columns)
+    gravity = inverse_dynamics(robot, guess, q, 0 * q, 0 * q)
+    inertia = inverse_dynamics(robot, guess, q, qd, qdd) - gravity
+    size = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0)
+    size = np.where(size > 1e-20 * np.sum(smooth**2, axis=0), size, np.inf)
+    explained, ratio = np.zeros((robot.n, columns.shape[1])), np.full((robot.n, columns.shape[1]), np.nan)
+    for j in range(robot.n):
+        speed = np.percentile(np.abs(qd[:, j]), 90)
+        friction = [np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))]
+        with_bodies = np.column_stack([gravity[:, j], inertia[:, j], *friction])
+        left = _left(with_bodies, smooth)
+        explained[j] = 1.0 - left / size
+        together = np.column_stack([gravity[:, j] + inertia[:, j], *friction])
+        share = (_left(together[:, 1:], smooth) - _left(together, smooth)) / size
+        slope = _slopes(together, smooth)[0]
+        ratio[j] = np.where(share > TELLING, slope, np.nan)
+    loud = np.std(gravity + inertia, axis=0)[:, None]
+    sizes = np.std(smooth, axis=0) / np.where(loud > 0, loud, np.nan)
+    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, noise)
+
+
+def _slopes(a: Array, x: Array) -> Array:
+    scale = np.linalg.norm(a, axis=0)
+    scale = np.where(scale > 1e-9 * scale.max(initial=1e-300), scale, np.inf)
+    return np.asarray(np.linalg.lstsq(a / scale, x, rcond=1e-9)[0] / scale[:, None])
+
+
+def _left(a: Array, x: Array) -> Array:
+    return np.asarray(np.sum((x - a @ _slopes(a, x)) ** 2, axis=0))
+
+
+def _states(t: Array, q: Array, columns: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Return q, qd, qdd and the columns below the band in which the positions move, thinned, and the columns' noise."""
+    q, columns = np.ascontiguousarray(q), np.ascontiguousarray(columns)
+    log = Log("log", t, q, np.zeros_like(q))
+    rate, band = log.rate_hz, band_of(log)
+    cut = float(np.clip(4 * band.motion_hz.max(), 1.0, 0.2 * rate))
+    parts = [low_pass(q, cut, rate, ORDER)]
+    for _ in range(2):
+        parts.append(np.gradient(parts[-1], t, axis=0))
+    smooth = low_pass(columns, cut, rate, ORDER)
+    noise = np.std(columns - smooth, axis=0)
+    ends = int(ENDS * len(t)) + 1
+    rows = slice(ends, len(t) - ends, max(1, (len(t) - 2 * ends) // ROWS))
+    return parts[0][rows], parts[1][rows], parts[2][rows], smooth[rows], noise

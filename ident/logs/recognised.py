@@ -1,0 +1,289 @@
+"""Which columns of a log are the time, the positions and the velocities: by name, by order, and by what they do.
+
+Names propose; what the columns do decides: time rises, a position stays within its joint's limits, and a velocity is
+that whose integral is the position, which tells units and rates as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import pi
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.logs.manifest import UNITS, si_factor
+from ident.logs.named import Meaning, Named, Origin, named
+from ident.logs.raw import Column
+from ident.robot import Robot
+
+#: Asks what it is about, the question, a guess, why that, and the possible answers; returns one of them.
+Chooser = Callable[[str, str, str, str, tuple[str, ...]], str]
+#: Rates that people choose [Hz].
+RATES = (
+    10,
+    20,
+    25,
+    40,
+    50,
+    60,
+    80,
+    100,
+    120,
+    125,
+    200,
+    240,
+    250,
+    400,
+    500,
+    800,
+    1000,
+    1200,
+    2000,
+    2500,
+    4000,
+    5000,
+    8000,
+)
+#: A velocity's integral has this correlation with its position, and a ratio this near to that of known units.
+ALIKE, NEAR = 0.97, 0.08
+#: Below this correlation, it is no velocity of that position.
+UNLIKE = 0.8
+#: A position may pass its limits by this share of them and so much more [rad; m].
+BEYOND = (1.05, 0.02)
+#: A velocity that is later than its position by more rows than this is filtered, and says less than the position.
+LATE_ROWS = 2.5
+#: Rates between these [Hz] make a unit of time believable.
+_SLOWEST, _FASTEST = 10.0, 10_000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Columns of one quantity, one a joint, in the order of `of`: names of joints, numbers, or nothing (0)."""
+
+    columns: tuple[Column, ...]
+    of: tuple[str | int, ...]
+    quantity: Meaning
+    origin: Origin = ""
+    unit: str = ""
+
+    @property
+    def values(self) -> Array:
+        """The columns side by side (rows, m)."""
+        return np.column_stack([c.values for c in self.columns])
+
+    def like(self, of: Sequence[str | int]) -> Family:
+        """Return the columns in another order of joints; as they are where one of those has none."""
+        if not set(of) <= set(self.of):
+            return self
+        return replace(self, of=tuple(of), columns=tuple(self.columns[self.of.index(x)] for x in of))
+
+    @property
+    def shown(self) -> str:
+        """First and last column, for people."""
+        first, last = self.columns[0].shown, self.columns[-1].shown
+        return first if len(self.columns) == 1 else f"{first} to {last.removeprefix('column ')}"
+
+
+def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "") -> tuple[Family, ...]:
+    """Return the columns grouped by what their names have in common, joints and numbers apart.
+
+    hint: what columns are whose names say no quantity (from the name of their file). Columns without a meaning stay
+    alone, in their order.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Column, Named]]] = {}
+    for at, column in enumerate(columns):
+        said = named(column.label, joints)
+        if not said.quantity and (said.joint or said.numbers) and not column.array:
+            said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
+        alone = at if not said.quantity else -1
+        groups.setdefault((said.stem, said.quantity, said.unit, said.origin, alone), []).append((column, said))
+    found = []
+    for group in groups.values():
+        numbers = [said.numbers for _, said in group]
+        places = range(min(map(len, numbers)))
+        place = max(places, key=lambda k: (len({n[k] for n in numbers}), k), default=None)
+        parts: dict[tuple[int, ...], list[tuple[str | int, Column]]] = {}
+        for column, said in group:
+            rest = said.numbers if place is None else said.numbers[:place] + said.numbers[place + 1 :]
+            key = said.joint or (0 if place is None else said.numbers[place])
+            parts.setdefault(() if said.joint else rest, []).append((key, column))
+        said = group[0][1]
+        for part in parts.values():
+            if all(isinstance(key, int) for key, _ in part):
+                part.sort(key=lambda p: int(p[0]))
+            if len({key for key, _ in part}) < len(part):
+                found += [Family((c,), (k,), said.quantity, said.origin, said.unit) for k, c in part]
+            else:
+                of, of_columns = zip(*part, strict=True)
+                found.append(Family(of_columns, of, said.quantity, said.origin, said.unit))
+    return tuple(found)
+
+
+def windows(families: Sequence[Family], size: int) -> tuple[Family, ...]:
+    """Return every `size` columns side by side among those whose names say nothing."""
+    columns = [f.columns[0] for f in families if not f.quantity]
+    found = []
+    for start in range(len(columns) - size + 1):
+        part = columns[start : start + size]
+        if len({c.array for c in part}) == 1 and len({c.file for c in part}) == 1:
+            found.append(Family(tuple(part), tuple(range(1, size + 1)), ""))
+    return tuple(found)
+
+
+def ranked(found: Sequence[Family], most: int) -> list[list[Family]]:
+    """Return families, those that are alike in all that counts together, the best first: measured, whole, moving."""
+
+    def rank(f: Family) -> tuple[bool, int, int]:
+        moving = sum(bool(np.ptp(c.values) > 0) for c in f.columns)
+        return f.origin != "measured", -min(len(f.columns), most), -moving
+
+    return [list(same) for _, same in groupby(sorted(found, key=rank), key=rank)]
+
+
+def one_of(same: Sequence[Family], what: str, asked: Chooser, why: str) -> Family:
+    """Return one of families that nothing tells apart, asking where there are several."""
+    if len(same) == 1:
+        return same[0]
+    answer = asked(what, f"Which columns are the measured {what}?", same[0].shown, why, tuple(f.shown for f in same))
+    return next(f for f in same if f.shown == answer)
+
+
+def rising(values: Array) -> bool:
+    """Return whether a column can be a clock: it never falls, and hardly ever stays."""
+    steps = np.diff(values)
+    return bool((steps >= 0).all() and np.mean(steps == 0) < 0.1 and np.isfinite(values).all())
+
+
+def counts(values: Array) -> bool:
+    """Return whether a column counts rows: whole numbers, each one more than the one before."""
+    return bool(np.all(np.diff(values) == 1.0))
+
+
+def clocks(families: Sequence[Family], like: str = "") -> tuple[Column, ...]:
+    """Return the columns that can be the time, the likeliest first; those that may only count rows last.
+
+    like: the name of a column; a clock of the same MATLAB structure comes first.
+    """
+    found: list[tuple[int, bool, Column]] = []
+    for f in families:
+        if len(f.columns) > 1 or f.quantity not in ("time", "index", ""):
+            continue
+        column = f.columns[0]
+        if rising(column.values):
+            rank = {"time": 0, "": 2, "index": 4}[f.quantity] + counts(column.values) * (f.quantity != "time")
+            found.append((rank, column.label.split(".")[0] != like.split(".", maxsplit=1)[0], column))
+    return tuple(column for *_, column in sorted(found, key=lambda pair: pair[:2]))
+
+
+def time_unit(column: Column) -> str:
+    """Return the unit in which a clock has a robot's rate, between 10 and 10 000 Hz; "" for none."""
+    step = float(np.median(np.diff(column.values)))
+    fits = [u for u in UNITS["time"] if _SLOWEST <= 1.0 / (step * si_factor(u, "time")) < _FASTEST]
+    return fits[0] if step > 0 and fits else ""
+
+
+@dataclass(frozen=True)
+class Related:
+    """How a velocity belongs to a position: correlation with its integral, their ratio, rows that it is late."""
+
+    alike: float
+    ratio: float
+    late: float
+
+
+def related(t: Array, position: Array, velocity: Array) -> Related | None:
+    """Return how the integral of a velocity is like a position; None where either rests.
+
+    Both lose their mean and drift. ratio: position per integral, 1 where units agree.
+    """
+    steps = np.diff(t)
+    integral = np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * steps)])
+    q, x = _levelled(t, position), _levelled(t, integral)
+    if min(np.std(q), np.std(x)) <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300):
+        return None
+    best = (abs(float(np.corrcoef(q, x)[0, 1])), 0)
+    for late in range(-4, 41) if best[0] > UNLIKE else ():
+        a, b = (q[: len(q) - late], x[late:]) if late >= 0 else (q[-late:], x[:late])
+        best = max(best, (abs(float(np.corrcoef(a, b)[0, 1])) - 1e-9 * abs(late), late))
+    return Related(float(np.corrcoef(q, x)[0, 1]), float(q @ x / (x @ x)), best[1])
+
+
+def _levelled(t: Array, x: Array) -> Array:
+    along = t - t.mean()
+    x = x - x.mean()
+    return np.asarray(x - along * (along @ x) / (along @ along))
+
+
+def belongs(t: Array, position: Family, velocity: Family) -> tuple[float, tuple[Related | None, ...]]:
+    """Return how like the velocities' integrals the positions are in the worst moving joint (0 where none moves)."""
+    if len(position.columns) != len(velocity.columns):
+        return 0.0, ()
+    found: list[Related | None] = []
+    for p, v in zip(position.columns, velocity.columns, strict=True):
+        found.append(related(t, p.values, v.values))
+        if found[-1] is not None and abs(found[-1].alike) < UNLIKE:
+            return 0.0, ()
+    return min((abs(r.alike) for r in found if r is not None), default=0.0), tuple(found)
+
+
+def unit_of(ratio: float, quantity: str, known: float = 1.0) -> str:
+    """Return the unit of an angle's velocity ("velocity") or of an angle ("position") by its value, "" for none.
+
+    ratio: its value in SI is ratio times `known`.
+    """
+    names = ("rad/s", "deg/s", "rpm", "rev/s") if quantity == "velocity" else ("rad", "deg", "rev", "mrad")
+    for name in names:
+        kind = UNITS["velocity" if quantity == "velocity" else "position"]
+        if abs(ratio * known / kind[name][1] - 1.0) < NEAR:
+            return name
+    return ""
+
+
+def reach(robot: Robot) -> tuple[Array, Array]:
+    """Return the joints' limits with what may be beyond them (n,), (n,); a turn and a half where there are none."""
+    ends = [(j.limits.lower, j.limits.upper) for j in robot.joints]
+    low, high = np.array(ends).T
+    free = 3 * pi
+    low, high = np.where(np.isfinite(low), low, -free), np.where(np.isfinite(high), high, free)
+    return low - (BEYOND[0] - 1) * np.abs(low) - BEYOND[1], high + (BEYOND[0] - 1) * np.abs(high) + BEYOND[1]
+
+
+def within(values: Array, robot: Robot) -> bool:
+    """Return whether positions (rows, n) [rad; m] stay within the joints' limits, strays of a hundredth apart."""
+    low, high = reach(robot)
+    return bool(np.all(np.mean((values < low) | (values > high), axis=0) < 0.01))
+
+
+def scales(unit: str, robot: Robot) -> Array:
+    """Return the value of one `unit` (rad or deg; with m or mm where joints slide) of each joint (n,)."""
+    length = {"deg": "mm", "mm": "mm"}.get(unit, "m")
+    return np.array([si_factor(length if j.slides else unit, "position") for j in robot.joints])
+
+
+def fitting_units(position: Array, robot: Robot) -> tuple[str, ...]:
+    """Return which of rad and deg keep positions (rows, n) within the limits; m or mm of what slides is apart."""
+    turning = np.array([not j.slides for j in robot.joints])
+    found = []
+    for unit in ("rad", "deg"):
+        scale = np.where(turning, si_factor(unit, "position"), 1.0)
+        keep = np.where(turning, position * scale, 0.0)
+        low, high = reach(robot)
+        out = np.mean((keep < low) | (keep > high), axis=0) >= 0.01
+        if not np.any(out & turning):
+            found.append(unit)
+    return tuple(found)
+
+
+def rate_by_limits(position: Array, robot: Robot) -> float | None:
+    """Return the highest usual rate [Hz] at which positions (rows, n) [rad; m] keep the joints' limits of velocity."""
+    lag = 5
+    moved = np.percentile(np.abs(position[lag:] - position[:-lag]), 99.9, axis=0) / lag
+    limits = np.array([j.limits.velocity for j in robot.joints])
+    sound = np.isfinite(limits) & (moved > 0)
+    if not sound.any():
+        return None
+    most = float(np.min(limits[sound] / moved[sound])) * 1.02
+    return float(max((r for r in RATES if r <= most), default=RATES[0]))

@@ -1,0 +1,386 @@
+"""From raw files to an experiment: what the columns are is recognised, or asked, and written down."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import ConfigError, IdentError, InputError, LogError, plural
+from ident.experiment import LEVELS
+from ident.files import file_word, short_names, write_whole
+from ident.logs.log import read_log
+from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
+from ident.logs.named import named
+from ident.logs.raw import Column, RawTable, read_raw
+from ident.logs.recognised import Family, families
+from ident.pipelines.questions import Ask, Asked, Question
+from ident.pipelines.signals import Arm, Signals, decide
+from ident.robot import Robot, read_robot
+from ident.robot.urdf import parse_document, read_urdf
+from ident.robot.xml import read_bytes
+from ident.tell import Tell, silent
+
+#: The files that are written.
+FILES = ("robot.toml", "dataset.toml", "experiment.toml")
+#: Of the one log there is, the share that is kept for validation.
+KEPT = 0.3
+#: A joint moves where it is faster than this share of its usual highest speed.
+MOVES = 0.02
+#: Words by which the name of a file says that it is for validation.
+VALIDATION = {"val", "valid", "validate", "validation", "test", "verify"}
+_COLUMNS = ("time", "position", "velocity", "torque")
+#: Which file of the recording, array, and name or number of a column.
+_Place = tuple[int, str | None, int | str]
+_QUANTITIES = ("position", "velocity", "torque", "current")
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """What was written (`files`), what was asked and answered, and what was decided, as sentences."""
+
+    files: tuple[Path, ...]
+    answers: tuple[tuple[Question, str], ...]
+    told: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Log:
+    """One recording: its name, the tables whose rows belong together, and what their columns are."""
+
+    name: str
+    tables: tuple[RawTable, ...]
+    signals: Signals
+
+    def moving(self) -> tuple[int, int, int]:
+        """Return the first and the last row (from 1 on) at which a joint moves, and how many joints ever do."""
+        q = self.signals.angles()
+        lag = max(1, len(q) // 500)
+        speed = np.abs(q[lag:] - q[:-lag])
+        usual = np.percentile(speed, 95, axis=0)
+        moves = usual > 1e-6 + 1e-4 * np.ptp(q, axis=0)
+        at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
+        return (1, len(q), 0) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), int(moves.sum()))
+
+
+def init(
+    robot: str | Path,
+    files: Sequence[str | Path],
+    *,
+    into: str | Path = ".",
+    ask: Ask | None = None,
+    tell: Tell = silent,
+) -> Started:
+    """Write robot.toml (where it is needed), dataset.toml and experiment.toml into a folder, from raw files.
+
+    robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
+    the answer to a question; without it every guess is taken. Raises RobotError, CadError, LogError, and InputError
+    where a file that would be written is there.
+    """
+    folder, robot = Path(into), Path(robot)
+    for name in FILES:
+        if (folder / name).resolve() != robot.resolve() and (folder / name).exists():
+            fix = "Remove it, or choose another folder with --into"
+            raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
+    cad, logs = _parted([Path(f) for f in files])
+    asked = Asked(ask)
+    arm = _arm(robot, cad)
+    tables = []
+    for k, path in enumerate(logs):
+        tell("reading logs", k, len(logs))
+        tables.append(read_raw(path))
+    recordings = _recordings(tables, arm, asked)
+    first = recordings[0]
+    manifest, left_out = _manifest(folder, recordings)
+    fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)
+    texts = {"dataset.toml": dataset_toml(manifest, first.signals.why)}
+    source = robot
+    if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
+        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot)
+        source = folder / "robot.toml"
+    about = [f"robot = {_toml(_path(source, folder, LEVELS))}", 'data = "dataset.toml"']
+    about += [f"cad = {_toml(_path(cad, folder, LEVELS))}"] if cad else []
+    texts["experiment.toml"] = "\n".join(
+        ["# Written by `ident init`; every line may be changed.", "[experiment]", *about, "", "[recordings]"]
+        + [f"# {line}" for line in why]
+        + [f"fit = {_toml(fit)}", f"validate = {_toml(validate)}", ""]
+    )
+    written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
+    told = [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
+    told += [f"recording '{name}' is left out: {cause}" for name, cause in left_out.items()]
+    return Started(tuple(written), tuple(asked.answers), (*told, *why))
+
+
+def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
+    """Return the CAD table, URDF or folder of reports among the files, and the logs."""
+    cad = [f for f in files if f.is_dir() and not (f / "metadata.yaml").is_file()]
+    cad += [f for f in files if f.suffix.lower() in (".toml", ".urdf", ".xml") or _is_table_of_cad(f)]
+    if len(cad) > 1:
+        raise InputError(f"'{cad[0]}' and '{cad[1]}' are both CAD tables or folders of reports", fix="Give one of them")
+    logs = [f for f in files if f not in cad]
+    if not logs:
+        raise InputError("no log is given", fix="Give one log file or more: .csv, .txt, .npz, .mat, .parquet")
+    return cad[0] if cad else None, logs
+
+
+def _is_table_of_cad(file: Path) -> bool:
+    if file.suffix.lower() != ".csv" or not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        lines = stream.read(4096).decode("utf-8", "replace").lower().splitlines()
+    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    words = {word.strip() for word in head.split(",")}
+    return "link" in words and bool(words & {"m", "mass", "ixx"})
+
+
+def _arm(path: Path, cad: Path | None) -> Arm:
+    """Return the robot of a file; of a URDF, whichever joints move."""
+
+    def bodies(robot: Robot) -> Array | None:
+        from ident.cad import read_cad
+
+        found = robot.inertials
+        with contextlib.suppress(IdentError):  # `ident run` says what is wrong with it
+            found = read_cad(cad).for_robot(robot) if cad else found
+        return None if found is None or np.isnan(found).all() else found
+
+    if path.suffix.lower() == ".toml":
+        whole = read_robot(path)
+        return Arm(whole.joint_names, lambda names: whole, bodies)
+    document = parse_document(read_bytes(path), file=path.name)
+    moving = [
+        joint.name
+        for joint in document.joints.values()
+        if joint.kind in ("revolute", "continuous", "prismatic")
+        and not any(c.tag == "mimic" for c in joint.element.children)
+    ]
+    return Arm(read_urdf(path, keep=moving).joint_names, lambda names: read_urdf(path, keep=names), bodies)
+
+
+def _as_it_is(urdf: Path, robot: Robot) -> bool:
+    """Return whether a URDF alone is the robot whose joints the logs have."""
+    try:
+        return read_urdf(urdf).joint_names == robot.joint_names
+    except IdentError:
+        return False
+
+
+def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[_Log]:
+    """Return the recordings: a file each, or files with as many rows that are no whole log by themselves."""
+    groups: list[list[RawTable]] = []
+    for tables in files:
+        table = max(tables, key=lambda t: len(_quantities(t, arm)))
+        has = _quantities(table, arm)
+        partner = next(
+            (g for g in groups if g[0].rows == table.rows and not has & set().union(*(_quantities(t, arm) for t in g))),
+            None,
+        )
+        if partner is None or not has:
+            groups.append([table])
+        else:
+            partner.append(table)
+    decided: list[tuple[dict[Column, _Place], Signals]] = []
+    found = []
+    for group, name in zip(groups, _names([g[0].file for g in groups]), strict=True):
+        here = {(k, c.array, c.reference): c for k, table in enumerate(group) for c in table.columns}
+        known = (_moved(signals, places, here) for places, signals in decided)
+        signals = next((moved for moved in known if moved is not None), None)
+        if signals is None:
+            signals = decide([f for table in group for f in _families(table, arm)], arm, asked)
+            decided.append(({c: place for place, c in here.items()}, signals))
+        found.append(_Log(name, tuple(group), signals))
+    return found
+
+
+def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
+    hint = named(table.file.stem, ()).quantity
+    return families(table.columns, arm.names, hint if hint in _QUANTITIES else "")
+
+
+def _quantities(table: RawTable, arm: Arm) -> set[str]:
+    """Return which of positions and torques the names of the columns say."""
+    found = {f.quantity for f in _families(table, arm) if f.origin != "commanded"}
+    return {"torque" if q == "current" else q for q in found if q in _QUANTITIES}
+
+
+def _moved(signals: Signals, places: Mapping[Column, _Place], here: Mapping[_Place, Column]) -> Signals | None:
+    """Return the same signals where their columns are here, by the same names; None where some are missing."""
+    named_alike = all(c.label for c in places) or len(places) == len(here)
+    found = {key: [here.get(places[c]) for c in getattr(signals, key)] for key in _COLUMNS}
+    if not named_alike or any(c is None for columns in found.values() for c in columns):
+        return None
+    return replace(signals, **{key: tuple(columns) for key, columns in found.items()})  # type: ignore[arg-type]
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    names = [file_word(name, "log") for name in short_names(files)]
+    return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names, start=1)]
+
+
+def _manifest(folder: Path, logs: Sequence[_Log]) -> tuple[Manifest, dict[str, str]]:
+    """Return the data set, and the recordings that cannot be read, each with the reason.
+
+    Raises LogError where none can, or where text files are written in different ways.
+    """
+    texts = {t.text for log in logs for t in log.tables if t.text is not None}
+    if len(texts) > 1:
+        fix = "Save them alike, or give those of one kind"
+        raise LogError("the text files differ in delimiter, header or decimal mark", fix=fix)
+    home = _home([t.file for log in logs for t in log.tables], folder)
+    base = folder.resolve() if home == "." else Path(os.environ.get("IDENT_DATA", ".")).resolve() / home[12:]
+    recordings = []
+    for log in logs:
+        own = log.tables[0].file.resolve().relative_to(base).as_posix()
+        signals = {q: _signal(q, log.signals, base, own) for q in _COLUMNS}
+        repeats = any(np.any(np.diff(c.values) == 0) for c in log.signals.time)
+        found = {q: s for q, s in signals.items() if s is not None}
+        recordings.append(Recording(log.name, own, drop_repeated=repeats, **found))  # type: ignore[arg-type]
+    text = next(iter(texts), TextFormat())
+    manifest = Manifest(folder / "dataset.toml", folder.resolve().name or "log", home, tuple(recordings), text=text)
+    manifest = replace(manifest, name=file_word(manifest.name, "log"))
+    causes: dict[str, LogError] = {}
+    for log in logs:
+        try:
+            read_log(manifest, log.name, log.signals.robot)
+        except LogError as cause:
+            causes[log.name] = cause
+    if len(causes) == len(logs):
+        raise next(iter(causes.values()))
+    return manifest, {name: str(cause) for name, cause in causes.items()}
+
+
+def _home(files: Sequence[Path], folder: Path) -> str:
+    """Return the folder of a data set whose files these are: its own, or one below $IDENT_DATA."""
+    resolved, data = [f.resolve() for f in files], os.environ.get("IDENT_DATA")
+    if all(f.is_relative_to(folder.resolve()) for f in resolved):
+        return "."
+    common = Path(os.path.commonpath([f.parent for f in resolved]))
+    if data and common.is_relative_to(Path(data).resolve()):
+        return f"$IDENT_DATA/{common.relative_to(Path(data).resolve()).as_posix()}".removesuffix("/.")
+    fix = f"Call ident init there, or add --into {common}"
+    raise LogError(f"lies outside of the folder '{folder}', in which the data set is", file=files[0], fix=fix)
+
+
+def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | None:
+    columns, unit = getattr(signals, quantity), getattr(signals, f"{quantity}_unit")
+    if not columns:
+        return Signal("time", rate_hz=signals.rate_hz) if quantity == "time" else None
+    file = columns[0].file.resolve().relative_to(base).as_posix()
+    found = Signal(
+        quantity,  # type: ignore[arg-type]
+        tuple(c.reference for c in columns),
+        columns[0].array,
+        None if file == own else file,
+        unit[0] if len(set(unit)) == 1 else unit,
+    )
+    if quantity == "torque" and signals.gain:
+        found = replace(found, gain=signals.gain)
+    return replace(found, side="motor") if quantity != "time" and signals.side == "motor" else found
+
+
+def _parts(
+    manifest: Manifest, logs: Sequence[_Log], asked: Asked
+) -> tuple[list[str], list[str], Manifest, tuple[str, ...]]:
+    """Return the recordings to fit, those to validate, the data set that has them, and why."""
+    spans = {log.name: log.moving() for log in logs}
+    most = max(joints for *_, joints in spans.values())
+    whole = [name for name, (*_, joints) in spans.items() if joints == most]
+    why = [f"{name}: only {plural(spans[name][2], 'joint')} of {most} move" for name in spans if name not in whole]
+    if len(whole) > 1:
+        marked = [
+            n for n in whole if {"val", "valid", "validation", "test"} & set(n.lower().replace("-", "_").split("_"))
+        ]
+        guess = marked[-1] if marked else whole[-1]
+        reason = "its name says so" if marked else "the last one that was given"
+        kept = asked("validate", "Which recording is kept for validation?", guess, reason, tuple(whole))
+        why += [f"{kept} is kept for validation: {reason if kept == guess else 'as answered'}"]
+        return [name for name in whole if name != kept], [kept], manifest, tuple(why)
+    only = manifest.recording(whole[0])
+    start, stop, _ = spans[only.name]
+    cut = stop - int(KEPT * (stop - start))
+    parts = (
+        replace(only, name=f"{only.name}-first", rows=(start, cut), note="of the stretch that moves"),
+        replace(only, name=f"{only.name}-last", rows=(cut + 1, stop), note="later, but of the same motion"),
+    )
+    why += [f"one log: its last {100 * KEPT:.0f} % are kept for validation; another motion would say more"]
+    found = replace(manifest, recordings=(*manifest.recordings, *parts))
+    return [parts[0].name], [parts[1].name], found, tuple(why)
+
+
+def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot) -> str:
+    locked = [name for name in arm.names if name not in robot.joint_names]
+    reason = f"# no column: {', '.join(locked)}" if locked else "# the others follow them"
+    lines = ["# Written by `ident init`: the joints that the logs have; all others are locked at zero.", reason]
+    lines += [f"name = {_toml(robot.name)}", f"urdf = {_toml(_path(urdf, folder, 0))}"]
+    return "\n".join([*lines, f"keep = {_toml(list(robot.joint_names))}", ""])
+
+
+def _path(file: Path, folder: Path, levels: int) -> str:
+    """Return how a file in `folder` names another one: at most so many folders up, or below $IDENT_DATA."""
+    relative = Path(os.path.relpath(file.resolve(), folder.resolve()))
+    if relative.parts.count("..") <= levels:
+        return relative.as_posix()
+    data = os.environ.get("IDENT_DATA")
+    if data and file.resolve().is_relative_to(Path(data).resolve()):
+        return f"$IDENT_DATA/{file.resolve().relative_to(Path(data).resolve()).as_posix()}"
+    raise ConfigError(f"lies too far outside of the folder '{folder}'", file=file, fix="Put it there, or choose --into")
+
+
+def dataset_toml(manifest: Manifest, why: dict[str, str]) -> str:
+    """Return a data set as the text of its dataset.toml; `why`: a comment on each quantity."""
+    text = manifest.text
+    lines = ["# Written by `ident init`; every line may be changed.", "[dataset]", f"name = {_toml(manifest.name)}"]
+    lines += [f"folder = {_toml(manifest.folder)}"] if manifest.folder != "." else []
+    if text != TextFormat():
+        lines += ["", "[text]", f"delimiter = {_toml(text.delimiter)}", f"header = {_toml(text.header)}"]
+        lines += [f"decimal = {_toml(text.decimal)}", f"skip_lines = {text.skip_lines}"]
+    common = _tables(manifest.recordings[0])
+    lines += ["", "[signals]"]
+    for quantity in _COLUMNS:
+        lines += [f"# {why[quantity]}"] if quantity in why else []
+        lines += [f"{quantity} = {common[quantity]}"] if quantity in common else []
+    for recording in manifest.recordings:
+        lines += ["", "[[recording]]", f"name = {_toml(recording.name)}", f"file = {_toml(recording.file)}"]
+        lines += [f"rows = {_toml(list(recording.rows))}"] if recording.rows else []
+        lines += [f"note = {_toml(recording.note)}"] if recording.note else []
+        lines += (
+            ["drop_repeated = true  # rows whose time is that of the row before"] if recording.drop_repeated else []
+        )
+        lines += [f"{q} = {told}" for q, told in _tables(recording).items() if told != common.get(q)]
+    return "\n".join([*lines, ""])
+
+
+def _tables(recording: Recording) -> dict[str, str]:
+    """Return the text of each signal of a recording."""
+    return {
+        s.quantity: _table(s) for s in (recording.time, recording.position, recording.velocity, recording.torque) if s
+    }
+
+
+def _table(signal: Signal) -> str:
+    if signal.rate_hz is not None:
+        return f"{{ rate_hz = {_toml(signal.rate_hz)} }}"
+    many = signal.quantity != "time"
+    given: dict[str, object] = {"file": signal.file, "array": signal.array}
+    given["columns" if many else "column"] = list(signal.columns) if many else signal.columns[0]
+    given |= {"unit": signal.unit, "gain": None if signal.gain == 1.0 else signal.gain}
+    given |= {"side": None if signal.side == "joint" else signal.side}
+    return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in given.items() if value is not None)} }}"
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML has it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        import json
+
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

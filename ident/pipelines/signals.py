@@ -1,0 +1,302 @@
+"""The signals of a log decided: time, positions, velocities, torques, with units, gains and the reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import LogError, plural
+from ident.logs.manifest import UNITS, si_factor
+from ident.logs.raw import Column
+from ident.logs.recognised import (
+    ALIKE,
+    LATE_ROWS,
+    Family,
+    Related,
+    belongs,
+    clocks,
+    counts,
+    fitting_units,
+    one_of,
+    ranked,
+    rate_by_limits,
+    related,
+    scales,
+    time_unit,
+    unit_of,
+    windows,
+    within,
+)
+from ident.pipelines.questions import Asked
+from ident.pipelines.torques import torques
+from ident.robot import Robot
+
+#: Positions that are no farther than this [rad] when read in degrees are in radians.
+STILL = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """The robot that a log is of: the joints that can move, the robot of those that do, and what its bodies may be."""
+
+    names: tuple[str, ...]
+    of: Callable[[tuple[str, ...]], Robot]
+    bodies: Callable[[Robot], Array | None]
+
+    def turning(self) -> tuple[str, ...]:
+        """Return the joints that turn: fingers mostly slide, and are seldom logged."""
+        return tuple(joint.name for joint in self.of(self.names).joints if not joint.slides)
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
+
+    time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none.
+    """
+
+    robot: Robot
+    time: tuple[Column, ...]
+    time_unit: tuple[str, ...]
+    rate_hz: float
+    position: tuple[Column, ...]
+    position_unit: tuple[str, ...]
+    side: str
+    velocity: tuple[Column, ...]
+    velocity_unit: tuple[str, ...]
+    torque: tuple[Column, ...]
+    torque_unit: tuple[str, ...]
+    gain: tuple[float, ...]
+    why: dict[str, str] = field(default_factory=dict)
+
+    def angles(self) -> Array:
+        """Return the joints' positions (rows, n) [rad; m]."""
+        q = np.column_stack([c.values for c in self.position])
+        q = q * [si_factor(u, "position") for u in self.position_unit]
+        transmission = self.robot.transmission
+        return np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
+
+
+def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
+    """Return what the columns of a log are. Raises LogError where positions or torques are not found."""
+    why: dict[str, str] = {}
+    time = next(iter(clocks(families)), None)
+    rows = np.arange(len(families[0].columns[0].values), dtype=np.float64)
+    raw = rows if time is None else time.values - time.values[0]
+    raw = raw if np.all(np.diff(raw) > 0) else rows * max(float(np.median(np.diff(raw))), 1e-12)
+    position = _positions(families, arm, raw, asked, why)
+    robot = arm.of(_joints(position, arm, asked))
+    position = position.like(robot.joint_names)
+    time = next(iter(clocks(families, position.columns[0].label)), None)
+    velocity, relation = _velocities(families, position, raw)
+    known = "" if velocity is None else velocity.unit
+    unit, side = _position_unit(position, robot, asked, why, known, relation, time)
+    q = position.values * scales(unit, robot)
+    if side == "motor" and robot.transmission is not None:
+        q = np.asarray(robot.transmission.joint_position(q))
+    time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
+    t = rows / rate if time is None else raw * si_factor(word, "time")
+    units = tuple({"deg": "mm", "mm": "mm"}.get(unit, "m") if j.slides else unit for j in robot.joints)
+    speed = _velocity_unit(velocity, position, t, units, robot, why)
+    used = (*position.columns, *(velocity.columns if velocity else ()), *([time] if time else []))
+    bodies = arm.bodies(robot) if side == "joint" else None  # what motors feel of them is not known here
+    torque = torques(families, used, (t, q), robot, bodies, position, asked)
+    why["torque"] = torque.why
+    return Signals(
+        robot, (time,) if time else (), (word,), rate, position.columns, units, side,
+        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain, why,
+    )  # fmt: skip
+
+
+def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why: dict[str, str]) -> Family:
+    named = [f for f in families if f.quantity == "position" and len(f.columns) <= len(arm.names)]
+    measured = [f for f in named if f.origin != "commanded"]
+    if groups := ranked(measured or named, len(arm.names)):
+        why["position"] = "by their names" + ("" if measured else "; they are commanded ones: no other is there")
+        return one_of(groups[0], "positions", asked, "names tell no more")
+    unnamed = [f for f in families if f.columns[0] not in clocks(families)[:1]]
+    turning = len(arm.turning())
+    for size in dict.fromkeys((len(arm.names), turning)):
+        every = windows(unnamed, size)
+        for p in every:
+            for v in every:
+                if not set(p.columns) & set(v.columns) and belongs(t, p, v)[0] > ALIKE:
+                    why["position"] = f"without names: {v.shown} are how fast they change"
+                    return p
+    uneven = len([f for f in unnamed if not f.quantity]) % len(arm.names)
+    every = windows(unnamed, turning if uneven and turning else len(arm.names))
+    if not every:
+        fix = "Name the columns in a header, or write a dataset.toml by hand"
+        raise LogError("no columns are found that are positions", file=families[0].columns[0].file, fix=fix)
+    joints = arm.names if len(every[0].columns) == len(arm.names) else arm.turning()
+    chosen = next((w for w in every if fitting_units(w.values, arm.of(joints))), every[0])
+    names = tuple(w.shown for w in every)
+    answer = asked("positions", "Which columns are the positions?", chosen.shown, "first within the limits", names)
+    why["position"] = "without names: the first that stay within the joints' limits"
+    return every[names.index(answer)]
+
+
+def _joints(position: Family, arm: Arm, asked: Asked) -> tuple[str, ...]:
+    """Return the joints that the columns are of, in the robot's order."""
+    if all(isinstance(of, str) for of in position.of):
+        return tuple(name for name in arm.names if name in position.of)
+    if len(position.of) == len(arm.names):
+        return arm.names
+    turning = arm.turning()
+    guess = turning if len(turning) == len(position.of) else arm.names[: len(position.of)]
+    text = f"Which {plural(len(guess), 'joint')} are {position.shown} of, in their order?"
+    answer = asked("joints", text, ", ".join(guess), f"the robot has {len(arm.names)}; the others are locked")
+    names = tuple(word.strip() for word in answer.split(","))
+    unknown = [name for name in names if name not in arm.names]
+    if unknown or len(names) != len(guess):
+        fix = f"Its moving joints are {', '.join(arm.names)}"
+        raise LogError(f"'{answer}' are not {plural(len(guess), 'joint')} of the robot", key="joints", fix=fix)
+    return names
+
+
+def _velocities(
+    families: Sequence[Family], position: Family, t: Array
+) -> tuple[Family | None, tuple[Related | None, ...]]:
+    """Return the measured velocities, and how each belongs to its position; None where there are none."""
+    named = [f for f in families if f.quantity == "velocity" and f.origin != "commanded"]
+    if not any(f.quantity for f in families if f.quantity not in ("time", "index")):
+        named = list(windows(families, len(position.columns)))
+    found: list[tuple[float, int, Family, tuple[Related | None, ...]]] = []
+    for k, other in enumerate(f for f in named if not set(f.columns) & set(position.columns)):
+        family = other.like(position.of)
+        alike, relations = belongs(t, position, family)
+        found.append((alike, -k, family, relations))
+    best = max(found, default=None, key=lambda f: f[:2])
+    if best is None or best[0] < (0.9 if best[2].quantity else ALIKE):
+        return None, ()
+    return best[2], best[3]
+
+
+def _typical(relations: Sequence[Related | None]) -> float:
+    return float(np.median([r.ratio for r in relations if r is not None and r.alike > ALIKE] or [np.nan]))
+
+
+def _position_unit(
+    position: Family,
+    robot: Robot,
+    asked: Asked,
+    why: dict[str, str],
+    speed: str,
+    relations: Sequence[Related | None],
+    time: Column | None,
+) -> tuple[str, str]:
+    """Return unit and side of the positions: by their name, the velocity's unit, the joints' limits."""
+    raw = position.values
+    if robot.transmission is not None:
+        for unit in (position.unit,) if position.unit else ("rad", "deg"):
+            q = raw * scales(unit, robot)
+            if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
+                why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
+                return unit, "motor"
+    fits = fitting_units(raw, robot)
+    if position.unit in ("rad", "deg", "mm", "m", "mrad", "rev"):
+        if position.unit in ("rad", "deg") and fits and position.unit not in fits:
+            reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
+            answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
+            why["position"] += f"; {reason}"
+            return answer, "joint"
+        why["position"] += f"; {position.unit} by their name"
+        return position.unit, "joint"
+    word = time_unit(time) if time is not None else ""
+    ratio = _typical(relations)
+    if speed in UNITS["velocity"] and word and np.isfinite(ratio):
+        # position = ratio * integral of what counts `speed` over what counts `word`
+        found = unit_of(si_factor(speed, "velocity") * si_factor(word, "time") / ratio, "position")
+        if found:
+            why["position"] += f"; {found}, as the velocity in {speed} shows"
+            return found, "joint"
+    turning = [k for k, j in enumerate(robot.joints) if not j.slides]
+    if not turning:
+        return ("m" if within(raw, robot) else "mm"), "joint"
+    if fits == ("deg",):
+        reason = "in rad they would leave the joints' limits (if they are not those of motors)"
+        why["position"] += f"; deg: {reason}"
+        return asked("position unit", "In which unit are the positions?", "deg", reason, ("rad", "deg", "rev")), "joint"
+    if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
+        why["position"] += "; rad, for in deg they would hardly move"
+        return "rad", "joint"
+    guess = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad"
+    reason = "both keep the joints' limits" if fits else "neither keeps the joints' limits: motors, or another zero?"
+    why["position"] += f"; {guess} is a guess: {reason}"
+    return asked("position unit", "In which unit are the positions?", guess, reason, ("rad", "deg", "rev")), "joint"
+
+
+def _clock(
+    time: Column | None,
+    relations: Sequence[Related | None],
+    unit: str,
+    speed: str,
+    log: tuple[Array, Robot],
+    asked: Asked,
+    why: dict[str, str],
+) -> tuple[Column | None, str, float]:
+    """Return the column of time with its unit, or None and the rate: from the velocity, else guessed from limits."""
+    q, robot = log
+    velocity = si_factor(speed or ("deg/s" if unit == "deg" else "rad/s"), "velocity")
+    per_unit = _typical(relations) * si_factor(unit, "position") / velocity  # seconds in one unit of the clock
+    only_counts = time is not None and counts(time.values)
+    if time is not None:
+        from ident.logs.named import named
+
+        word, said = named(time.label, ()).unit, named(time.label, ()).quantity
+        by_speed = [u for u in UNITS["time"] if abs(per_unit / si_factor(u, "time") - 1) < 0.1]
+        if word in UNITS["time"]:
+            why["time"] = f"{word} by its name"
+            return time, word, 0.0
+        if by_speed:
+            why["time"] = f"{by_speed[0]}: the velocity is the change of the position in it"
+            return time, by_speed[0], 0.0
+        word = time_unit(time)
+        if word and said != "index" and not (only_counts and said != "time"):
+            step = float(np.median(np.diff(time.values))) * si_factor(word, "time")
+            why["time"] = f"{word}: {1 / step:.4g} Hz then"
+            if only_counts:
+                word = asked("time unit", "In which unit is the time?", word, why["time"], tuple(UNITS["time"]))
+            return time, word, 0.0
+    if np.isfinite(per_unit) and per_unit > 0:
+        rate = float(f"{1 / per_unit:.3g}")
+        why["time"] = "no column of time; the velocity is the change of the position at this rate"
+        if speed:
+            return None, "s", rate
+        why["time"] += ", if both have one unit of angle"
+        return None, "s", asked.number("rate", "At how many Hz was the log recorded?", rate, why["time"])
+    rate = rate_by_limits(q, robot) or 1000.0
+    why["time"] = "no column of time: a GUESS, the highest usual rate that keeps the joints' limits of velocity"
+    return None, "s", asked.number("rate", "At how many Hz was the log recorded?", rate, why["time"])
+
+
+def _velocity_unit(
+    velocity: Family | None, position: Family, t: Array, units: Sequence[str], robot: Robot, why: dict[str, str]
+) -> tuple[str, ...]:
+    """Return the velocities' units, () where they are better left out; `why` says it."""
+    if velocity is None:
+        return ()
+    late, found = [], []
+    for k, (p, v) in enumerate(zip(position.columns, velocity.columns, strict=True)):
+        r = related(t, p.values * si_factor(units[k], "position"), v.values)
+        if robot.joints[k].slides:
+            length = {"deg/s": "mm/s", "mm/s": "mm/s"}.get(velocity.unit, "m/s")
+            found.append(length if r is None or abs(r.ratio / si_factor(length, "velocity") - 1) < 0.1 else "")
+        else:
+            found.append(unit_of(r.ratio, "velocity") if r is not None and r.alike > ALIKE else velocity.unit or "?")
+        late += [r.late] if r is not None and r.alike > ALIKE else []
+    turning = [u for u in found if u != "?" and u.startswith(("rad", "deg", "r"))]
+    usual = max(set(turning), key=turning.count, default="rad/s")
+    found = [usual if u == "?" else u for u in found]
+    if not all(found) or len(set(turning)) > 1:
+        why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"
+        return ()
+    if late and float(np.median(late)) > LATE_ROWS:
+        seconds = float(np.median(late) * np.median(np.diff(t)))
+        why["velocity"] = f"left out: {velocity.shown} are {seconds:.2g} s later than the positions"
+        return ()
+    why["velocity"] = "the change of the positions"
+    return tuple(found)

@@ -1,0 +1,213 @@
+"""The torques of a log decided: which columns, of which joints, in which unit, with which gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array
+from ident.compare.columns import Evidence, evidence
+from ident.errors import LogError
+from ident.logs.manifest import RAW, UNITS
+from ident.logs.raw import Column
+from ident.logs.recognised import Family, one_of, ranked, windows
+from ident.pipelines.questions import Asked
+from ident.robot import Robot
+
+#: Columns whose explained share is this much below the best are no rivals of it.
+RIVAL = 0.15
+#: Torques in N m count this much for one that the bodies in the description predict, about.
+LIKE_N_M = (0.4, 2.5)
+#: Where bodies are known and only the sizes of torques can be held against theirs, this factor is suspicious.
+ROUGHLY = 8.0
+#: The order of columns is doubted where another one explains so much more on average.
+BETTER = 0.05
+#: A column that is so much like a position or its change is no torque.
+COPY = 0.998
+
+
+@dataclass(frozen=True, eq=False)
+class Torques:
+    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1."""
+
+    columns: tuple[Column, ...]
+    unit: tuple[str, ...]
+    gain: tuple[float, ...]
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Log:
+    """Where the robot was, t (N,) [s] and q (N, n) [rad; m]; its bodies (n, 10), None where nobody says any."""
+
+    robot: Robot
+    t: Array
+    q: Array
+    bodies: Array | None
+
+    def of(self, columns: Sequence[Column]) -> Evidence:
+        values = np.column_stack([c.values for c in columns])
+        return evidence(self.robot, self.bodies, self.t, self.q, values)
+
+
+def torques(
+    families: Sequence[Family],
+    used: Sequence[Column],
+    state: tuple[Array, Array],
+    robot: Robot,
+    bodies: Array | None,
+    position: Family,
+    asked: Asked,
+) -> Torques:
+    """Return the torques among the columns that are not `used`, of a robot that was at `state` t, q.
+
+    Raises LogError where there are none.
+    """
+    log = _Log(robot, *state, bodies)
+    left = [f for f in families if not set(f.columns) & set(used)]
+    family, why = _chosen(left, log, asked)
+    columns, why_order = _of_joints(family, position, log, asked)
+    found = log.of([c for c in columns if c is not None])
+    driven = [j for j, c in enumerate(columns) if c is not None]
+    at = driven, np.arange(len(driven))
+    ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
+    unit, gain, why_unit = _unit(family, ratio, size, asked)
+    first = next(c for c in columns if c is not None)
+    whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
+    gains[driven] = gain
+    units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
+    said = tuple(float(g) for g in gains)
+    plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
+    return Torques(whole, units, () if plain else said, "; ".join(w for w in (why, why_order, why_unit) if w))
+
+
+UNIT_OF_FORCE = {"N m": "N", "kN m": "kN"}
+RAW_UNITS = tuple(u for u, (kind, _) in UNITS["torque"].items() if kind == RAW)
+
+
+def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family, str]:
+    """Return the family of columns that are the torques: by name, else by what the robot's bodies explain."""
+    n = log.robot.n
+    for quantity in ("torque", "current"):
+        named = [f for f in families if f.quantity == quantity and f.origin != "commanded"]
+        same = next(iter(ranked(named, n)), [])
+        if same:
+            shares = [_share(f, log) for f in same]
+            best = [f for f, s in zip(same, shares, strict=True) if s > max(shares) - RIVAL]
+            reason = "the robot's bodies explain them alike" if len(best) > 1 else ""
+            aside = [f.shown for f in families if f.quantity in ("torque", "current") and f not in same]
+            why = "by their names" + (f" (left aside: {', '.join(aside[:4])})" if aside else "")
+            return one_of(best, "torques", asked, reason), why
+    unnamed = [f for f in families if not f.quantity]
+    every = [w for w in windows(unnamed, n) if not _copies(w, log)]
+    if not every and 0 < len(unnamed) < n:
+        every = [w for w in windows(unnamed, len(unnamed)) if not _copies(w, log)]
+    if every:
+        shares = [_share(w, log) for w in every]
+        rivals = [w for w, s in zip(every, shares, strict=True) if s > max(shares) - RIVAL]
+        loud = [float(np.median(log.of(w.columns).noise / np.std(w.values, axis=0))) for w in rivals]
+        guess = rivals[int(np.argmax(loud))]
+        others = [w for w in rivals if not set(w.columns) & set(guess.columns)]
+        reason = f"the robot's bodies and friction explain {100 * _share(guess, log):.0f} % of them"
+        if others:
+            reason += ", and they are the noisiest of such columns: commanded ones are smooth"
+        return one_of([guess, *others], "torques or currents", asked, reason), f"without names: {reason}"
+    commanded = ranked([f for f in families if f.quantity in ("torque", "current")], n)
+    if commanded:
+        return commanded[0][0], "COMMANDED ones, for there are no measured ones"
+    fix = "Give the log that has them too, or write a dataset.toml by hand"
+    where = families[0].columns[0].file if families else None
+    raise LogError("no columns are found that are torques or currents", file=where, fix=fix)
+
+
+def _share(family: Family, log: _Log) -> float:
+    """Return the share of the columns' variance that the joints explain, the column of each joint in its order."""
+    found = log.of(family.columns).explained
+    whole = len(family.columns) == log.robot.n
+    return float(np.mean(np.diag(found) if whole else found.max(axis=0)))
+
+
+def _copies(family: Family, log: _Log) -> bool:
+    """Return whether a column is one of the positions or of their change, or does not change."""
+    speed = np.gradient(log.q, log.t, axis=0)
+    both = np.column_stack([log.q, speed])
+    for column in family.columns:
+        if np.ptp(column.values) == 0:
+            return True
+        with np.errstate(invalid="ignore", divide="ignore"):
+            alike = np.corrcoef(np.column_stack([column.values, both]).T)[0, 1:]
+        if np.nanmax(np.abs(alike), initial=0.0) > COPY:
+            return True
+    return False
+
+
+def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:
+    """Return the column of each joint, None for one without, and why."""
+    robot, of = log.robot, family.of
+    if all(isinstance(name, str) for name in of):
+        by_name = dict(zip(of, family.columns, strict=True))
+        return [by_name.get(name) for name in robot.joint_names], ""
+    explained = log.of(family.columns).explained
+    if len(of) < robot.n:
+        if set(of) <= set(position.of) and of != (0,):
+            by_number = dict(zip(of, family.columns, strict=True))
+            return [by_number.get(number) for number in position.of], "joints without a column have no motor"
+        names = robot.joint_names
+        guess = [names[int(j)] for j in np.argmax(explained, axis=0)]
+        text = f"Which joints are {family.shown} the torques of?"
+        why = "that joint explains it best; the others have no motor"
+        answer = [name.strip() for name in asked("driven", text, ", ".join(guess), why).split(",")]
+        if len(answer) != len(of) or not set(answer) <= set(names):
+            raise LogError(f"wanted {len(of)} of the joints {', '.join(names)}", key="driven")
+        by_name = dict(zip(answer, family.columns, strict=True))
+        return [by_name.get(name) for name in names], why
+    from scipy.optimize import linear_sum_assignment
+
+    order = linear_sum_assignment(-explained)[1]
+    gain = float(np.mean(explained[np.arange(robot.n), order]) - np.mean(np.diag(explained)))
+    if gain < BETTER:
+        return list(family.columns), ""
+    shown = [", ".join(family.columns[k].shown for k in way) for way in (range(robot.n), order)]
+    why = f"in the order {shown[1]} the robot explains {100 * gain:.0f} % more of them"
+    answer_order = asked("order", "In which order are the torques those of the joints?", shown[0], why, tuple(shown))
+    return [family.columns[k] for k in (order if answer_order == shown[1] else range(robot.n))], f"NOTE: {why}"
+
+
+def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[str, Array, str]:
+    """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
+
+    ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says nothing. size: the same of
+    standard deviations, which count where ratios are silent.
+    """
+    known = ratio[np.isfinite(ratio)]
+    typical = float(np.median(np.abs(known))) if len(known) else np.nan
+    rough = float(np.nanmedian(np.append(size, np.nan))) if np.size(size) and not len(known) else np.nan
+    if not rough > 1 / ROUGHLY or rough > ROUGHLY:
+        typical = rough if np.isfinite(rough) else typical
+    wrong_way = len(known) > 0 and bool(np.mean(known < 0) > 0.5)
+    if family.unit in UNITS["torque"] and family.quantity == "torque" and family.unit not in RAW_UNITS:
+        if not typical < LIKE_N_M[0] / 4 and not wrong_way:
+            return family.unit, np.ones(len(ratio)), f"{family.unit} by their name"
+        reason = f"the name says {family.unit}, but the bodies predict {1 / typical:.3g} times as much: of the motors?"
+    elif family.quantity == "torque" and not (typical < LIKE_N_M[0] or typical > LIKE_N_M[1]) and not wrong_way:
+        like = f" (1 N m of the bodies in the description counts {typical:.2g})" if len(known) else ""
+        return "N m", np.ones(len(ratio)), f"N m, for they are called so{like}"
+    elif not family.quantity and LIKE_N_M[0] < typical < LIKE_N_M[1] and not wrong_way:
+        reason = f"1 N m of the bodies in the description counts {typical:.2g}"
+        unit = asked("torque unit", "In which unit are the torques?", "N m", reason, ("N m", "A", "V", "%"))
+        if unit == "N m":
+            return unit, np.ones(len(ratio)), f"N m: {reason}"
+    else:
+        reason = "currents" if family.quantity == "current" else "no name says a unit"
+    unit = family.unit if family.unit in UNITS["torque"] else "A"
+    guess = np.where(np.isfinite(ratio) & (ratio != 0), 1.0 / np.where(ratio == 0, 1.0, ratio), np.nan)
+    usual = float(np.nanmedian(guess)) if len(known) else 1.0
+    guess = np.array([float(f"{g:.3g}") for g in np.where(np.isfinite(guess), guess, usual)])
+    source = "so much the bodies in the description would ask for" if len(known) else "nothing says how much"
+    why = f"{reason}; the gains are a GUESS: {source}"
+    gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
+    given = tuple(gains) != tuple(guess)
+    return unit, np.array(gains), f"{reason}; gains as answered" if given else why

@@ -49,7 +49,7 @@ def commands():
     """Return the README's indented commands, as typed in the folder of its four files, in their order."""
     lines = re.findall(r"^    ident (.*?)(?:  +#.*)?$", TEXT, re.MULTILINE)
     for line in lines:
-        if not line.startswith((*ELSEWHERE, "run experiments/")):
+        if not line.startswith((*ELSEWHERE, "run experiments/", "init ")):
             here = (
                 line.replace("results/NAME", "results/*").replace("experiment/", ".").replace(" --scene scene.toml", "")
             )
@@ -77,6 +77,24 @@ def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
     assert {"estimate.json", "parameters.json", "robot.urdf", "report.html"} <= written
     said = capsys.readouterr().out
     assert "0 contradict cad.csv" in said  # the log was made of that table
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_the_two_commands_of_the_readme_need_no_other_file(folder, capsys, monkeypatch):
+    """The robot is the README's table in place of a URDF; what a current is worth is a guess there."""
+    for name in ("dataset.toml", "experiment.toml"):
+        (folder / name).unlink()
+    first = re.search(r"^    (ident init .*?)  +#.*\n    (ident run \.)  ", TEXT, re.MULTILINE)
+    for line in first.groups():
+        monkeypatch.setattr(sys, "argv", shlex.split(line.replace("robot.urdf", "robot.toml")))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, (line, capsys.readouterr().err)
+    assert next((folder / "results").glob("*/report.html")).is_file()
+    read = ident.read_manifest("dataset.toml").recordings[0]
+    assert (read.position.columns, read.position.unit, read.torque.columns) == (("q1", "q2"), "deg", ("i1", "i2"))
+    np.testing.assert_allclose(read.torque.gain, [11.2, 8.4], rtol=0.4)
 
 
 def test_the_python_of_the_readme_runs(folder, capsys):

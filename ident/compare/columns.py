@@ -16,8 +16,8 @@ from ident.robot import Robot
 
 #: Rows that are looked at, the share of them that is left out at either end, and the order of the filter.
 ROWS, ENDS, ORDER = 4000, 0.03, 4
-#: A body's prediction that explains less than this of a column says nothing of its size.
-TELLING = 0.15
+#: Bodies whose prediction explains less than this of what friction leaves of a column say nothing of its size.
+TELLING = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,8 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
         left = _left(with_bodies, smooth)
         explained[j] = 1.0 - left / size
         together = np.column_stack([gravity[:, j] + inertia[:, j], *friction])
-        share = (_left(together[:, 1:], smooth) - _left(together, smooth)) / size
+        without = _left(together[:, 1:], smooth)
+        share = 1.0 - _left(together, smooth) / np.where(without > 0, without, np.inf)
         slope = _slopes(together, smooth)[0]
         ratio[j] = np.where(share > TELLING, slope, np.nan)
     loud = np.std(gravity + inertia, axis=0)[:, None]

@@ -1,0 +1,275 @@
+"""`ident init`: raw logs of a made-up arm, strangely named, become an experiment that reads them as they are meant."""
+
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ident
+from ident import pipelines
+from ident.cli.main import main
+from ident.compare.columns import evidence
+from ident.errors import IdentError, InputError, LogError
+from ident.logs.named import named
+from ident.logs.raw import read_raw
+from ident.logs.recognised import clocks, families, related
+from ident.model import torque
+from ident.robot.urdf import read_urdf
+
+LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
+<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>"""
+JOINT = """<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>
+<origin xyz="0.3 0 0" rpy="{roll} 0 0"/><axis xyz="0 0 1"/>
+<limit lower="-2.8" upper="2.8" velocity="{speed}" effort="80"/></joint>"""
+FINGER = """<link name="finger"/><joint name="finger_joint" type="prismatic"><parent link="c"/><child link="finger"/>
+<axis xyz="0 1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>"""
+N = 3
+
+
+def arm(folder, extra="", names=("j_one", "j_two", "j_three"), masses=(6.0, 4.0, 2.0)):
+    """Write an arm of three joints, one of them vertical, and return its file."""
+    links = '<link name="base"/>' + "".join(LINK.format(name=n, mass=m) for n, m in zip("abc", masses, strict=True))
+    places = zip(names, ("base", "a", "b"), "abc", (0, 1.5708, 0), (2.1, 2.6, 3.1), strict=True)
+    joints = "".join(JOINT.format(name=n, parent=p, child=c, roll=r, speed=v) for n, p, c, r, v in places)
+    path = folder / "arm.urdf"
+    path.write_text(f'<robot name="arm">{links}{joints}{extra}</robot>', encoding="utf-8")
+    return path
+
+
+def log(folder, seed=0, rate=200.0, seconds=12.0, names=("j_one", "j_two", "j_three")):
+    """Return t, q, qd and tau of a motion of that arm, with friction and noise."""
+    rng = np.random.default_rng(seed)
+    robot = read_urdf(folder / "arm.urdf", keep=names)
+    t = np.arange(int(seconds * rate)) / rate
+    w = 2 * np.pi * np.arange(1, 5) / 6
+    a, b = rng.normal(size=(2, 4, N)) * 0.45 / np.arange(1, 5)[:, None]
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd, qdd = s @ a + c @ b, (c * w) @ a - (s * w) @ b, -(s * w**2) @ a - (c * w**2) @ b
+    model = ident.Model(robot, (ident.DriveInertia(), ident.Viscous(), ident.SmoothCoulomb(0.02)))
+    theta = np.concatenate([robot.inertials.ravel(), np.full(N, 0.3), np.full(N, 1.0), np.full(N, 1.5)])
+    tau = torque(model, theta, q, qd, qdd)
+    return t, q + 1e-5 * rng.normal(size=q.shape), qd, tau + 0.05 * rng.normal(size=tau.shape)
+
+
+def columns(pattern, values, start=1):
+    return {pattern.format(k + start): values[:, k] for k in range(values.shape[1])}
+
+
+def read(folder):
+    """Return what the written files read of the first recording, and its robot."""
+    experiment = ident.read_experiment(folder)
+    robot, manifest = ident.read_robot(experiment.robot), ident.read_manifest(experiment.data)
+    return ident.read_log(manifest, manifest.recordings[0].name, robot), robot, manifest
+
+
+def keys(found):
+    return [question.key for question, _ in found.answers]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("label", "quantity", "origin", "unit"),
+    [
+        ("act_pos_0", "position", "measured", ""),
+        ("J1_deg", "position", "", "deg"),
+        ("joint_states/position[0]", "position", "", ""),
+        ("Axis 3 Speed [deg/s]", "velocity", "", "deg/s"),
+        ("rec.act_vel_mot_deg_per_s[2]", "velocity", "measured", "deg/s"),
+        ("- torso_lift_joint_effort", "torque", "", ""),
+        ("axis3.torque_Nm", "torque", "", "N m"),
+        ("cmd_pos_2", "position", "commanded", ""),
+        ("i1", "current", "", ""),
+        ("motor_temp_1", "other", "", ""),
+        ("Time (ms)", "time", "", "ms"),
+        ("timestamp_ns", "time", "", "ns"),
+        ("sample", "index", "", ""),
+        ("Joint_3", "", "", ""),
+    ],
+)
+def test_names_say_what_a_column_is(label, quantity, origin, unit):
+    said = named(label, ("torso_lift_joint",))
+    assert (said.quantity, said.origin, said.unit) == (quantity, origin, unit)
+
+
+def test_the_likeliest_clock_comes_first(here):
+    arm(here)
+    t, q, _, _ = log(here)
+    pd.DataFrame({"n": np.arange(len(t)), "index": np.arange(len(t)), "Time": t, **columns("q{}", q)}).to_csv("a.csv")
+    (table,) = read_raw(here / "a.csv")
+    assert [c.label for c in clocks(families(table.columns, ()))][:1] == ["Time"]
+
+
+def test_a_velocity_is_known_by_its_integral_and_by_when_it_comes():
+    t = np.arange(2000) / 100.0
+    q, v = np.sin(1.3 * t) + 0.2 * np.cos(4 * t), 1.3 * np.cos(1.3 * t) - 0.8 * np.sin(4 * t)
+    found = related(t, np.rad2deg(q), v)
+    assert found.alike > 0.999
+    assert found.ratio == pytest.approx(180 / np.pi, rel=1e-3)
+    assert related(t, q, np.roll(v, 12)).late == 12
+    assert abs(related(t, q, np.sin(9 * t)).alike) < 0.5
+    assert related(t, q, np.zeros(len(t))) is None
+
+
+def test_torques_are_known_by_what_bodies_and_friction_predict(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    robot = read_urdf(here / "arm.urdf")
+    found = evidence(robot, robot.inertials, t, q, np.column_stack([tau, 0.1 * tau, np.roll(qd, 97, axis=0)]))
+    assert np.diag(found.explained).min() > 0.95
+    assert found.explained[:, 6:].max() < 0.9
+    assert found.ratio[1, 1] == pytest.approx(1.0, abs=0.2)
+    assert found.ratio[1, 4] == pytest.approx(0.1, abs=0.02)
+
+
+def test_shuffled_columns_in_degrees_and_ms_beside_others_are_read_as_meant(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    table = {"index": np.arange(len(t)), "time": t * 1e3, **columns("act_pos_{}", np.rad2deg(q), 0)}
+    table |= columns("act_vel_{}", np.rad2deg(qd), 0) | columns("act_trq_{}", tau, 0) | columns("drive_i{}", tau / 9, 0)
+    table |= columns("cmd_pos_{}", np.rad2deg(np.roll(q, 3, axis=0)), 0) | columns("temp_{}", 40 + np.cumsum(tau, 0), 0)
+    order = np.random.default_rng(3).permutation(list(table))
+    pd.DataFrame({name: table[name] for name in order}).to_csv("log.csv", index=False, sep=";", decimal=",")
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    read_log, _, manifest = read(here)
+    np.testing.assert_allclose(read_log.t, t, atol=1e-6)
+    np.testing.assert_allclose(read_log.q, q, atol=1e-6)
+    np.testing.assert_allclose(read_log.qd, qd, atol=1e-6)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-6)
+    assert keys(found) == ["position unit"]  # degrees, within the limits; or a motor's radians
+    assert not (here / "robot.toml").exists()
+    assert [r.rows is None for r in manifest.recordings] == [True, False, False]
+    text = (here / "dataset.toml").read_text()
+    assert "# by their names" in text
+    assert "left aside: drive_i0 to drive_i2" in text
+
+
+def test_without_names_the_speeds_tell_positions_and_the_bodies_tell_torques(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, q, qd, tau / 12.0]), delimiter=",")
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    read_log, _, manifest = read(here)
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+    np.testing.assert_allclose(read_log.qd, qd, atol=1e-9)
+    assert manifest.recordings[0].torque.columns == (8, 9, 10)
+    assert "gain" in keys(found)  # nobody can know it; the bodies in the description make the guess
+    assert manifest.recordings[0].torque.gain[1] == pytest.approx(12.0, rel=0.2)
+
+
+def test_swapped_torque_columns_are_asked_about(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, q, qd, tau[:, [0, 2, 1]]]), delimiter=",")
+    asked = []
+    found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: asked.append(question) or question.guess)
+    order = next(question for question in asked if question.key == "order")
+    assert order.choices[1] == "column 8, column 10, column 9"
+    assert "order" in keys(found)
+
+
+def test_a_rate_that_no_column_says_follows_from_the_velocities_else_is_asked(here):
+    arm(here)
+    t, q, qd, tau = log(here, rate=250.0)
+    measured = columns("q{}_rad", q) | columns("tau{}_Nm", tau)
+    pd.DataFrame({"sample": np.arange(len(t)), **measured, **columns("dq{}_rad_s", qd)}).to_csv("a.csv", index=False)
+    pd.DataFrame(measured).to_csv("b.csv", index=False)
+    for name, wanted in (("a", []), ("b", ["rate"])):
+        found = pipelines.init("arm.urdf", [f"{name}.csv"], ask=lambda q: "250" if q.key == "rate" else q.guess)
+        assert keys(found) == wanted
+        assert read(here)[0].rate_hz == pytest.approx(250, rel=0.01)
+        for path in found.files:
+            path.unlink()
+
+
+def test_joints_without_columns_are_locked_in_a_robot_toml(here):
+    arm(here, FINGER)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three")
+    assert "no column: finger_joint" in (here / "robot.toml").read_text()
+    assert "joints" in keys(found)
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+
+
+def test_files_of_one_recording_belong_together_row_by_row(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    joints = ("j_one", "j_two", "j_three")
+    pd.DataFrame({"t": t} | dict(zip(joints, q.T, strict=True))).to_csv("run_pos.csv", index=False)
+    pd.DataFrame({"t": t} | dict(zip(joints, tau.T, strict=True))).to_csv("run_torque.csv", index=False)
+    pipelines.init("arm.urdf", ["run_pos.csv", "run_torque.csv"])
+    read_log, _, manifest = read(here)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    assert manifest.recordings[0].torque.file == "run_torque.csv"
+
+
+def test_of_several_logs_the_one_called_so_or_the_last_is_kept_and_one_that_rests_is_not_fitted(here):
+    arm(here)
+    for k, name in enumerate(("a", "my_validation", "b", "rest")):
+        t, q, _, tau = log(here, seed=k, seconds=6.0)
+        q = q[:1] + 0 * q if name == "rest" else q
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["a.csv", "my_validation.csv", "b.csv", "rest.csv"])
+    experiment = ident.read_experiment(here)
+    assert (experiment.fit, experiment.validate) == (("a", "b"), ("my_validation",))
+
+
+def test_arrays_of_npz_and_columns_of_parquet_are_read_too(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savez("log.npz", stamp=t, pos=q, vel=qd, torque=tau, gains=np.ones(3))
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_parquet("log.parquet")
+    for name in ("log.npz", "log.parquet"):
+        found = pipelines.init("arm.urdf", [name])
+        np.testing.assert_allclose(read(here)[0].tau, tau, atol=1e-12)
+        for path in found.files:
+            path.unlink()
+
+
+def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
+    arm(here)
+    t, q, _, _ = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q)}).to_csv("half.csv", index=False)
+    with pytest.raises(LogError, match="no columns are found that are torques or currents"):
+        pipelines.init("arm.urdf", ["half.csv"])
+    assert not list(here.glob("*.toml"))
+    (here / "dataset.toml").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape("is there already, and is not overwritten")):
+        pipelines.init("arm.urdf", ["half.csv"])
+    assert (here / "dataset.toml").read_text(encoding="utf-8") == "mine"
+    with pytest.raises(IdentError, match="no log is given"):
+        pipelines.init("arm.urdf", [], into=here / "other")
+
+
+def test_an_answer_that_is_none_is_refused(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, q, qd, tau / 12.0]), delimiter=",")
+    with pytest.raises(InputError, match="Wanted 3 numbers"):
+        pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: "11 eleven")
+
+
+@pytest.mark.usefixtures("sketched")
+def test_two_commands_lead_from_raw_files_to_a_report(here, monkeypatch, capsys):
+    arm(here)
+    for k, name in enumerate(("first.csv", "second.csv")):
+        t, q, _, tau = log(here, seed=k, rate=100.0)
+        pd.DataFrame({"Time [s]": t, **columns("J{}_deg", np.rad2deg(q)), **columns("J{}_Nm", tau)}).to_csv(name)
+    for words in (["init", "arm.urdf", "first.csv", "second.csv", "--yes"], ["run", "."]):
+        monkeypatch.setattr(sys, "argv", ["ident", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, capsys.readouterr()
+    said = capsys.readouterr().out
+    assert "wrote dataset.toml" in said
+    assert "Next: ident run ." in said
+    assert (next((here / "results").iterdir()) / "report.html").is_file()

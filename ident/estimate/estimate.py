@@ -39,11 +39,16 @@ class NamedCause:
     after: tuple[float, ...]
     total: tuple[float, float]
 
+    @property
+    def short(self) -> str:
+        """Where it is, and what."""
+        return f"{self.where}: {self.what}"
+
     def __str__(self) -> str:
         before, after = (f"{100 * x:.3g} %" for x in self.total)
         rival = f"; or {self.rivals[0]}" if self.rivals else ""
         evidence = f"error on stretches left out {before}, without that {after}"
-        return f"{self.where}: {self.what} ({evidence}){rival}; {self.file}: {self.mend}"
+        return f"{self.short} ({evidence}){rival}; {self.file}: {self.mend}"
 
 
 @shows

@@ -43,7 +43,7 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
         return estimate
     where = ", ".join(r.recording for r in validation.held_out)
     failures = [
-        *map(str, estimate.causes),
+        *(cause.short for cause in estimate.causes),
         *(f"implausible {found}" for found in estimate.implausible),
         *validation.unusable,
     ]

@@ -120,8 +120,8 @@ def gather(
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
-    far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # nothing else is worth a hint
-    hints = () if far else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
+    far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
+    hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
     pairs = list(zip(drawn, predicted, most, strict=True))
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))

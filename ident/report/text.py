@@ -152,7 +152,7 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
             f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
         )
     told = [f"Is the model complete? {'Yes' if complete(estimate) else 'No'}: {left}."]
-    doubts = [*map(str, estimate.causes), *estimate.implausible]
+    doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:
         doubts.append("a link cannot exist")
     links = "links need not exist" if estimate.feasible is None else "every link can exist"

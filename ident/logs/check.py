@@ -14,6 +14,7 @@ from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.logs.readings import position_quantum
+from ident.logs.saturated import saturated
 from ident.logs.spikes import spikes
 from ident.robot import Robot
 
@@ -66,8 +67,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
-    "repeated position", "constant torque", "copied torque", "start transient", "spikes", "coarse position",
-    "position limit", "velocity limit", "effort limit", "unit", "sign".
+    "repeated position", "constant torque", "saturated torque", "copied torque", "start transient", "spikes",
+    "coarse position", "position limit", "velocity limit", "effort limit", "unit", "sign".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -211,6 +212,16 @@ def _torques(log: Log) -> Iterator[Finding]:
         fix = "was it recorded? Give a joint without motor the gain 0" if value == 0 else "is it the right column?"
         yield Finding(
             "constant torque", rows, f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span}): {fix}"
+        )
+    cut = saturated(log.tau)
+    for j in np.flatnonzero(cut.any(axis=0)).tolist():
+        ends = " and ".join(f"{value:.5g}" for value in np.unique(log.tau[cut[:, j], j]))
+        count = f"{int(cut[:, j].sum())} of {len(log.t)} rows"
+        yield Finding(
+            "saturated torque",
+            log.rows(np.flatnonzero(cut[:, j])),
+            f"torque of '{log.joints[j]}' stands at its end, {ends}, in {count}: cut off by drive or recorder, so left"
+            " out",
         )
     size = np.linalg.norm(log.tau, axis=0)
     still = constant | (size == 0)  # its square underflows

@@ -8,7 +8,7 @@ from math import ceil, inf, isfinite, prod
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import LogError
@@ -19,6 +19,7 @@ from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
 from ident.logs.readings import leap, least_noise, moving, resting
 from ident.logs.sampled import Interpolation, central, fourier_fit, resample, savitzky_golay, undelayed
+from ident.logs.saturated import saturated
 from ident.logs.spikes import interpolated
 
 PerJoint = float | tuple[float, ...]
@@ -138,8 +139,8 @@ class Processing:
 class Prepared:
     """Filtered signals of a log, or of a part of one.
 
-    noise (n,): how noisy tau is at least when it is thinned. Samples begin..end belong to the recording's motion, as
-    far as the part shows; first..stop are the part's own.
+    noise (n,): how noisy tau is at least when it is thinned; cut (M, n): which torques are cut off. Samples begin..end
+    belong to the recording's motion, as far as the part shows; first..stop are the part's own.
     """
 
     t: Array
@@ -148,6 +149,7 @@ class Prepared:
     qdd: Array
     tau: Array
     noise: Array
+    cut: NDArray[np.bool_]
     first: int
     stop: int
     begin: int
@@ -223,7 +225,10 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     before, after = log.margin
     first = max(begin, _index(t, log.t[before]))
     stop = min(end, _index(t, log.t[-after]) if after else len(t))
-    return Prepared(t, q, qd, qdd, tau, noise, first, stop, begin, end)
+    later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)  # beside a torque that is cut off, filters smear it
+    cut = saturated(log.tau)
+    cut = cut[later] | cut[np.maximum(later - 1, 0)]
+    return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end)
 
 
 def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
@@ -288,6 +293,8 @@ def motion(
     limits = [_per_joint(getattr(p, key), qd.shape[1], key) for key in ("min_speed", "standstill")]
     keep = moving(decimate(qd, p.decimation) if np.any(limits) else qd[::thin], *limits)
     counted = (ceil((ready.first - first) / thin), ceil((min(ready.stop, stop) - first) / thin))
+    if ready.cut[span].any():
+        keep &= ~_nearby(ready.cut[span], 2 * thin)[::thin]
     keep[: counted[0]] = False
     keep[counted[1] :] = False
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
@@ -315,6 +322,12 @@ def motion(
         repeats=every is not None,
         noise=ready.noise,
     )
+
+
+def _nearby(rows: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """Return which rows (N, n) are at most so many from one of those."""
+    total = np.cumsum(np.pad(rows, ((most + 1, most), (0, 0))), axis=0)
+    return np.asarray(total[2 * most + 1 :] > total[: len(rows)])
 
 
 def window(p: Processing, duration: float, rate_hz: float) -> float:

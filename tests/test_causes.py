@@ -7,6 +7,7 @@ import pytest
 from synthetic import states
 
 from ident.compare.causes.causes import Examination, examined
+from ident.compare.causes.geometries import geometries
 from ident.compare.causes.mistakes import PRIOR, mistakes
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.weighing import Weigher
@@ -14,7 +15,7 @@ from ident.estimate import neutral_prior
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.robot import Robot
-from ident.robot.file import DHJoint, from_dh
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import from_com
 from ident.spatial.pose import Pose, axis_angle
 
@@ -28,11 +29,11 @@ def arm() -> Robot:
     return from_dh("elbow", rows)
 
 
-def log(rng: np.random.Generator, robot: Robot, noise: float = 0.02) -> tuple[Model, Motion]:
+def log(rng: np.random.Generator, robot: Robot, noise: float = 0.02, bodies: int = 3) -> tuple[Model, Motion]:
     model = Model(robot, (Viscous(), Coulomb(), Offset()))
     t, q, qd, qdd = states(rng, robot.n, 1500)
-    bodies = [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0)]
-    theta = np.concatenate([np.ravel(bodies), np.full(3, 0.8), np.full(3, 1.5), np.full(3, 0.1)])
+    links = [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0, 1.0)[:bodies]]
+    theta = np.concatenate([np.ravel(links), *(np.full(bodies, x) for x in (0.8, 1.5, 0.1))])
     tau = torque(model, theta, 0.6 * q, 0.6 * qd, 0.6 * qdd)
     tau = tau + noise * tau.std(axis=0) * rng.normal(size=tau.shape)
     return model, Motion("log", t, 0.6 * q, 0.6 * qd, 0.6 * qdd, tau, np.ones(q.shape, bool))
@@ -84,6 +85,21 @@ def test_a_planted_mistake_is_named_first(name: str) -> None:
     assert not first.ordinary
     assert first.after < first.before
     assert result.error < 0.025
+
+
+@pytest.mark.parametrize("what", ["frame", "axis"])
+def test_a_frame_or_an_axis_of_a_urdf_that_is_turned_is_named(what: str) -> None:
+    right = from_mdh("elbow", [MDHJoint(d=0.4), MDHJoint(alpha=RIGHT), MDHJoint(a=0.35), MDHJoint(a=0.3, alpha=RIGHT)])
+    model, motion = log(np.random.default_rng(11), right, bodies=4)
+    joint = right.joints[2]
+    turn = Pose(axis_angle([1, 0, 0], -RIGHT), np.zeros(3))
+    wrong = replace(joint, placement=joint.placement @ turn) if what == "frame" else replace(joint, axis=[0, 1, 0])
+    robot = replace(right, joints=tuple(wrong if k == 2 else x for k, x in enumerate(right.joints)))
+    result = examined(replace(model, robot=robot), [motion], neutral_prior(robot), geometries("r.urdf", robot))
+    first = result.causes[0]
+    told = {"frame": "joint3 has to be turned by 90 degrees about its x", "axis": "the axis of joint3 is z"}[what]
+    assert told in first.what or any(told in rival for rival in first.rivals), (first.what, first.rivals)
+    assert first.after < 0.03 < first.before
 
 
 def test_values_of_mistakes_are_those_that_were_made() -> None:

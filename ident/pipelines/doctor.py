@@ -56,7 +56,7 @@ def examination(loaded: Loaded, tell: Tell = silent, motions: Sequence[Motion] =
     parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
-    others = geometries(loaded.experiment.robot) if loaded.robot.transmission is None else {}
+    others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     return examined(loaded.model, parts, loaded.prior, others, tell)
 
 

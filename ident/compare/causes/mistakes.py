@@ -94,7 +94,7 @@ def mistakes(
     duration [s], rate_hz: of the log, as they are declared.
     """
     others = (
-        Mistake("geometry", "robot", what, "correct that in its table", undone.robot(other))
+        Mistake("geometry", "robot", what, "correct that", undone.robot(other))
         for what, other in (geometries or {}).items()
     )
     found = (

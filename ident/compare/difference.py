@@ -84,10 +84,10 @@ def contradicted(standard_errors: Sequence[float], dof: int, level: float = LEVE
 
     Holm's rule with Student's t (Holm 1979). NaN is not tested and never contradicted.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     size = np.abs(np.asarray(standard_errors, dtype=np.float64))
-    tested, p = np.flatnonzero(~np.isnan(size)).tolist(), (2.0 * t.sf(size, dof)).tolist()
+    tested, p = np.flatnonzero(~np.isnan(size)).tolist(), (2.0 * stdtr(dof, -size)).tolist()
     found = [False] * len(standard_errors)
     left = len(tested)
     for k in sorted(tested, key=lambda k: p[k]):
@@ -95,7 +95,7 @@ def contradicted(standard_errors: Sequence[float], dof: int, level: float = LEVE
             break
         found[k] = True
         left -= 1
-    return found, float(t.isf(level / max(left, 1) / 2.0, dof)) if tested else None
+    return found, -float(stdtrit(dof, level / max(left, 1) / 2.0)) if tested else None
 
 
 @shows

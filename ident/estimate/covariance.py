@@ -60,9 +60,9 @@ class Covariance:
 
 def half_widths(errors: ArrayLike, dof: int, level: float = 0.95) -> Array:
     """Return half the width of intervals at this level, by Student's t, for standard errors of any shape."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return np.asarray(t.ppf(0.5 + level / 2, dof) * np.asarray(errors))
+    return np.asarray(stdtrit(dof, 0.5 + level / 2) * np.asarray(errors))
 
 
 def classical(regression: Regression, sigma: ArrayLike) -> Covariance:
@@ -178,7 +178,7 @@ class ConfidenceRegion:
 
 def confidence_region(regression: Regression, sigma: ArrayLike, level: float = LEVEL) -> ConfidenceRegion:
     """Return the region that holds phi at this level. sigma (n,): torque noise of each joint [N m; N]."""
-    from scipy.stats import f as fisher
+    from scipy.special import fdtri
 
     factor = regression.factor(sigma)
     W, centre = factor[:-1, :-1], solve(regression, sigma)
@@ -197,7 +197,7 @@ def confidence_region(regression: Regression, sigma: ArrayLike, level: float = L
         kind, dof, nu = "classical", max(float(regression.rows.sum()) - rank, 1.0), float(rank)
         trace = rank * residual / dof
     trace = max(trace, _LEAST * rank)
-    radius = float(np.sqrt(trace * fisher.ppf(level, nu, dof)))
+    radius = float(np.sqrt(trace * fdtri(nu, dof, level)))
     return ConfidenceRegion(W, centre, radius, trace / rank, residual, level, kind)
 
 

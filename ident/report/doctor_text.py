@@ -120,10 +120,10 @@ def _learnt(diagnosis: Diagnosis) -> str:
 
 def _beyond(diagnosis: Diagnosis) -> bool:
     """Return whether CAD's differences are larger than in one right table of a thousand."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     d = diagnosis.combinations
-    return bool(d and d * diagnosis.deviation[0] ** 2 > chi2.ppf(0.999, d))
+    return bool(d and d * diagnosis.deviation[0] ** 2 > chdtri(d, 0.001))
 
 
 def _changed(fault: Fault) -> list[tuple[str, float, float]]:

@@ -42,7 +42,7 @@ class Experiment:
     cad: a CAD table, a URDF or a folder of reports, "robot" for the inertials of the robot's own description, "none",
     or None: the robot's where it has any. processing: None where the fitted logs choose it (`ident.logs.automatic`),
     for all recordings. coupled_drives: None where the robot's transmission decides. own_model: whether its file has a
-    [model]; if not, the logs have a say in the law of Coulomb friction (`ident.pipelines.friction`).
+    [model]; if not, the logs have a say in its terms (`ident.pipelines.friction`, `ident.pipelines.select`).
     loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
     links that need not exist are plain least squares. calibrate: what [calibrate] asks for, None without one.
     expected: figures with their tolerances, for tests.

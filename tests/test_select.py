@@ -175,12 +175,12 @@ def test_the_judge_fits_what_least_squares_of_the_motion_does(arm):
     spring = list(range(len(arm.names), len(wide.names)))
     judge = Judge(evidence, spring)
     assert (judge.sigma < 0.5 * joint_noise(alone)).all()
-    theta, _, _ = judge.fitted(spring, judge.folds)
+    theta = judge.fitted(spring, judge.folds)
     np.testing.assert_allclose(theta[spring], 3.0, rtol=0.02)
     residual = motion.tau - torque(wide, theta, motion.q, motion.qd, motion.qdd)
     found = judge.errors(theta, judge.folds)
     np.testing.assert_allclose(found.sum(axis=0), np.sum(residual**2, axis=0), rtol=1e-6)
-    without = judge.fitted(spring, judge.folds[1:])[0]
+    without = judge.fitted(spring, judge.folds[1:])
     np.testing.assert_array_equal(judge.left_out(spring, judge.folds)[evidence.fold == 0], judge.errors(without, [0]))
 
 
@@ -240,3 +240,25 @@ def test_the_command_prints_what_was_tried_and_lines_to_paste(two):
     assert again.lines == ()
     assert again.selection.terms == ()
     assert "No term is worth it" in call("select", two).output
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_run_without_a_model_takes_what_the_logs_support_and_says_so(two, tmp_path):
+    result = ident.run(two)
+    assert Spring(("shoulder",)) in result.loaded.model.terms
+    assert result.validation is not None
+    assert result.validation.recordings[0].of("identified").relative_total < 0.05
+    told = [str(w) for w in result.warnings if w.about == "model"]
+    assert len(told) == 1
+    assert "spring = { joints =" in told[0]
+    assert any("spring" in w for w in result.estimate.warnings)
+    out = two / "results" / two.name
+    again = ident.pipelines.fit(two, factors=[out / "factors.npz"])
+    np.testing.assert_array_equal(again.estimate.theta, result.estimate.theta)
+    assert ident.pipelines.validate(out, two).validation is not None
+    file = two / "experiment.toml"
+    file.write_text(file.read_text(encoding="utf-8") + "[model]\ncoulomb = true\n", encoding="utf-8")
+    own = ident.pipelines.fit(two)
+    assert "shoulder.stiffness" not in own.loaded.model.names
+    assert not [w for w in own.warnings if w.about == "model"]

@@ -9,6 +9,11 @@ noise of 0.5, 2 or 5 %, half of it correlated over ten samples. Printed: effects
 square over the joints) are above 4 standard errors in a fit of the true structure, and of these the ones that are worth
 the 1 % (springs 2 %) that a choice asks for; kinds that are not there, per arm; the error on another motion, relative
 to that of the true structure; coverage of 95 % intervals of the base parameters by weighted least squares.
+
+Set on seed 11 (12 arms). Drawn after it was frozen, seed 2101 (60 arms): 99.1 % of 114 effects found, 0.02 spurious
+kinds per arm, coverage 94.7 %; unseen motions, which go where the log has not been: within 3 % of the true structure
+in 75 % of the arms (median 1.000, 3.6 times at most, where a shape is a little off), never above the usual model
+(median 0.21 of its error).
 """
 
 from __future__ import annotations

@@ -190,20 +190,22 @@ def fitted_model(estimate: Estimate, robot: Robot) -> Model:
     where the estimate does not say what a parameter means (such as the width of Coulomb friction's tanh).
     """
     require_same(estimate, robot)
-    terms = fitted_terms(estimate, robot, estimate.base.standard[10 * robot.n :])
+    terms = restored_terms(estimate.shapes, robot, estimate.base.standard[10 * robot.n :])
     model = Model(estimate.corrected(robot), terms)
     if model.names != estimate.base.standard:
         raise ModelError(f"the joint terms of '{estimate.robot}' have names that its joints and motors do not explain")
     return model
 
 
-def fitted_terms(estimate: Estimate, robot: Robot, parameters: Sequence[str]) -> tuple[Term, ...]:
-    """Return the joint terms with these parameters; raises ModelError as `fitted_model` does."""
+def restored_terms(
+    shapes: Mapping[str, Mapping[str, float]], robot: Robot, parameters: Sequence[str]
+) -> tuple[Term, ...]:
+    """Return the joint terms with these parameters and `Model.shapes`; raises ModelError as `fitted_model` does."""
     from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
     from ident.model.terms import restored
 
     motors = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}
-    named = [(*name.rpartition(".")[::2], estimate.shapes.get(name, {})) for name in parameters]
+    named = [(*name.rpartition(".")[::2], shapes.get(name, {})) for name in parameters]
     terms: list[Term] = []
     for (motor, kind, shape), group in groupby(named, key=lambda x: (x[0] if x[0] in motors else "", x[1], x[2])):
         owners = tuple(dict.fromkeys(owner for owner, _, _ in group))

@@ -17,7 +17,7 @@ from ident.logs import Motion, Processing, locate
 from ident.logs.automatic import as_toml, in_words
 from ident.logs.log import file_sha256
 from ident.model import Model
-from ident.pipelines.friction import with_widths
+from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.provenance import FITTED, provenance
@@ -109,10 +109,10 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
 
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
-    """Return the experiment with friction and filters of the factors, as far as its file leaves them open."""
+    """Return the experiment with joint terms and filters of the factors, as far as its file leaves them open."""
     model = loaded.model
     if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
-        model = with_widths(model, factors.shapes)
+        model = restored(model, factors.shapes, factors.regression.base.standard)
     base = loaded.base if model is loaded.model else base_parameters(model)
     settled = None if loaded.experiment.processing is not None else factors.processing
     return replace(loaded, model=model, base=base, processing=settled or loaded.processing)

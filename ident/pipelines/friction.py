@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ident.compare.coulomb_width import smoothed, wide
+from ident.estimate.estimate import restored_terms
 from ident.model import Model, SmoothCoulomb
 from ident.model.coulomb import SIGN
 from ident.pipelines.loaded import Loaded
@@ -34,8 +35,16 @@ def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
 
 
-def with_widths(model: Model, shapes: Mapping[str, Mapping[str, float]]) -> Model:
-    """Return the model with the widths that another one's `shapes` have in place of its sign of the speed."""
+def restored(model: Model, shapes: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> Model:
+    """Return a model with what logs chose: another one's widths in place of its sign of the speed, its further terms.
+
+    shapes, names: `Model.shapes` and the names of the other's parameters, of the same robot.
+    """
     named = [f"{joint}.{SIGN.kind.name}" for joint in model.robot.joint_names]
     widths = [shapes[name]["tanh"] for name in named if "tanh" in shapes.get(name, {})]
-    return smoothed(model, np.array(widths)) if len(widths) == len(named) else model
+    if len(widths) == len(named):
+        model = smoothed(model, np.array(widths))
+    more = names[len(model.names) :]
+    if not more or tuple(names[: len(model.names)]) != model.names:
+        return model
+    return replace(model, terms=(*model.terms, *restored_terms(shapes, model.robot, more)))

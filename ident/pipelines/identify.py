@@ -21,6 +21,7 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
+from ident.pipelines.select import with_selection
 from ident.pipelines.steps import (
     Failed,
     Result,
@@ -65,7 +66,7 @@ def run(
 
     warned, failed = list[Warned](), list[Failed]()
     told = list[Warned]()
-    loaded, calibration = with_calibration(with_friction(load(experiment), told), told, tell)
+    loaded, calibration = with_calibration(_with_terms(load(experiment), told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
@@ -178,9 +179,14 @@ def _compressed(
 ) -> tuple[Loaded, Factors, Found | None]:
     """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
     told = list[Warned]()
-    loaded, calibration = with_calibration(with_friction(load(experiment), told), told, tell)
+    loaded, calibration = with_calibration(_with_terms(load(experiment), told, tell), told, tell)
     with sharing(share) as client:
         return loaded, compressed(loaded, told, tell, client), calibration
+
+
+def _with_terms(loaded: Loaded, told: list[Warned], tell: Tell) -> Loaded:
+    """Return an experiment with the width of friction and the further terms that its logs ask for."""
+    return with_selection(with_friction(loaded, told), told, tell)
 
 
 def _require_logs(loaded: Loaded) -> None:

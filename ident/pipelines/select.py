@@ -11,10 +11,11 @@ from ident.errors import LogError
 from ident.experiment import Experiment
 from ident.model.coulomb import SIGN
 from ident.model.term import Term
-from ident.pipelines.friction import with_friction
+from ident.pipelines.friction import restored, with_friction
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Warned, first_parts, processing_of
 from ident.regression import base_parameters
+from ident.report.text import percent
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
 from ident.tell import Tell, silent
@@ -43,6 +44,23 @@ def select(experiment: Experiment | str | Path, tell: Tell = silent) -> Selected
     model = selection.model
     chosen = replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
     return Selected(chosen, selection, lines((*own, *selection.terms)))
+
+
+def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = silent) -> Loaded:
+    """Return the experiment with the joint terms that its fitted logs support beside the usual ones, and say so.
+
+    An experiment with a [model] stays as it is. Raises LogError for the logs.
+    """
+    if loaded.experiment.own_model:
+        return loaded
+    found = selection_of(loaded, tell)
+    if not found.terms:
+        return loaded
+    shares = f"{percent(found.before)} to {percent(found.honest)}"
+    message = f"chosen by what is left out, whose error falls from {shares}: {'; '.join(lines(found.terms))} in [model]"
+    warned.append(Warned("model", "chosen", f"{message}; error bars take the choice as given; `ident select` says why"))
+    model = restored(loaded.model, found.model.shapes, found.model.names)
+    return replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
 
 
 def selection_of(loaded: Loaded, tell: Tell = silent) -> Selection:

@@ -203,12 +203,15 @@ def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
 
 
 def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
-    """Return the experiment with the estimate's own laws of friction, where its file has no [model].
+    """Return the experiment with the estimate's own joint terms, where its file has no [model].
 
     Raises ConfigError for an estimate of another model.
     """
-    require_same_model(loaded, estimate)
-    if not loaded.experiment.own_model:
+    links = loaded.model.n_rigid
+    chosen = not loaded.experiment.own_model and estimate.base.standard[:links] == loaded.model.names[:links]
+    if not chosen:
+        require_same_model(loaded, estimate)
+    if chosen:
         model = replace(fitted_model(estimate, loaded.robot), robot=loaded.robot)
         loaded = replace(loaded, model=model, base=estimate.base, processing=processing_of(loaded))
     return as_calibrated(loaded, estimate.calibration)

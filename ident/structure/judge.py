@@ -108,6 +108,7 @@ class Judge:
         self._columns = regression.columns
         self._grams = [self._gram(joints) for joints in evidence.grams]
         self._prior = self._drawn(evidence.wide, evidence.prior)
+        self._summed: dict[tuple[int, ...], Array] = {}
 
     def _gram(self, joints: Sequence[Array]) -> Array:
         """Return the weighted Gram matrix (p + 1, p + 1) of all joints, in standard parameters and the torque."""
@@ -130,35 +131,51 @@ class Judge:
         found[np.ix_(places, places)] = rows.T @ rows
         return found
 
-    def fitted(self, more: Sequence[int], folds: Sequence[int]) -> tuple[Array, Array, Indices]:
-        """Return theta (p,) of the model's own columns and some more, fitted to some folds.
+    def fitted(self, more: Sequence[int], folds: Sequence[int]) -> Array:
+        """Return theta (p,) of the model's own columns and some more, fitted to some folds."""
+        return self._solved(more, folds)[0]
 
-        And the inverse of their Gram matrix with the columns that it is of: those not held at zero.
-        """
-        from scipy.linalg import cho_factor, cho_solve
+    def squared_wald(self, columns: Sequence[int], folds: Sequence[int]) -> Array:
+        """Return the squared ratio of each column's parameter to its standard error (k,), 0 for one held at zero."""
+        from scipy.linalg import cho_solve
 
-        gram = self._prior + sum(self._grams[k] for k in folds)
+        theta, left, size, factor = self._solved(columns, folds)
+        inverse = cho_solve((factor, False), np.eye(len(left)), check_finite=False)
+        errors = np.full(len(theta), np.inf)
+        errors[left] = np.sqrt(self.inflation * np.diag(inverse)) / size
+        at = list(columns)
+        return np.asarray((theta[at] / errors[at]) ** 2)
+
+    def _solved(self, more: Sequence[int], folds: Sequence[int]) -> tuple[Array, Indices, Array, Array]:
+        """Return theta (p,), the columns not held at zero, their size, and the Cholesky factor of unit columns."""
+        from scipy.linalg.lapack import dposv
+
+        gram = self._gram_of(tuple(folds))
         left = np.append(np.arange(self.evidence.own), np.asarray(more, dtype=np.intp))
         while True:
             size = np.sqrt(np.diag(gram)[left])
             size = np.where(size > 0, size, 1.0)
             scaled = gram[np.ix_(left, left)] / np.outer(size, size) + _RIDGE * np.eye(len(left))
-            factor = cho_factor(scaled, check_finite=False)
-            x = cho_solve(factor, gram[left, -1] / size, check_finite=False) / size
+            factor, x, _ = dposv(scaled, gram[left, -1] / size)
             negative = self.nonnegative[left] & (x < 0)
             if not negative.any():
                 break
             left = left[~negative]
         theta = np.zeros(len(gram) - 1)
-        theta[left] = x
-        inverse = cho_solve(factor, np.eye(len(left)), check_finite=False) / np.outer(size, size)
-        return theta, inverse, left
+        theta[left] = x / size
+        return theta, left, size, factor
+
+    def _gram_of(self, folds: tuple[int, ...]) -> Array:
+        """Return the Gram matrix of some folds and the prior."""
+        if folds not in self._summed:
+            self._summed[folds] = self._prior + sum(self._grams[k] for k in folds)
+        return self._summed[folds]
 
     def left_out(self, more: Sequence[int], folds: Sequence[int]) -> Array:
         """Return the squared error (s, n) [(N m)^2; N^2] of each segment of some folds, fitted to the other ones."""
         errors = np.zeros((len(self.evidence.fold), len(self.sigma)))
         for k in folds:
-            theta = self.fitted(more, [f for f in folds if f != k])[0]
+            theta = self.fitted(more, [f for f in folds if f != k])
             errors[self.evidence.fold == k] = self.errors(theta, [k])
         return errors[np.isin(self.evidence.fold, folds)]
 

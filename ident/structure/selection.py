@@ -166,7 +166,7 @@ class Search:
         for k in every:
             rest = [f for f in every if f != k]
             own = self._pruned(self._chosen([], rest), rest)
-            nested.append(judge.errors(judge.fitted(own, rest)[0], [k]))
+            nested.append(judge.errors(judge.fitted(own, rest), [k]))
         honest = self._relative(np.concatenate(nested))
         if not (honest < before and after < before):
             unseen = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
@@ -213,9 +213,7 @@ class Search:
         """Return the columns of candidates that the logs tell from zero, the least certain one left out at a time."""
         columns = self._columns(taken)
         while columns:
-            theta, inverse, left = self._judge.fitted(columns, every)
-            variance = dict(zip(left.tolist(), self._judge.inflation * np.diag(inverse), strict=True))
-            wald = [theta[c] ** 2 / variance[c] if c in variance else 0.0 for c in columns]
+            wald = self._judge.squared_wald(columns, every)
             least = int(np.argmin(wald))
             if wald[least] >= np.log(self._judge.effective):
                 break

@@ -27,7 +27,8 @@ from arm7 import bodies
 from automatic import ROWS, fourier, point_to_point
 
 import ident
-from ident.estimate import cad_prior
+from ident.errors import EstimationError
+from ident.estimate import Estimate, cad_prior
 from ident.logs.motion import Motion, split
 from ident.model import (
     Coulomb,
@@ -129,14 +130,24 @@ def error(model: Model, arm: Arm) -> float:
     return float(np.linalg.norm(fit.predict(arm.unseen) - arm.unseen.tau) / np.linalg.norm(arm.unseen.tau))
 
 
+def least_squares(model: Model, arm: Arm) -> Estimate:
+    """Return the base parameters of weighted least squares, also where the log leaves some open."""
+    try:
+        return ident.fit(model, [arm.told], loss="wls", feasible=False).estimate
+    except EstimationError as cause:
+        assert isinstance(cause.estimate, Estimate)
+        return cause.estimate
+
+
 def strengths(arm: Arm) -> dict[str, float]:
     """Return how many standard errors each extra effect's numbers are (root mean square), by its kind."""
-    fit = ident.fit(arm.truth, [arm.told], loss="wls", feasible=False)
-    names, errors = fit.estimate.base.names, fit.estimate.covariance.standard_errors
+    estimate = least_squares(arm.truth, arm)
+    names, errors = estimate.base.names, estimate.covariance.standard_errors
     found: dict[str, list[float]] = {}
     for name, value in zip(arm.truth.names, arm.theta, strict=True):
         kind = name.rpartition(".")[2]
-        if kind in {term.kind.name for term in arm.extra} and name in names:
+        known = name in names and np.isfinite(errors[names.index(name)])
+        if kind in {term.kind.name for term in arm.extra} and known:
             found.setdefault(kind, []).append(value / errors[names.index(name)])
     return {kind: float(np.sqrt(np.mean(np.square(x)))) for kind, x in found.items()}
 
@@ -144,19 +155,14 @@ def strengths(arm: Arm) -> dict[str, float]:
 def worth(arm: Arm, kind: str) -> bool:
     """Return whether the fit's residual would grow by what a choice asks for without an effect."""
     lesser = replace(arm.truth, terms=tuple(term for term in arm.truth.terms if term.kind.name != kind))
-    squares = []
-    for model in (arm.truth, lesser):
-        fit = ident.fit(model, [arm.told], loss="wls", feasible=False)
-        residual = fit.predict(arm.told) - arm.told.tau
-        squares.append(residual)
-    size = squares[0].std(axis=0)
-    whole, without = (float(np.sum((x / size) ** 2)) for x in squares)
-    return 1.0 - np.sqrt(whole / without) > (0.02 if kind == SPRING else 0.01)
+    whole, without = (least_squares(model, arm).rms for model in (arm.truth, lesser))
+    grown = np.sqrt(np.mean((without / whole) ** 2))
+    return bool(1.0 - 1.0 / grown > (0.02 if kind == SPRING else 0.01))
 
 
 def covered(model: Model, arm: Arm) -> tuple[int, int]:
     """Return how many of the links' base parameters lie in their 95 % intervals, of how many."""
-    estimate = ident.fit(model, [arm.told], loss="wls", feasible=False).estimate
+    estimate = least_squares(model, arm)
     links = base_parameters(arm.plain)
     true = links.K @ arm.theta[: links.K.shape[1]]
     half = estimate.covariance.half_widths(0.95)
@@ -164,7 +170,7 @@ def covered(model: Model, arm: Arm) -> tuple[int, int]:
     inside = [
         abs(estimate.phi[place[name]] - value) <= half[place[name]]
         for name, value, row in zip(links.names, true, links.K, strict=True)
-        if row[: arm.plain.n_rigid].any() and name in place
+        if row[: arm.plain.n_rigid].any() and name in place and np.isfinite(half[place[name]])
     ]
     return int(np.sum(inside)), len(inside)
 

@@ -1,8 +1,10 @@
 """Selection of joint terms by what they take from the error of what is left out, and pruning of single ones.
 
 A term is taken where its gain, paired segment by segment with the model without it, is so many standard errors and such
-a share of the error; the largest gain first. It goes again where that is no longer so beside the others. Its shape is
-then looked for between those that were tried, and the noise is that which the better model leaves; both in turn.
+a share of the error; the largest gain first. The error is weighed twice, by each joint's noise, which gives small
+joints a say, and as the torque that is missed: one of both has to ask for a term, and the other not to be against it.
+It goes again where that is no longer so beside the others. Its shape is then looked for between those that were tried,
+and the noise is that which the better model leaves; both in turn.
 Single columns go whose squared Wald statistic is below the logarithm of the effective number of samples (Schwarz,
 "Estimating the dimension of a model", Annals of Statistics 6, 1978). How much of the gain is the choice's own optimism
 is measured by choosing once more without each fold, and predicting that fold (Cawley, Talbot, "On over-fitting in model
@@ -36,6 +38,7 @@ TURNS = 4
 FEWEST = 12
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
+GROWS = "the error grows"
 PRUNED = "no joint's own number can be told from zero"
 
 
@@ -156,7 +159,8 @@ class Search:
         """Return what is selected, single columns pruned, and what the choice is worth."""
         judge, model, every = self._judge, self._logs.model, self._judge.folds
         columns = self._pruned(self._taken, every)
-        before, after = (self._relative(judge.left_out(c, every)) for c in ([], columns))
+        without, with_terms = (judge.left_out(c, every) for c in ([], columns))
+        before, after = self._relative(without), self._relative(with_terms)
         found = Selection(
             model, (), self._told(columns), before, before, segments=len(self._logs.fold), folds=len(every)
         )
@@ -167,10 +171,11 @@ class Search:
             rest = [f for f in every if f != k]
             own = self._pruned(self._chosen([], rest), rest)
             nested.append(judge.errors(judge.fitted(own, rest), [k]))
-        honest = self._relative(np.concatenate(nested))
-        if not (honest < before and after < before):
-            unseen = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
-            return replace(found, tried=unseen, honest=honest)
+        unseen = np.concatenate(nested)
+        honest, size = self._relative(unseen), _size(self._weighed(without))
+        if not max(_size(self._weighed(unseen)), _size(self._weighed(with_terms))) < size:
+            told = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
+            return replace(found, tried=told, honest=honest)
         terms = self._terms(columns)
         whole = replace(model, terms=(*model.terms, *terms))
         return replace(found, model=whole, terms=terms, after=after, honest=honest)
@@ -186,7 +191,7 @@ class Search:
                 if candidate.kind.name not in kinds and not self._step(taken, k, every).reason
             ]
             if passing:
-                taken.append(min(passing, key=lambda k: float(self._errors([*taken, k], every).sum())))
+                taken.append(min(passing, key=lambda k: _size(self._errors([*taken, k], every))))
                 continue
             exchanged = self._exchanged(taken, every)
             failing = [k for k in exchanged if self._step([x for x in exchanged if x != k], k, every).reason]
@@ -195,7 +200,7 @@ class Search:
                     return taken
                 taken = exchanged
                 continue
-            worst = min(failing, key=lambda k: float(self._errors([x for x in exchanged if x != k], every).sum()))
+            worst = min(failing, key=lambda k: _size(self._errors([x for x in exchanged if x != k], every)))
             gone.add(self._pool[worst].kind.name)  # what was not worth it beside the others does not come again
             taken = [k for k in exchanged if k != worst]
 
@@ -206,7 +211,7 @@ class Search:
             kind = self._pool[found[place]].kind.name
             alike = [k for k, candidate in enumerate(self._pool) if candidate.kind.name == kind]
             each = [[*found[:place], k, *found[place + 1 :]] for k in alike]
-            found = min(each, key=lambda those: float(self._errors(those, every).sum()))
+            found = min(each, key=lambda those: _size(self._errors(those, every)))
         return found
 
     def _pruned(self, taken: Sequence[int], every: Sequence[int]) -> list[int]:
@@ -238,12 +243,15 @@ class Search:
         return _compared(self._pool[k], self._errors(taken, every), self._errors([*taken, k], every))
 
     def _errors(self, taken: Sequence[int], every: Sequence[int]) -> Array:
-        """Return each segment's left-out error (s,), its joints weighed with their noise."""
+        """Return each segment's left-out errors (2, s), as `_weighed` has them."""
         key = tuple(sorted(taken)), tuple(every)
         if key not in self._known:
-            errors = self._judge.left_out(self._columns(key[0]), every)
-            self._known[key] = np.asarray(np.sum(errors / self._judge.sigma**2, axis=1))
+            self._known[key] = self._weighed(self._judge.left_out(self._columns(key[0]), every))
         return self._known[key]
+
+    def _weighed(self, errors: Array) -> Array:
+        """Return errors (s, n) of each segment (2, s): joints weighed with their noise, and all torques alike."""
+        return np.array([np.sum(errors / self._judge.sigma**2, axis=1), np.sum(errors, axis=1)])
 
     def _relative(self, errors: Array) -> float:
         """Return errors (s, n) relative to the torque of all segments."""
@@ -272,15 +280,31 @@ def _at(term: Any, joints: tuple[str, ...]) -> Any:
     return replace(term, joints=joints, law=replace(term.law, joints=joints))
 
 
+def _size(errors: Array) -> float:
+    """Return one number for errors (2, s) in both weighings, whatever their units: the sum of logarithms."""
+    return float(np.log(np.maximum(errors.sum(axis=1), 1e-300)).sum())
+
+
 def _compared(candidate: Candidate, before: Array, after: Array) -> Tried:
-    """Return what a candidate takes from each segment's error (s,), and why that is too little."""
+    """Return what a candidate takes from the errors (2, s), and why that is too little.
+
+    One weighing that asks for it is enough, where the other one's gain is not below zero by more than its error.
+    """
+    each = [_step(candidate, *both) for both in zip(before, after, strict=True)]
+    best = min(each, key=lambda one: (bool(one.reason), -one.gain))
+    if not best.reason and any(one.gain < -one.error for one in each):
+        return replace(next(one for one in each if one.reason), reason=GROWS)
+    return best
+
+
+def _step(candidate: Candidate, before: Array, after: Array) -> Tried:
     gains = before - after
     error = float(np.sqrt(len(gains)) * gains.std(ddof=1))
     total, whole = float(gains.sum()), float(before.sum())
     share = 1.0 - float(np.sqrt(after.sum() / whole))
     found = Tried(candidate, share, share * error / total if total else 0.0)  # as many errors as of the squares
     if total <= 0.0:
-        return replace(found, reason="the error grows")
+        return replace(found, reason=GROWS)
     if total < candidate.errors * error:
         return replace(found, reason=f"less than {candidate.errors:g} standard errors")
     if share < candidate.share:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from arm7 import bodies
@@ -135,8 +136,7 @@ def least_squares(model: Model, arm: Arm) -> Estimate:
     try:
         return ident.fit(model, [arm.told], loss="wls", feasible=False).estimate
     except EstimationError as cause:
-        assert isinstance(cause.estimate, Estimate)
-        return cause.estimate
+        return cast(Estimate, cause.estimate)
 
 
 def strengths(arm: Arm) -> dict[str, float]:

@@ -34,10 +34,11 @@ from ident.model import (
 )
 from ident.regression import base_parameters, compress
 from ident.structure import selected
-from ident.structure.candidates import candidates
+from ident.structure.candidates import Candidate, candidates
 from ident.structure.folds import clustered, folds, shortened
 from ident.structure.judge import Evidence, Judge, restricted, with_columns
 from ident.structure.lines import lines
+from ident.structure.selection import GROWS, _compared
 
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 
@@ -208,6 +209,20 @@ def test_lines_ask_for_the_terms_that_they_are_of(terms, tmp_path):
     (tmp_path / "experiment.toml").write_text(text + "\n".join(lines(terms)) + "\n", encoding="utf-8")
     found = read_experiment(tmp_path).terms
     assert set(terms) <= set(found)
+
+
+def test_one_weighing_is_enough_where_the_other_is_not_against_it():
+    candidate = Candidate("spring", (Spring(),))
+    before, steady = np.full((2, 40), 1.0), np.tile([0.001, -0.001], 20)
+    better, worse = before[0] - 0.1 + steady, before[0] + 0.05 + steady
+    assert not _compared(candidate, before, np.array([better, before[1]])).reason
+    assert not _compared(candidate, before, np.array([before[0], better])).reason
+    assert _compared(candidate, before, np.array([better, worse])).reason == GROWS
+    assert (
+        _compared(candidate, before, np.array([before[0] - 0.001 + 0.1 * steady, before[1]])).reason == "less than 1 %"
+    )
+    rough = before[0] - 0.02 + 300 * steady
+    assert _compared(candidate, before, np.array([rough, rough])).reason == "less than 2 standard errors"
 
 
 @pytest.fixture

@@ -57,8 +57,9 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = silent) ->
     if not found.terms:
         return loaded
     shares = f"{percent(found.before)} to {percent(found.honest)}"
-    message = f"chosen by what is left out, whose error falls from {shares}: {'; '.join(lines(found.terms))} in [model]"
-    warned.append(Warned("model", "chosen", f"{message}; error bars take the choice as given; `ident select` says why"))
+    told = f"chosen by what is left out, whose error falls from {shares}: {'; '.join(lines(found.terms))} in [model]"
+    more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
+    warned.append(Warned("model", "chosen", f"{told}; {more}"))
     model = restored(loaded.model, found.model.shapes, found.model.names)
     return replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
 

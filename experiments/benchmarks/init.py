@@ -49,6 +49,22 @@ UNSEEN = (
     ("rob1/j{1}/angle", "rob1/j{1}/rate", "rob1/j{1}/load_torque", "rob1/j{1}/amps", ""),
     ("msrJntPos_{1}", "msrJntVel_{1}", "msrJntTrq_{1}", "msrJntCur_{1}", "rad"),
 )
+#: Names that were not looked at when those were.
+LATER = (
+    ("measuredPosition_{0}", "measuredVelocity_{0}", "measuredTorque_{0}", "measuredCurrent_{0}", ""),
+    ("A{1}_IST_deg", "A{1}_V_IST_deg/s", "A{1}_MOM_Nm", "A{1}_STROM_A", "deg"),
+    ("robot0.theta_{1}", "robot0.theta_dot_{1}", "robot0.moment_{1}", "robot0.cur_{1}", "rad"),
+    (
+        "Joint {1} Position (deg)",
+        "Joint {1} Velocity (deg/s)",
+        "Joint {1} Torque (N*m)",
+        "Joint {1} Current (A)",
+        "deg",
+    ),
+    ("data.meas.q.{1}", "data.meas.qp.{1}", "data.meas.load.{1}", "data.meas.iq.{1}", ""),
+    ("{name}/pos", "{name}/vel", "{name}/eff", "{name}/amp", ""),
+    ("enc{1}", "speed{1}", "force{1}", "cur{1}", ""),
+)
 NAMES = ("shoulder_pan", "shoulder_lift", "elbow", "forearm_roll", "wrist_1", "wrist_2", "flange_roll")
 
 
@@ -213,8 +229,8 @@ def judged(case: Case, folder: Path) -> tuple[str, str]:
 
 
 def main() -> None:
-    seed, logs = (int(x) for x in (*sys.argv[1:3], *("1", "60")[len(sys.argv[1:3]) :]))
-    for title, styles in (("names as in the rules", STYLES), ("other names", UNSEEN))[: 1 if len(sys.argv) > 3 else 2]:
+    seed, logs = (int(x) for x in (*sys.argv[1:], *("1", "60")[len(sys.argv) - 1 :]))
+    for title, styles in (("names as in the rules", STYLES), ("other names", UNSEEN), ("and others", LATER)):
         rng, counts, questions = np.random.default_rng(seed), Counter[str](), 0
         for k in range(logs):
             with tempfile.TemporaryDirectory() as folder:

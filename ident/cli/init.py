@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import RobotPath, guarded, progress, say, tell_aside
+from ident.cli.console import RobotPath, guarded, say, tell_aside
 
 if TYPE_CHECKING:
     from ident.pipelines.questions import Question
@@ -26,8 +26,7 @@ def init(
 ) -> None:
     """Look at raw logs, and write the files that `ident run` needs."""
     ask = None if yes or not sys.stdin.isatty() else _asked
-    with progress() as tell:
-        found = pipelines.init(robot, files, into=into, ask=ask, tell=tell)
+    found = pipelines.init(robot, files, into=into, ask=ask)
     for line in found.told:
         say(line)
     for question, answer in found.answers if ask is None else ():

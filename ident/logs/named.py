@@ -16,7 +16,7 @@ _WORDS: dict[Meaning, str] = {
     " jerk pwm power flag limit enable",
     "index": "index idx row sample samples counter count seq unnamed",
     "current": "current currents curr cur i iq amp amps",
-    "torque": "torque torques tau trq effort efforts moment moments tq tor force forces",
+    "torque": "torque torques tau trq torq effort efforts moment moments tq tor force forces",
     "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel",
     "position": "position positions pos q qm qr qg qc angle angles theta th ang phi enc encoder",
     "time": "time t timestamp stamp clock secs",
@@ -71,7 +71,8 @@ def named(label: str, joints: Sequence[str]) -> Named:
     words = _tokens(rest)
     numbers = tuple(int(w) for w in words if w.isdigit())
     letters = [w for w in words if not w.isdigit()]
-    unit, of = _unit(letters)
+    joined = re.findall(r"(?<![A-Za-z])[A-Za-z](?=\d)", rest)  # the letter of "A1" is no unit
+    unit, of = _unit(letters if not joined else [w for w in letters if w not in {x.lower() for x in joined}])
     quantity: Meaning = next((m for m in ("other", "index") if _has(letters, m)), "")
     if not quantity:
         said = [m for m in _WORDS if _has(letters, m)]

@@ -6,9 +6,8 @@ that whose integral is the position, which tells units and rates as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from math import pi
 
 import numpy as np
@@ -19,8 +18,6 @@ from ident.logs.named import Meaning, Named, Origin, named
 from ident.logs.raw import Column
 from ident.robot import Robot
 
-#: Asks what it is about, the question, a guess, why that, and the possible answers; returns one of them.
-Chooser = Callable[[str, str, str, str, tuple[str, ...]], str]
 #: Rates that people choose [Hz].
 RATES = (
     10,
@@ -98,7 +95,7 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
         said = named(column.label, joints)
         if not said.quantity and (said.joint or said.numbers) and not column.array:
             said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
-        alone = at if not said.quantity else -1
+        alone = at if not said.quantity and (column.array or not (said.numbers or said.joint)) else -1
         groups.setdefault((said.stem, said.quantity, said.unit, said.origin, alone), []).append((column, said))
     found = []
     for group in groups.values():
@@ -123,32 +120,17 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
 
 
 def windows(families: Sequence[Family], size: int) -> tuple[Family, ...]:
-    """Return every `size` columns side by side among those whose names say nothing."""
-    columns = [f.columns[0] for f in families if not f.quantity]
-    found = []
+    """Return what may be a signal of `size` joints among columns whose names say no quantity.
+
+    Those that count joints, and every `size` columns side by side of the others.
+    """
+    columns = [f.columns[0] for f in families if not f.quantity and len(f.columns) == 1]
+    found = [f for f in families if not f.quantity and len(f.columns) == size > 1]
     for start in range(len(columns) - size + 1):
         part = columns[start : start + size]
         if len({c.array for c in part}) == 1 and len({c.file for c in part}) == 1:
             found.append(Family(tuple(part), tuple(range(1, size + 1)), ""))
     return tuple(found)
-
-
-def ranked(found: Sequence[Family], most: int) -> list[list[Family]]:
-    """Return families, those that are alike in all that counts together, the best first: measured, whole, moving."""
-
-    def rank(f: Family) -> tuple[bool, int, int]:
-        moving = sum(bool(np.ptp(c.values) > 0) for c in f.columns)
-        return f.origin != "measured", -min(len(f.columns), most), -moving
-
-    return [list(same) for _, same in groupby(sorted(found, key=rank), key=rank)]
-
-
-def one_of(same: Sequence[Family], what: str, asked: Chooser, why: str) -> Family:
-    """Return one of families that nothing tells apart, asking where there are several."""
-    if len(same) == 1:
-        return same[0]
-    answer = asked(what, f"Which columns are the measured {what}?", same[0].shown, why, tuple(f.shown for f in same))
-    return next(f for f in same if f.shown == answer)
 
 
 def rising(values: Array) -> bool:

@@ -24,7 +24,6 @@ from ident.pipelines.signals import Arm, Signals, decide
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import parse_document, read_urdf
 from ident.robot.xml import read_bytes
-from ident.tell import Tell, silent
 
 #: The files that are written.
 FILES = ("robot.toml", "dataset.toml", "experiment.toml")
@@ -68,14 +67,7 @@ class _Log:
         return (1, len(q), 0) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), int(moves.sum()))
 
 
-def init(
-    robot: str | Path,
-    files: Sequence[str | Path],
-    *,
-    into: str | Path = ".",
-    ask: Ask | None = None,
-    tell: Tell = silent,
-) -> Started:
+def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = ".", ask: Ask | None = None) -> Started:
     """Write robot.toml (where it is needed), dataset.toml and experiment.toml into a folder, from raw files.
 
     robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
@@ -90,11 +82,7 @@ def init(
     cad, logs = _parted([Path(f) for f in files])
     asked = Asked(ask)
     arm = _arm(robot, cad)
-    tables = []
-    for k, path in enumerate(logs):
-        tell("reading logs", k, len(logs))
-        tables.append(read_raw(path))
-    recordings = _recordings(tables, arm, asked)
+    recordings = _recordings([read_raw(path) for path in logs], arm, asked)
     first = recordings[0]
     manifest, left_out = _manifest(folder, recordings)
     fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
 
 from ident.errors import InputError
+from ident.logs.recognised import Family
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,21 @@ class Asked:
         if len(found) != len(guess) or not all(abs(x) < 1e12 for x in found):
             raise InputError(f"'{answer}' is no answer to '{text}'", key=key, fix=f"Wanted {len(guess)} numbers")
         return found
+
+
+def ranked(found: Sequence[Family], most: int) -> list[list[Family]]:
+    """Return families, those that are alike in all that counts together, the best first: measured, whole, moving."""
+
+    def rank(f: Family) -> tuple[bool, int, int]:
+        moving = sum(bool(np.ptp(c.values) > 0) for c in f.columns)
+        return f.origin != "measured", -min(len(f.columns), most), -moving
+
+    return [list(same) for _, same in groupby(sorted(found, key=rank), key=rank)]
+
+
+def one_of(same: Sequence[Family], what: str, asked: Asked, why: str, *, alone: bool = False) -> Family:
+    """Return one of families that nothing tells apart, asking where there are several; alone: even where not."""
+    if len(same) == 1 and not alone:
+        return same[0]
+    answer = asked(what, f"Which columns are the measured {what}?", same[0].shown, why, tuple(f.shown for f in same))
+    return next(f for f in same if f.shown == answer)

@@ -20,8 +20,6 @@ from ident.logs.recognised import (
     clocks,
     counts,
     fitting_units,
-    one_of,
-    ranked,
     rate_by_limits,
     related,
     scales,
@@ -30,7 +28,7 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.questions import Asked
+from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import torques
 from ident.robot import Robot
 
@@ -112,31 +110,35 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
 
 
 def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why: dict[str, str]) -> Family:
+    """Return the positions: by name, else because other columns are how fast they change, else what is answered."""
     named = [f for f in families if f.quantity == "position" and len(f.columns) <= len(arm.names)]
-    measured = [f for f in named if f.origin != "commanded"]
-    if groups := ranked(measured or named, len(arm.names)):
-        why["position"] = "by their names" + ("" if measured else "; they are commanded ones: no other is there")
-        return one_of(groups[0], "positions", asked, "names tell no more")
+    if measured := ranked([f for f in named if f.origin != "commanded"], len(arm.names)):
+        why["position"] = "by their names"
+        return one_of(measured[0], "positions", asked, "names tell no more")
     unnamed = [f for f in families if f.columns[0] not in clocks(families)[:1]]
-    turning = len(arm.turning())
-    for size in dict.fromkeys((len(arm.names), turning)):
+    speeds = [f for f in families if f.quantity == "velocity" and f.origin != "commanded"]
+    for size in dict.fromkeys((len(arm.names), len(arm.turning()))):
         every = windows(unnamed, size)
         for p in every:
-            for v in every:
+            for v in (*every, *speeds):
                 if not set(p.columns) & set(v.columns) and belongs(t, p, v)[0] > ALIKE:
                     why["position"] = f"without names: {v.shown} are how fast they change"
                     return p
-    uneven = len([f for f in unnamed if not f.quantity]) % len(arm.names)
-    every = windows(unnamed, turning if uneven and turning else len(arm.names))
-    if not every:
+    joints, columns = arm.names, sum(len(f.columns) for f in unnamed if not f.quantity)
+    if columns % len(joints) and arm.turning():
+        joints = arm.turning()
+    every = windows(unnamed, len(joints))
+    fits = [w for w in every if fitting_units(w.values, arm.of(joints))]
+    choices = [*fits, *(w for w in every if w not in fits), *named]
+    if not choices:
         fix = "Name the columns in a header, or write a dataset.toml by hand"
         raise LogError("no columns are found that are positions", file=families[0].columns[0].file, fix=fix)
-    joints = arm.names if len(every[0].columns) == len(arm.names) else arm.turning()
-    chosen = next((w for w in every if fitting_units(w.values, arm.of(joints))), every[0])
-    names = tuple(w.shown for w in every)
-    answer = asked("positions", "Which columns are the positions?", chosen.shown, "first within the limits", names)
-    why["position"] = "without names: the first that stay within the joints' limits"
-    return every[names.index(answer)]
+    chosen = next(iter([*fits, *named]), choices[0])
+    reason = "no name says it; they are the first within the joints' limits"
+    if chosen in named:
+        reason = "they are COMMANDED ones, for there are no measured ones"
+    why["position"] = reason
+    return one_of([chosen, *(c for c in choices if c is not chosen)], "positions", asked, reason, alone=True)
 
 
 def _joints(position: Family, arm: Arm, asked: Asked) -> tuple[str, ...]:
@@ -145,8 +147,9 @@ def _joints(position: Family, arm: Arm, asked: Asked) -> tuple[str, ...]:
         return tuple(name for name in arm.names if name in position.of)
     if len(position.of) == len(arm.names):
         return arm.names
-    turning = arm.turning()
-    guess = turning if len(turning) == len(position.of) else arm.names[: len(position.of)]
+    if len(arm.turning()) == len(position.of):
+        return arm.turning()
+    guess = arm.names[: len(position.of)]
     text = f"Which {plural(len(guess), 'joint')} are {position.shown} of, in their order?"
     answer = asked("joints", text, ", ".join(guess), f"the robot has {len(arm.names)}; the others are locked")
     names = tuple(word.strip() for word in answer.split(","))

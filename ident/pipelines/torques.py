@@ -13,8 +13,8 @@ from ident.compare.columns import Evidence, evidence
 from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS
 from ident.logs.raw import Column
-from ident.logs.recognised import Family, one_of, ranked, windows
-from ident.pipelines.questions import Asked
+from ident.logs.recognised import Family, windows
+from ident.pipelines.questions import Asked, one_of, ranked
 from ident.robot import Robot
 
 #: Columns whose explained share is this much below the best are no rivals of it.
@@ -117,7 +117,8 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
         return one_of([guess, *others], "torques or currents", asked, reason), f"without names: {reason}"
     commanded = ranked([f for f in families if f.quantity in ("torque", "current")], n)
     if commanded:
-        return commanded[0][0], "COMMANDED ones, for there are no measured ones"
+        reason = "they are COMMANDED ones, for there are no measured ones"
+        return one_of(commanded[0], "torques or currents", asked, reason, alone=True), reason
     fix = "Give the log that has them too, or write a dataset.toml by hand"
     where = families[0].columns[0].file if families else None
     raise LogError("no columns are found that are torques or currents", file=where, fix=fix)

@@ -16,8 +16,8 @@ _WORDS: dict[Meaning, str] = {
     " jerk pwm power flag limit enable",
     "index": "index idx row sample samples counter count seq unnamed",
     "current": "current currents curr cur i iq amp amps",
-    "torque": "torque torques tau trq torq effort efforts moment moments tq tor force forces",
-    "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel",
+    "torque": "torque torques tau trq torq effort efforts eff moment moments tq tor force forces",
+    "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel dot",
     "position": "position positions pos q qm qr qg qc angle angles theta th ang phi enc encoder",
     "time": "time t timestamp stamp clock secs",
 }

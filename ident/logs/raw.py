@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,12 @@ from ident.logs.manifest import TextFormat
 from ident.logs.readers.formats import Request, format_of, is_bag, read_chunks
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
-LOOKED, FEWEST = 40, 50
+LOOKED, FEWEST = 80, 50
 #: Columns of an array that is wider are no signals of joints.
 WIDEST = 200
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf|-inf|null|", re.IGNORECASE)
+#: An array and a column, as a Request has it.
+Wanted = tuple[str | None, Reference | None]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|null", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +83,26 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
 
 def _text_table(path: Path) -> RawTable:
     text, names, numbers = sniffed(path)
-    wanted: list[tuple[str | None, Reference | None]] = [(None, k + 1) for k in numbers]
-    parts = list(read_chunks(Request(path, str(path), {"all": wanted}, text)))
-    values = [np.concatenate(c).astype(np.float64) for c in zip(*(part["all"] for part in parts), strict=True)]
-    once = Counter(names)
+    values = _read(path, [(None, k + 1) for k in numbers], text)
     columns = []
     for k, value in zip(numbers, values, strict=True):
         name = names[k] if names else ""
-        by_name = text.header and name and once[name] == 1
+        by_name = text.header and name and names.count(name) == 1
         columns.append(Column(path, name if by_name else k + 1, None, name, value))
     return RawTable(path, tuple(columns), text)
+
+
+def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat) -> list[Array]:
+    """Return columns of one length (rows,)."""
+    parts = [part["all"] for part in read_chunks(Request(path, str(path), {"all": wanted}, text))]
+    return [_finite(np.concatenate(column)) for column in zip(*parts, strict=True)]
+
+
+def _finite(values: np.ndarray) -> Array:
+    """Return a column (rows,) whose missing numbers lie between their neighbours; whoever reads the log names them."""
+    values = np.asarray(values, dtype=np.float64)
+    there = np.flatnonzero(np.isfinite(values))
+    return values if len(there) in (0, len(values)) else np.interp(np.arange(len(values)), there, values[there])
 
 
 def sniffed(path: Path) -> tuple[TextFormat, list[str], list[int]]:
@@ -101,55 +113,38 @@ def sniffed(path: Path) -> tuple[TextFormat, list[str], list[int]]:
     """
     try:
         with path.open("rb") as stream:
-            lines = [stream.readline(1 << 20).decode("utf-8-sig").rstrip("\r\n") for _ in range(LOOKED * 2)]
+            lines = [stream.readline(1 << 20).decode("utf-8-sig").rstrip("\r\n") for _ in range(LOOKED)]
     except (UnicodeDecodeError, OSError) as cause:
         problem = "is not UTF-8 text" if isinstance(cause, UnicodeDecodeError) else f"cannot be read ({cause.strerror})"
         raise LogError(problem, file=path, fix="Save it as UTF-8 text") from None
     while lines and not lines[-1].strip():
         lines.pop()
-    best: tuple[int, str, str] = (0, ",", ".")
-    for mark in (",", ";", "\t", "|", " "):
-        for decimal in (".", ",") if mark != "," else (".",):
-            count = len(_filled(lines[-1:], mark, decimal)) and _filled(lines[-1:], mark, decimal)[0][1]
-            best = max(best, (count, mark, decimal), key=lambda b: b[0])
-    count, mark, decimal = best
-    if count == 0:
+    ways = [(mark, decimal) for mark in ",;\t| " for decimal in ".," if mark != decimal]
+    found = [sum(_numbers(lines[-1] if lines else "", *way)) for way in ways]
+    mark, decimal = ways[int(np.argmax(found))]
+    if max(found) == 0:
         raise LogError("no line of numbers is found", file=path, fix="Is it a table of numbers, one row a line?")
-    width = len(_split(lines[-1], mark))
-    first = len(lines)
-    while first > 0 and _is_row(_split(lines[first - 1], mark), width, decimal):
+    rows = [_numbers(line, mark, decimal) for line in lines]
+    width, first = len(rows[-1]), len(lines)
+    while first > 0 and len(rows[first - 1]) == width <= 2 * sum(rows[first - 1]):
         first -= 1
-    heads = [_split(line, mark) for line in lines[:first]]
-    named = [k for k, head in enumerate(heads) if len(head) == width and any(map(str.strip, head))]
-    names = [""] * width if named else []
-    for k in named[-2:]:
-        names = [f"{a} {b}".strip() if a != b else a for a, b in zip(names, heads[k], strict=True)]
-    names = [name.strip() for name in names]
-    header = len(named) == 1 and named[0] == first - 1
-    rows = [_split(line, mark) for line in lines[first:]]
-    numbers = [k for k in range(width) if all(_NUMBER.fullmatch(row[k].strip().replace(decimal, ".")) for row in rows)]
+    heads = {k: _split(lines[k], mark) for k in range(first) if len(rows[k]) == width and lines[k].strip(mark + " ")}
+    names = [
+        " ".join(dict.fromkeys(filter(None, map(str.strip, cells))))
+        for cells in zip(*list(heads.values())[-2:], strict=True)
+    ]
+    header = list(heads) == [first - 1]
+    numbers = [k for k in range(width) if all(row[k] for row in rows[first:])]
     return TextFormat(mark, header, decimal, first - header), names, numbers
 
 
-def _filled(lines: Sequence[str], mark: str, decimal: str) -> list[tuple[str, int]]:
-    """Return each line with how many numbers it has between these marks."""
-    found = []
-    for line in lines:
-        cells = [cell.strip().replace(decimal, ".") for cell in _split(line, mark)]
-        found.append((line, sum(bool(cell and _NUMBER.fullmatch(cell)) for cell in cells)))
-    return found
+def _numbers(line: str, mark: str, decimal: str) -> list[bool]:
+    """Return of each field of a line whether it is a number."""
+    return [bool(_NUMBER.fullmatch(cell.strip().replace(decimal, "."))) for cell in _split(line, mark)]
 
 
 def _split(line: str, mark: str) -> list[str]:
-    import csv
-
     return line.split() if mark == " " else next(csv.reader([line], delimiter=mark), [""])
-
-
-def _is_row(cells: Sequence[str], width: int, decimal: str) -> bool:
-    """Return whether a line is a row: as many fields, and one number at least, no fewer than words."""
-    numbers = [bool(c.strip() and _NUMBER.fullmatch(c.strip().replace(decimal, "."))) for c in cells]
-    return len(cells) == width and 2 * sum(numbers) >= max(len(numbers), 1)
 
 
 def _parquet_table(path: Path) -> RawTable:
@@ -160,16 +155,12 @@ def _parquet_table(path: Path) -> RawTable:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as cause:
         raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=path) from None
-    once = Counter(schema.names)
     names = [
         field.name
         for field in schema
-        if once[field.name] == 1 and (pa.types.is_floating(field.type) or pa.types.is_integer(field.type))
+        if schema.names.count(field.name) == 1 and (pa.types.is_floating(field.type) or pa.types.is_integer(field.type))
     ]
-    if not names:
-        return RawTable(path, ())
-    parts = list(read_chunks(Request(path, str(path), {"all": [(None, name) for name in names]})))
-    values = [np.concatenate(c).astype(np.float64) for c in zip(*(part["all"] for part in parts), strict=True)]
+    values = _read(path, [(None, name) for name in names], TextFormat()) if names else []
     return RawTable(path, tuple(Column(path, n, None, n, v) for n, v in zip(names, values, strict=True)))
 
 
@@ -183,14 +174,14 @@ def _array_tables(path: Path) -> list[RawTable]:
             lengths.setdefault(max(shape), []).append(name)
     tables = []
     for names in lengths.values():
-        got = next(iter(read_chunks(Request(path, str(path), {name: [(name, None)] for name in names}))))
         columns: list[Column] = []
+        got = next(read_chunks(Request(path, str(path), {name: [(name, None)] for name in names})))
         for name, parts in got.items():
-            for k, part in enumerate(parts, start=1):
-                value = np.asarray(part, dtype=np.float64)
-                if len(parts) == 1:
-                    columns.append(Column(path, name, None, name, value))
-                else:
-                    columns.append(Column(path, k, name, f"{name}[{k}]", value))
+            values = [_finite(part) for part in parts]
+            alone = len(values) == 1
+            columns += [
+                Column(path, name if alone else k, None if alone else name, name if alone else f"{name}[{k}]", value)
+                for k, value in enumerate(values, start=1)
+            ]
         tables.append(RawTable(path, tuple(columns)))
     return sorted(tables, key=lambda table: -len(table.columns))

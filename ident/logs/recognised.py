@@ -13,7 +13,7 @@ from math import pi
 import numpy as np
 
 from ident.arrays import Array
-from ident.logs.manifest import UNITS, si_factor
+from ident.logs.manifest import UNITS, Quantity, si_factor
 from ident.logs.named import Meaning, Named, Origin, named
 from ident.logs.raw import Column
 from ident.robot import Robot
@@ -49,7 +49,7 @@ ALIKE, NEAR = 0.97, 0.08
 #: Below this correlation, it is no velocity of that position.
 UNLIKE = 0.8
 #: A position may pass its limits by this share of them and so much more [rad; m].
-BEYOND = (1.05, 0.02)
+BEYOND = (0.05, 0.02)
 #: A velocity that is later than its position by more rows than this is filtered, and says less than the position.
 LATE_ROWS = 2.5
 #: Rates between these [Hz] make a unit of time believable.
@@ -133,12 +133,6 @@ def windows(families: Sequence[Family], size: int) -> tuple[Family, ...]:
     return tuple(found)
 
 
-def rising(values: Array) -> bool:
-    """Return whether a column can be a clock: it never falls, and hardly ever stays."""
-    steps = np.diff(values)
-    return bool((steps >= 0).all() and np.mean(steps == 0) < 0.1 and np.isfinite(values).all())
-
-
 def counts(values: Array) -> bool:
     """Return whether a column counts rows: whole numbers, each one more than the one before."""
     return bool(np.all(np.diff(values) == 1.0))
@@ -153,9 +147,13 @@ def clocks(families: Sequence[Family], like: str = "") -> tuple[Column, ...]:
     for f in families:
         if len(f.columns) > 1 or f.quantity not in ("time", "index", ""):
             continue
-        column = f.columns[0]
-        if rising(column.values):
-            rank = {"time": 0, "": 2, "index": 4}[f.quantity] + counts(column.values) * (f.quantity != "time")
+        column, steps = f.columns[0], np.diff(f.columns[0].values)
+        rising = bool((steps >= 0).all()) and np.mean(steps == 0) < 0.1
+        if rising or (
+            f.quantity == "time" and np.median(steps) > 0
+        ):  # one that jumps is the time, too: its reader says so
+            rank = {"time": 0, "": 2, "index": 4}[f.quantity] + (counts(column.values) and f.quantity != "time")
+            rank += 0 if rising else 5
             found.append((rank, column.label.split(".")[0] != like.split(".", maxsplit=1)[0], column))
     return tuple(column for *_, column in sorted(found, key=lambda pair: pair[:2]))
 
@@ -211,52 +209,39 @@ def belongs(t: Array, position: Family, velocity: Family) -> tuple[float, tuple[
     return min((abs(r.alike) for r in found if r is not None), default=0.0), tuple(found)
 
 
-def unit_of(ratio: float, quantity: str, known: float = 1.0) -> str:
-    """Return the unit of an angle's velocity ("velocity") or of an angle ("position") by its value, "" for none.
-
-    ratio: its value in SI is ratio times `known`.
-    """
-    names = ("rad/s", "deg/s", "rpm", "rev/s") if quantity == "velocity" else ("rad", "deg", "rev", "mrad")
-    for name in names:
-        kind = UNITS["velocity" if quantity == "velocity" else "position"]
-        if abs(ratio * known / kind[name][1] - 1.0) < NEAR:
-            return name
+def unit_of(value: float, quantity: Quantity) -> str:
+    """Return the unit of an angle or of its velocity that has a value in SI, "" for none."""
+    for unit, (kind, size) in UNITS[quantity].items():
+        if kind == "angle" and abs(value / size - 1.0) < NEAR:
+            return unit
     return ""
 
 
-def reach(robot: Robot) -> tuple[Array, Array]:
-    """Return the joints' limits with what may be beyond them (n,), (n,); a turn and a half where there are none."""
-    ends = [(j.limits.lower, j.limits.upper) for j in robot.joints]
-    low, high = np.array(ends).T
-    free = 3 * pi
-    low, high = np.where(np.isfinite(low), low, -free), np.where(np.isfinite(high), high, free)
-    return low - (BEYOND[0] - 1) * np.abs(low) - BEYOND[1], high + (BEYOND[0] - 1) * np.abs(high) + BEYOND[1]
-
-
 def within(values: Array, robot: Robot) -> bool:
-    """Return whether positions (rows, n) [rad; m] stay within the joints' limits, strays of a hundredth apart."""
-    low, high = reach(robot)
+    """Return whether positions (rows, n) [rad; m] stay within the limits, or a turn and a half, a hundredth apart."""
+    ends = np.array([(j.limits.lower, j.limits.upper) for j in robot.joints]).T
+    low, high = (np.where(np.isfinite(end), end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True))
+    low, high = low - (BEYOND[0] * np.abs(low) + BEYOND[1]), high + (BEYOND[0] * np.abs(high) + BEYOND[1])
     return bool(np.all(np.mean((values < low) | (values > high), axis=0) < 0.01))
 
 
-def scales(unit: str, robot: Robot) -> Array:
-    """Return the value of one `unit` (rad or deg; with m or mm where joints slide) of each joint (n,)."""
+def units_of(unit: str, robot: Robot) -> tuple[str, ...]:
+    """Return the unit of each joint's position where those that turn are in `unit`: m, or mm beside deg, that slide."""
     length = {"deg": "mm", "mm": "mm"}.get(unit, "m")
-    return np.array([si_factor(length if j.slides else unit, "position") for j in robot.joints])
+    return tuple(length if joint.slides else unit for joint in robot.joints)
+
+
+def scales(units: Sequence[str]) -> Array:
+    """Return the value of one of each unit of a position (n,) [rad; m]."""
+    return np.array([si_factor(unit, "position") for unit in units])
 
 
 def fitting_units(position: Array, robot: Robot) -> tuple[str, ...]:
-    """Return which of rad and deg keep positions (rows, n) within the limits; m or mm of what slides is apart."""
-    turning = np.array([not j.slides for j in robot.joints])
-    found = []
-    for unit in ("rad", "deg"):
-        scale = np.where(turning, si_factor(unit, "position"), 1.0)
-        keep = np.where(turning, position * scale, 0.0)
-        low, high = reach(robot)
-        out = np.mean((keep < low) | (keep > high), axis=0) >= 0.01
-        if not np.any(out & turning):
-            found.append(unit)
-    return tuple(found)
+    """Return which of rad and deg keep the joints that turn within the limits, of positions (rows, n)."""
+    slides = [joint.slides for joint in robot.joints]
+    middle = [np.clip(0.0, joint.limits.lower, joint.limits.upper) for joint in robot.joints]
+    read = {unit: np.where(slides, middle, position * si_factor(unit, "position")) for unit in ("rad", "deg")}
+    return tuple(unit for unit, q in read.items() if within(q, robot))
 
 
 def rate_by_limits(position: Array, robot: Robot) -> float | None:

@@ -10,10 +10,12 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.manifest import UNITS, si_factor
+from ident.logs.named import named
 from ident.logs.raw import Column
 from ident.logs.recognised import (
     ALIKE,
     LATE_ROWS,
+    NEAR,
     Family,
     Related,
     belongs,
@@ -21,10 +23,10 @@ from ident.logs.recognised import (
     counts,
     fitting_units,
     rate_by_limits,
-    related,
     scales,
     time_unit,
     unit_of,
+    units_of,
     windows,
     within,
 )
@@ -92,13 +94,14 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
     velocity, relation = _velocities(families, position, raw)
     known = "" if velocity is None else velocity.unit
     unit, side = _position_unit(position, robot, asked, why, known, relation, time)
-    q = position.values * scales(unit, robot)
+    units = units_of(unit, robot)
+    q = position.values * scales(units)
     if side == "motor" and robot.transmission is not None:
         q = np.asarray(robot.transmission.joint_position(q))
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
-    t = rows / rate if time is None else raw * si_factor(word, "time")
-    units = tuple({"deg": "mm", "mm": "mm"}.get(unit, "m") if j.slides else unit for j in robot.joints)
-    speed = _velocity_unit(velocity, position, t, units, robot, why)
+    seconds = 1.0 / rate if time is None else si_factor(word, "time")
+    t = (rows if time is None else raw) * seconds
+    speed = _velocity_unit(velocity, relation, scales(units) / seconds, robot, why)
     used = (*position.columns, *(velocity.columns if velocity else ()), *([time] if time else []))
     bodies = arm.bodies(robot) if side == "joint" else None  # what motors feel of them is not known here
     torque = torques(families, used, (t, q), robot, bodies, position, asked)
@@ -195,12 +198,12 @@ def _position_unit(
     raw = position.values
     if robot.transmission is not None:
         for unit in (position.unit,) if position.unit else ("rad", "deg"):
-            q = raw * scales(unit, robot)
+            q = raw * scales(units_of(unit, robot))
             if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
                 why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
                 return unit, "motor"
     fits = fitting_units(raw, robot)
-    if position.unit in ("rad", "deg", "mm", "m", "mrad", "rev"):
+    if position.unit in UNITS["position"]:
         if position.unit in ("rad", "deg") and fits and position.unit not in fits:
             reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
             answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
@@ -210,12 +213,11 @@ def _position_unit(
         return position.unit, "joint"
     word = time_unit(time) if time is not None else ""
     ratio = _typical(relations)
-    if speed in UNITS["velocity"] and word and np.isfinite(ratio):
-        # position = ratio * integral of what counts `speed` over what counts `word`
-        found = unit_of(si_factor(speed, "velocity") * si_factor(word, "time") / ratio, "position")
-        if found:
-            why["position"] += f"; {found}, as the velocity in {speed} shows"
-            return found, "joint"
+    # a position is ratio times the integral of what counts `speed` over what counts `word`
+    value = si_factor(speed, "velocity") * si_factor(word, "time") / ratio if speed and word else np.nan
+    if found := unit_of(value, "position"):
+        why["position"] += f"; {found}, as the velocity in {speed} shows"
+        return found, "joint"
     turning = [k for k, j in enumerate(robot.joints) if not j.slides]
     if not turning:
         return ("m" if within(raw, robot) else "mm"), "joint"
@@ -247,8 +249,6 @@ def _clock(
     per_unit = _typical(relations) * si_factor(unit, "position") / velocity  # seconds in one unit of the clock
     only_counts = time is not None and counts(time.values)
     if time is not None:
-        from ident.logs.named import named
-
         word, said = named(time.label, ()).unit, named(time.label, ()).quantity
         by_speed = [u for u in UNITS["time"] if abs(per_unit / si_factor(u, "time") - 1) < 0.1]
         if word in UNITS["time"]:
@@ -277,29 +277,27 @@ def _clock(
 
 
 def _velocity_unit(
-    velocity: Family | None, position: Family, t: Array, units: Sequence[str], robot: Robot, why: dict[str, str]
+    velocity: Family | None, relations: Sequence[Related | None], scale: Array, robot: Robot, why: dict[str, str]
 ) -> tuple[str, ...]:
-    """Return the velocities' units, () where they are better left out; `why` says it."""
+    """Return the velocities' units, () where they are better left out; `why` says it.
+
+    scale (n,): what a ratio of raw numbers is multiplied by to be that of SI units.
+    """
     if velocity is None:
         return ()
-    late, found = [], []
-    for k, (p, v) in enumerate(zip(position.columns, velocity.columns, strict=True)):
-        r = related(t, p.values * si_factor(units[k], "position"), v.values)
-        if robot.joints[k].slides:
-            length = {"deg/s": "mm/s", "mm/s": "mm/s"}.get(velocity.unit, "m/s")
-            found.append(length if r is None or abs(r.ratio / si_factor(length, "velocity") - 1) < 0.1 else "")
-        else:
-            found.append(unit_of(r.ratio, "velocity") if r is not None and r.alike > ALIKE else velocity.unit or "?")
-        late += [r.late] if r is not None and r.alike > ALIKE else []
-    turning = [u for u in found if u != "?" and u.startswith(("rad", "deg", "r"))]
-    usual = max(set(turning), key=turning.count, default="rad/s")
-    found = [usual if u == "?" else u for u in found]
-    if not all(found) or len(set(turning)) > 1:
-        why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"
+    known = velocity.unit if velocity.unit in UNITS["velocity"] else ""
+    sizes = [r.ratio * k if r is not None and r.alike > ALIKE else None for r, k in zip(relations, scale, strict=True)]
+    turning = [
+        unit_of(x, "velocity") for x, j in zip(sizes, robot.joints, strict=True) if x is not None and not j.slides
+    ]
+    usual = turning[0] if turning else known or "rad/s"
+    units = tuple("m/s" if joint.slides else usual for joint in robot.joints)
+    why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"
+    if len(set(turning)) > 1 or not usual or any(slides and abs(x - 1.0) > NEAR for slides, x in moving):
         return ()
-    if late and float(np.median(late)) > LATE_ROWS:
-        seconds = float(np.median(late) * np.median(np.diff(t)))
-        why["velocity"] = f"left out: {velocity.shown} are {seconds:.2g} s later than the positions"
+    late = float(np.median([r.late for r in relations if r is not None and r.alike > ALIKE] or [0]))
+    if late > LATE_ROWS:
+        why["velocity"] = f"left out: {velocity.shown} are {late:.0f} rows later than the positions"
         return ()
     why["velocity"] = "the change of the positions"
-    return tuple(found)
+    return units

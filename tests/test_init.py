@@ -174,6 +174,29 @@ def test_swapped_torque_columns_are_asked_about(here):
     assert "order" in keys(found)
 
 
+def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    asked = {}
+    for name, sizes in (("sign", [1, -1, 1]), ("motor", [0.01, 0.01, 0.01])):
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * sizes)}).to_csv("log.csv", index=False)
+        found = pipelines.init("arm.urdf", ["log.csv"])
+        asked[name] = {question.key: answer for question, answer in found.answers}
+        for path in found.files:
+            path.unlink()
+    assert asked["sign"] == {"gain": "1, -1, 1"}
+    assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
+
+
+def test_measured_and_commanded_positions_without_names_are_asked_about(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, np.roll(q, 3, axis=0), q, qd, tau])[5:], delimiter=",")
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "positions" in keys(found)
+    assert read(here)[2].recordings[0].position.columns == (5, 6, 7)
+
+
 def test_a_rate_that_no_column_says_follows_from_the_velocities_else_is_asked(here):
     arm(here)
     t, q, qd, tau = log(here, rate=250.0)

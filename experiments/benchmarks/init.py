@@ -40,7 +40,7 @@ STYLES = (
     ("position.{1}", "velocity.{1}", "effort.{1}", "current.{1}", ""),
     ("", "", "", "", ""),
 )
-#: Names that were not looked at while the rules were made.
+#: Names that were drawn from once the rules were frozen; some words were learnt from them since.
 UNSEEN = (
     ("actual_q_{0}", "actual_qd_{0}", "actual_moment_{0}", "actual_current_{0}", "rad"),
     ("AxisAct.A{1}", "AxisVel.A{1}", "TorqueAxisAct.A{1}", "CurrAxisAct.A{1}", "deg"),
@@ -48,22 +48,21 @@ UNSEEN = (
     ("Axis_{1}.ActPos", "Axis_{1}.ActVelo", "Axis_{1}.ActTorque", "Axis_{1}.ActCurrent", "deg"),
     ("rob1/j{1}/angle", "rob1/j{1}/rate", "rob1/j{1}/load_torque", "rob1/j{1}/amps", ""),
     ("msrJntPos_{1}", "msrJntVel_{1}", "msrJntTrq_{1}", "msrJntCur_{1}", "rad"),
-)
-#: Names that were not looked at when those were.
-LATER = (
     ("measuredPosition_{0}", "measuredVelocity_{0}", "measuredTorque_{0}", "measuredCurrent_{0}", ""),
     ("A{1}_IST_deg", "A{1}_V_IST_deg/s", "A{1}_MOM_Nm", "A{1}_STROM_A", "deg"),
     ("robot0.theta_{1}", "robot0.theta_dot_{1}", "robot0.moment_{1}", "robot0.cur_{1}", "rad"),
-    (
-        "Joint {1} Position (deg)",
-        "Joint {1} Velocity (deg/s)",
-        "Joint {1} Torque (N*m)",
-        "Joint {1} Current (A)",
-        "deg",
-    ),
     ("data.meas.q.{1}", "data.meas.qp.{1}", "data.meas.load.{1}", "data.meas.iq.{1}", ""),
     ("{name}/pos", "{name}/vel", "{name}/eff", "{name}/amp", ""),
     ("enc{1}", "speed{1}", "force{1}", "cur{1}", ""),
+)
+#: Names that nobody has looked at but to measure.
+LAST = (
+    ("SENSOR_J{1}_ANGLE", "SENSOR_J{1}_ANGVEL", "SENSOR_J{1}_TRQ", "SENSOR_J{1}_CURR", "deg"),
+    ("ax{0}_position_actual_value", "ax{0}_velocity_actual_value", "ax{0}_torque_actual_value", "ax{0}_i_actual", ""),
+    ("Robot.Joint{1}.Pos.Fbk", "Robot.Joint{1}.Vel.Fbk", "Robot.Joint{1}.Trq.Fbk", "Robot.Joint{1}.Cur.Fbk", "deg"),
+    ("phi_{1}", "phidot_{1}", "M_{1}", "I_{1}", "rad"),
+    ("jpos{0}", "jvel{0}", "jtor{0}", "jcur{0}", "rad"),
+    ("{name}:p", "{name}:v", "{name}:t", "{name}:c", "rad"),
 )
 NAMES = ("shoulder_pan", "shoulder_lift", "elbow", "forearm_roll", "wrist_1", "wrist_2", "flange_roll")
 
@@ -157,6 +156,9 @@ def drawn(rng: np.random.Generator, styles: tuple[tuple[str, ...], ...], folder:
     if index and header:
         columns["index"] = np.arange(len(t), dtype=float)
     columns[str(rng.choice(label.get(clock, ["time", "timestamp"])))] = stamp
+    wanted = np.vstack([np.repeat(q[:1], 3, axis=0), q[:-3]])
+    if not header and rng.random() < 0.3:
+        add("", wanted * angle, "commanded")
     add(style[0], read * angle, "a")
     speeds = bool(rng.random() < 0.6)
     if speeds:
@@ -164,7 +166,6 @@ def drawn(rng: np.random.Generator, styles: tuple[tuple[str, ...], ...], folder:
     add(style[3] if current else style[2], measured, "c")
     extras = [e for e in ("command", "temperature", "both", "constant") if header and rng.random() < 0.35]
     if "command" in extras:
-        wanted = np.vstack([np.repeat(q[:1], 3, axis=0), q[:-3]])
         add(str(rng.choice(["cmd_pos_{0}", "q_des_{1}", "target_q{1}", "{name}_ref"])), wanted * angle)
     if "temperature" in extras:
         add(str(rng.choice(["temp_{1}", "motor_temperature[{0}]"])), 40 + 1e-3 * np.cumsum(tau**2, axis=0) / rate)
@@ -230,7 +231,7 @@ def judged(case: Case, folder: Path) -> tuple[str, str]:
 
 def main() -> None:
     seed, logs = (int(x) for x in (*sys.argv[1:], *("1", "60")[len(sys.argv) - 1 :]))
-    for title, styles in (("names as in the rules", STYLES), ("other names", UNSEEN), ("and others", LATER)):
+    for title, styles in (("names as in the rules", STYLES), ("other names", UNSEEN), ("names never looked at", LAST)):
         rng, counts, questions = np.random.default_rng(seed), Counter[str](), 0
         for k in range(logs):
             with tempfile.TemporaryDirectory() as folder:

@@ -122,11 +122,15 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     speeds = [f for f in families if f.quantity == "velocity" and f.origin != "commanded"]
     for size in dict.fromkeys((len(arm.names), len(arm.turning()))):
         every = windows(unnamed, size)
-        for p in every:
-            for v in (*every, *speeds):
-                if not set(p.columns) & set(v.columns) and belongs(t, p, v)[0] > ALIKE:
-                    why["position"] = f"without names: {v.shown} are how fast they change"
-                    return p
+        pairs = [(p, v) for p in every for v in (*every, *speeds) if not set(p.columns) & set(v.columns)]
+        found = [(alike, p, v) for p, v in pairs if (alike := belongs(t, p, v)[0]) > ALIKE]
+        if found:
+            _, best, v = max(found, key=lambda f: f[0])
+            rivals = [best, *dict.fromkeys(p for _, p, _ in found if not set(p.columns) & set(best.columns))]
+            why["position"] = f"without names: {v.shown} are how fast they change"
+            return one_of(
+                rivals, "positions", asked, f"{v.shown} are how fast they change, commanded ones perhaps, too"
+            )
     joints, columns = arm.names, sum(len(f.columns) for f in unnamed if not f.quantity)
     if columns % len(joints) and arm.turning():
         joints = arm.turning()
@@ -287,9 +291,8 @@ def _velocity_unit(
         return ()
     known = velocity.unit if velocity.unit in UNITS["velocity"] else ""
     sizes = [r.ratio * k if r is not None and r.alike > ALIKE else None for r, k in zip(relations, scale, strict=True)]
-    turning = [
-        unit_of(x, "velocity") for x, j in zip(sizes, robot.joints, strict=True) if x is not None and not j.slides
-    ]
+    moving = [(joint.slides, x) for joint, x in zip(robot.joints, sizes, strict=True) if x is not None]
+    turning = [unit_of(x, "velocity") for slides, x in moving if not slides]
     usual = turning[0] if turning else known or "rad/s"
     units = tuple("m/s" if joint.slides else usual for joint in robot.joints)
     why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"

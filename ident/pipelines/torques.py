@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.compare.columns import Evidence, evidence
 from ident.errors import LogError
-from ident.logs.manifest import RAW, UNITS
+from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
 from ident.pipelines.questions import Asked, one_of, ranked
@@ -183,31 +183,33 @@ def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[
     ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says nothing. size: the same of
     standard deviations, which count where ratios are silent.
     """
+    unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
+    scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
+    ratio, size = ratio * scale, np.append(size, np.nan) * scale
     known = ratio[np.isfinite(ratio)]
-    typical = float(np.median(np.abs(known))) if len(known) else np.nan
-    rough = float(np.nanmedian(np.append(size, np.nan))) if np.size(size) and not len(known) else np.nan
-    if not rough > 1 / ROUGHLY or rough > ROUGHLY:
-        typical = rough if np.isfinite(rough) else typical
-    wrong_way = len(known) > 0 and bool(np.mean(known < 0) > 0.5)
-    if family.unit in UNITS["torque"] and family.quantity == "torque" and family.unit not in RAW_UNITS:
-        if not typical < LIKE_N_M[0] / 4 and not wrong_way:
-            return family.unit, np.ones(len(ratio)), f"{family.unit} by their name"
-        reason = f"the name says {family.unit}, but the bodies predict {1 / typical:.3g} times as much: of the motors?"
-    elif family.quantity == "torque" and not (typical < LIKE_N_M[0] or typical > LIKE_N_M[1]) and not wrong_way:
-        like = f" (1 N m of the bodies in the description counts {typical:.2g})" if len(known) else ""
-        return "N m", np.ones(len(ratio)), f"N m, for they are called so{like}"
-    elif not family.quantity and LIKE_N_M[0] < typical < LIKE_N_M[1] and not wrong_way:
-        reason = f"1 N m of the bodies in the description counts {typical:.2g}"
-        unit = asked("torque unit", "In which unit are the torques?", "N m", reason, ("N m", "A", "V", "%"))
+    typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
+    low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY, ROUGHLY)
+    like = f"1 N m of the bodies in the description counts {typical:.2g}"
+    if family.quantity == "torque" and not (typical < low or typical > high):
+        if not np.any(known < 0):
+            said = f"{unit}, for they are called so" + (f" ({like})" if len(known) else "")
+            return unit, np.ones(len(ratio)), said
+        reason = "the bodies in the description ask for the other sign where it is negative"
+        ratio = np.where(ratio < 0, -1.0, 1.0)
+    elif family.quantity == "torque":
+        reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
+        unit, ratio = (unit, ratio) if family.unit else ("A", ratio)
+    elif not family.quantity and len(known) and low < typical < high and not np.any(known < 0):
+        unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
-            return unit, np.ones(len(ratio)), f"N m: {reason}"
+            return unit, np.ones(len(ratio)), f"N m: {like}"
+        reason = f"{unit}, as answered"
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
-    unit = family.unit if family.unit in UNITS["torque"] else "A"
-    guess = np.where(np.isfinite(ratio) & (ratio != 0), 1.0 / np.where(ratio == 0, 1.0, ratio), np.nan)
-    usual = float(np.nanmedian(guess)) if len(known) else 1.0
-    guess = np.array([float(f"{g:.3g}") for g in np.where(np.isfinite(guess), guess, usual)])
-    source = "so much the bodies in the description would ask for" if len(known) else "nothing says how much"
+    guess = np.array([float(f"{1 / x:.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
+    usual = float(f"{1 / typical:.3g}") if np.isfinite(typical) and not len(known) else 1.0
+    guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
+    source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
     why = f"{reason}; the gains are a GUESS: {source}"
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)

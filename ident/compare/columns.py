@@ -16,8 +16,9 @@ from ident.robot import Robot
 
 #: Rows that are looked at, the share of them that is left out at either end, and the order of the filter.
 ROWS, ENDS, ORDER = 4000, 0.03, 4
-#: Bodies whose prediction explains less than this of what friction leaves of a column say nothing of its size.
-TELLING = 0.5
+#: Gravity that explains less than these shares, of what inertia and friction leave of a column and of all of it, says
+#: nothing of the column's size.
+TELLING, FELT = 0.2, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class Evidence:
     """What n joints say of C columns.
 
     explained (n, C): share of a column's variance that gravity, inertia and friction of a joint explain, in a few
-    numbers: 1 for a torque of that joint without noise. ratio (n, C): what a column counts for 1 N m (1 N) of the
-    bodies' prediction; NaN where that explains too little. size (n, C): the same of their standard deviations alone.
+    numbers: 1 for a torque of that joint without noise. ratio (n, C): what a column counts for 1 N m (1 N) of
+    gravity as the bodies have it; NaN where that explains too little. size (n, C): the same of standard deviations.
     noise (C,): what is left above the motion's band.
     """
 
@@ -53,14 +54,11 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     for j in range(robot.n):
         speed = np.percentile(np.abs(qd[:, j]), 90)
         friction = [np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))]
-        with_bodies = np.column_stack([gravity[:, j], inertia[:, j], *friction])
-        left = _left(with_bodies, smooth)
+        whole = np.column_stack([gravity[:, j], inertia[:, j], *friction])
+        left, without = _left(whole, smooth), _left(whole[:, 1:], smooth)
         explained[j] = 1.0 - left / size
-        together = np.column_stack([gravity[:, j] + inertia[:, j], *friction])
-        without = _left(together[:, 1:], smooth)
-        share = 1.0 - _left(together, smooth) / np.where(without > 0, without, np.inf)
-        slope = _slopes(together, smooth)[0]
-        ratio[j] = np.where(share > TELLING, slope, np.nan)
+        telling = (without - left > TELLING * without) & (without - left > FELT * size)
+        ratio[j] = np.where(telling, _slopes(whole, smooth)[0], np.nan)
     loud = np.std(gravity + inertia, axis=0)[:, None]
     sizes = np.std(smooth, axis=0) / np.where(loud > 0, loud, np.nan)
     return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, noise)

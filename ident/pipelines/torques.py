@@ -21,8 +21,8 @@ from ident.robot import Robot
 RIVAL = 0.15
 #: Torques in N m count this much for one that the bodies in the description predict, about.
 LIKE_N_M = (0.4, 2.5)
-#: Where bodies are known and only the sizes of torques can be held against theirs, this factor is suspicious.
-ROUGHLY = 8.0
+#: Where only sizes can be held against the bodies', torques so many times smaller or (friction adds) larger are doubted.
+ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
 BETTER = 0.05
 #: A column that is so much like a position or its change is no torque.
@@ -188,7 +188,7 @@ def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[
     ratio, size = ratio * scale, np.append(size, np.nan) * scale
     known = ratio[np.isfinite(ratio)]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
-    low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY, ROUGHLY)
+    low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
     if family.quantity == "torque" and not (typical < low or typical > high):
         if not np.any(known < 0):

@@ -21,7 +21,7 @@ from ident.robot import Robot
 RIVAL = 0.15
 #: Torques in N m count this much for one that the bodies in the description predict, about.
 LIKE_N_M = (0.4, 2.5)
-#: Where only sizes can be held against the bodies', torques so many times smaller or (friction adds) larger are doubted.
+#: Where only sizes can be compared, torques so many times smaller than the bodies', or larger, are doubted.
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
 BETTER = 0.05

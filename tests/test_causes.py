@@ -102,6 +102,27 @@ def test_a_frame_or_an_axis_of_a_urdf_that_is_turned_is_named(what: str) -> None
     assert first.after < 0.03 < first.before
 
 
+@pytest.mark.parametrize("loaded", [0, 2])
+def test_a_load_in_one_of_the_recordings_is_named(loaded: int) -> None:
+    right, rng = arm(), np.random.default_rng(4)
+    model, first = log(rng, right)
+    theta = np.zeros(len(model.names))
+    theta[20:30] = from_com(0.8, [0.1, 0.02, 0.05], 0.002 * np.eye(3))
+    parts = [replace(first, name=name, **_cut(first, 500 * k)) for k, name in enumerate("abc")]
+    carried = torque(model, theta, parts[loaded].q, parts[loaded].qd, parts[loaded].qdd)
+    parts[loaded] = replace(parts[loaded], tau=parts[loaded].tau + carried)
+    (cause,) = examined(model, parts, neutral_prior(right)).causes
+    assert (cause.mistake.kind, cause.where) == ("load", f"recording {'abc'[loaded]}")
+    mass = float(cause.what.split()[2])
+    assert cause.what.startswith("it carries")
+    assert mass == pytest.approx(0.8, rel=0.3)
+    assert cause.asserted
+
+
+def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
+    return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
+
+
 def test_values_of_mistakes_are_those_that_were_made() -> None:
     model, motion = log(np.random.default_rng(3), arm(), noise=0.005)
     zero = found(model, turned(arm(), 1, 5 * DEGREE), motion).causes[0]

@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.loads import loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -110,17 +111,15 @@ def _examined(
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     duration = max(float(np.ptp(m.t)) for m in motions)
     rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
-    asked = mistakes(model.robot, geometries, duration, rate_hz)
-    among = Counter(m.kind for m in asked)
+    known = mistakes(model.robot, geometries, duration, rate_hz)
     reading = Reading.plain(model.robot)
     now = fine.weighed(reading, bodies=True)
     causes = list[Cause]()
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
-        candidates = _weighed(rough, fine, reading, asked, among, now)
-        worth = [
-            c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake.size is not None)
-        ]
+        asked = (*known, *loads(rough, reading, [m.name for m in motions]))
+        candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
+        worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake)]
         if not worth:
             break
         best = worth[0]
@@ -155,7 +154,7 @@ def _weighed(
     possible = rough.weighed(reading, left_out=False, bodies=True)
     found = list[_Candidate]()
     for mistake in asked:
-        value, cost = 0.0, log(PRIOR[mistake.kind] / among[mistake.kind])
+        value, cost = 0.0, _prior(mistake, among, rough)
         if mistake.size is not None:
             value, worth = _along(rough, plain, reading, mistake)
             if worth < _WORTH or abs(value) > _END * mistake.size.most:  # something else is wrong
@@ -177,7 +176,7 @@ def _weighed(
 
 def _closely(fine: Weigher, reading: Reading, c: _Candidate, now: Weighed, among: Mapping[str, int]) -> _Candidate:
     """Return a candidate with its value and its probability by the rows of the fit."""
-    value, cost = c.value, log(PRIOR[c.mistake.kind] / among[c.mistake.kind])
+    value, cost = c.value, _prior(c.mistake, among, fine)
     weighed = fine.weighed(c.mistake.without(reading, value), bodies=True)
     if c.mistake.size is not None:
         value, _ = _along(fine, fine.weighed(c.weighed.reading, left_out=False), reading, c.mistake, value, 1)
@@ -185,6 +184,12 @@ def _closely(fine: Weigher, reading: Reading, c: _Candidate, now: Weighed, among
         value, weighed = (value, again) if again.log > weighed.log else (c.value, weighed)
         cost += _surprise(c.mistake, value, max(weighed.log - now.log, 1.0))
     return _Candidate(c.mistake, value, weighed, weighed.log + cost)
+
+
+def _prior(mistake: Mistake, among: Mapping[str, int], weigher: Weigher) -> float:
+    """Return the log of how probable a mistake is beforehand; ten parameters of its own cost a load their share."""
+    own = 5.0 * log(max(weigher.independent, 2.0)) if mistake.kind == "load" else 0.0
+    return log(PRIOR[mistake.kind] / among[mistake.kind]) - own
 
 
 def _along(
@@ -222,23 +227,24 @@ def _surprise(mistake: Mistake, value: float, worth: float) -> float:
     )
 
 
-def _material(before: Weighed, after: Weighed, one: bool) -> bool:
+def _material(before: Weighed, after: Weighed, mistake: Mistake) -> bool:
     """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
 
-    one: whether that of one joint is enough, as for a value; else a mistake is gross.
+    That of one joint is enough for a value; else a mistake is gross. A load is in some of the stretches alone.
     """
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
     share = np.sqrt(left / np.maximum(was, 1e-300))
     total = np.sqrt(float(np.mean(left / np.maximum(was, 1e-300))))
-    enough = one and float(share.min()) < 1.0 - LEAST
+    enough = mistake.size is not None and float(share.min()) < 1.0 - LEAST
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches
     weights = 1.0 / np.maximum(was, 1e-300)
     fell = (_channels(after, after.errors) * scale) @ weights < _channels(before, before.errors) @ weights
-    return int(np.sum(fell)) >= AGREED * STRETCHES // 10
+    least = 1 if mistake.kind == "load" else AGREED * STRETCHES // 10
+    return int(np.sum(fell)) >= least
 
 
 def _channels(weighed: Weighed, x: Array) -> Array:

@@ -18,7 +18,7 @@ from ident.robot.robot import Robot
 PRIOR = {
     "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
     "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.11,
-    "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.04,
+    "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.02, "load": 0.02,
 }  # fmt: skip
 #: Those that are in the robot file; the others are in the log.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}

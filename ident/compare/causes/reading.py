@@ -90,7 +90,8 @@ def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
 class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
-    weightless (n,): whether a joint's torque is logged without that of gravity.
+    weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
+    some recording alone: its index, and the body (10,).
     """
 
     robot: Robot
@@ -100,6 +101,7 @@ class Reading:
     clock: float
     late: float
     weightless: NDArray[np.bool_]
+    loads: tuple[tuple[int, Array], ...] = ()
 
     @staticmethod
     def plain(robot: Robot) -> Reading:

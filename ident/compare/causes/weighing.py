@@ -99,7 +99,7 @@ class Weigher:
         """
         columns, keep = self.columns(reading), self.rows.keep
         n, p = reading.robot.n, len(columns.base.kept)
-        Y = self._packed(columns, reading)
+        Y = self.packed(columns, reading)
         blocks = [
             np.column_stack([Y[:, start : stop - 1], Y[:, j - n]]) * keep[:, j, None]
             for j, (start, stop) in enumerate(columns.span)
@@ -121,7 +121,7 @@ class Weigher:
         least = _LEAST**2 * torques.max() + 1e-300
         noise, phi = np.sqrt(np.maximum(torques, least)), np.zeros(p)
         for _ in range(_ROUNDS):
-            phi = _solved(summed(grams, noise))
+            phi = solved(summed(grams, noise))
             noise = np.sqrt(np.maximum(squares(phi) / counts, least))
             # a joint without motor would else make all parameters small
             noise = np.where(torques > least, noise, noise[torques > least].max(initial=0.0) or 1.0)
@@ -131,7 +131,7 @@ class Weigher:
             errors = np.zeros((STRETCHES, n))
             for k, (first, last) in enumerate(self.rows.stretches):
                 parts = [block[first:last] for block in blocks]
-                without = _solved(whole - summed([x.T @ x for x in parts], noise))
+                without = solved(whole - summed([x.T @ x for x in parts], noise))
                 for j, used in enumerate(columns.parameters):
                     left = parts[j] @ np.append(without[list(used)], -1.0)
                     errors[k, j] = left @ left / max(int(keep[first:last, j].sum()), 1)
@@ -151,7 +151,7 @@ class Weigher:
         Y, r = self._now(state)
         # in the units of the torques as they are read now: noise is no less where a gain is smaller
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
-        ahead = self._residual(changed, self._packed(changed, to), state.phi)
+        ahead = self._residual(changed, self.packed(changed, to), state.phi)
         d = (ahead @ units - r) / step
         weights = self.rows.keep / state.noise**2
         rd, dd = float(np.sum(weights * r * d)), float(np.sum(weights * d * d))
@@ -172,7 +172,7 @@ class Weigher:
         """Return rows and residuals of a reading, which is often asked for again."""
         if self._last is None or self._last[0] is not state:
             columns = self.columns(state.reading)
-            Y = self._packed(columns, state.reading)
+            Y = self.packed(columns, state.reading)
             self._last = state, Y, self._residual(columns, Y, state.phi)
         return self._last[1:]
 
@@ -183,8 +183,8 @@ class Weigher:
         ]
         return np.asarray(Y[:, -len(told) :] - np.column_stack(told))
 
-    def _packed(self, columns: Columns, reading: Reading) -> Array:
-        """Return the rows (N, width + n) of packed columns and of torques."""
+    def packed(self, columns: Columns, reading: Reading) -> Array:
+        """Return the rows (N, width + n) of packed columns and of torques, those of loads taken out of the latter."""
         rows = reading.of(self.rows)
         packed = state_rows(columns, rows.q, rows.qd, rows.qdd)
         if reading.weightless.any():
@@ -193,7 +193,12 @@ class Weigher:
             other = state_rows(without, rows.q, rows.qd, rows.qdd)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
-        return self.rows.left(np.concatenate([packed, rows.tau], axis=1))
+        tau = rows.tau.copy()
+        for k, body in reading.loads:
+            for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+                for at, i in last_link(used, reading.robot.n).items():
+                    tau[rows.parts[k], joint] -= packed[rows.parts[k], start + at] * body[i]
+        return self.rows.left(np.concatenate([packed, tau], axis=1))
 
     def _possible(self, columns: Columns, whole: Array, samples: float) -> Array | None:
         """Return theta (p,) of links that can exist; None where none are found."""
@@ -244,7 +249,12 @@ def _size(G: Array) -> Array:
     return np.asarray(np.sqrt(np.where(squares > _ROUNDING * most, squares, most)))
 
 
-def _solved(gram: Array) -> Array:
+def last_link(parameters: Sequence[int], n: int) -> dict[int, int]:
+    """Return which of a joint's columns, of these parameters, are which of the last link's ten."""
+    return {place: i - 10 * (n - 1) for place, i in enumerate(parameters) if 10 * (n - 1) <= i < 10 * n}
+
+
+def solved(gram: Array) -> Array:
     """Return the least squares of a Gram matrix of [Y tau]."""
     G, g = gram[:-1, :-1], gram[:-1, -1]
     size = _size(G)

@@ -1,0 +1,51 @@
+"""A load that one of several recordings has, and the others have not: a body on the last link in that recording alone.
+
+The body [m, m c, I] (10,) is found by least squares together with all other parameters,
+
+    tau = Y phi + Y_last pi_load  in that recording,   tau = Y phi  in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.reading import Reading
+from ident.compare.causes.undone import Without
+from ident.compare.causes.weighing import Weigher, last_link, solved
+
+
+def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
+    """Yield a load of each recording (names), where there are several."""
+    for k, name in enumerate(names if len(names) > 1 else ()):
+        body = _carried(weigher, reading, k)
+        mass = f"{abs(body[0]):.3g} kg"
+        what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
+        mend = "fit it alone, or leave it out; `ident payload` identifies what it carries"
+        yield Mistake("load", f"recording {name}", what, mend, _without(k, body))
+
+
+def _without(k: int, body: Array) -> Without:
+    return lambda reading, _: replace(reading, loads=(*reading.loads, (k, body)))
+
+
+def _carried(weigher: Weigher, reading: Reading, k: int) -> Array:
+    """Return the body (10,) that the last link carries in recording k."""
+    state = weigher.weighed(reading, left_out=False)
+    columns, n, p = weigher.columns(reading), reading.robot.n, len(state.phi)
+    rows = weigher.packed(columns, reading)
+    own = np.zeros((len(weigher.rows.t), 1))
+    own[weigher.rows.parts[k]] = 1.0
+    inside = weigher.rows.left(own)[:, 0] > 0.5
+    gram = np.zeros((p + 11, p + 11))
+    for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+        Y, last = rows[:, start : stop - 1], last_link(used, n)
+        block = np.column_stack([Y, Y[:, list(last)] * inside[:, None], rows[:, j - n]])
+        block *= (weigher.rows.keep[:, j] / state.noise[j])[:, None]
+        place = np.array([*used, *(p + i for i in last.values()), p + 10])
+        gram[np.ix_(place, place)] += block.T @ block
+    return solved(gram)[p:]

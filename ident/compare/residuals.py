@@ -20,7 +20,7 @@ from ident.arrays import Array
 from ident.jit import one_thread
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
-from ident.model import LoadFriction, NonlinearViscous, Stribeck
+from ident.model import LoadFriction, NonlinearViscous, Stribeck, ViscousAsymmetry
 from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
@@ -155,7 +155,8 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
     t, q, qd, qdd = motion.t[part], motion.q[part], motion.qd[part], motion.qdd[part]
     age = (t - t.mean()) / max(float(np.ptp(t)), 1e-9)
     moving = np.ptp(q, axis=0) > 0
-    rubbing = {kind: term for kind, term in plain().items() if term.kind.friction}
+    asymmetry = ViscousAsymmetry.kind  # said below, as what friction does
+    rubbing = {kind: term for kind, term in plain().items() if term.kind.friction and term.kind != asymmetry}
     for j in np.flatnonzero(moving):
         v, load, driven = qd[:, j], predicted[:, j], bool(np.any(motion.tau[part, j]))
         sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
@@ -331,7 +332,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         + " than the law says; "
         + f"try {f'{Stribeck.kind.key} = {Stribeck.kind.example}' if value > 0 else SMOOTH} in [model]",
         "bent": f"friction bends with speed more than its law; try {NonlinearViscous.kind.key}, or another power of it",
-        "by direction": "friction at speed differs between the two directions",
+        "by direction": f"friction at speed differs between the two directions; try {ViscousAsymmetry.kind.key} = true",
         "by load": f"friction grows with the load on the joint, as that of gears does; try {LoadFriction.kind.key}",
     }
     what = friction[hint.what] if hint.kind == "friction" else told[hint.kind]

@@ -7,6 +7,11 @@ Arms of 2, 3, 6 and 7 joints as URDF, with bodies 25 % off or without any, some 
 or not there, velocities or none, torques or currents; beside them counters, temperatures, commanded positions, words.
 Right: every signal that the written files read is the true one, in SI units (currents: the right ones, whatever their
 gain). Wrong and asked: what is wrong was asked for, with a wrong guess. Wrong and silent: nobody was asked.
+
+Rules were made on seeds 1, 2 and 5. Drawn after they were frozen, seed 2718, 60 logs of each kind of names: as in the
+rules 56 right, 4 asked; other names 54 and 6; names that nobody had looked at 43, 11 and 6 refused (single letters).
+None silent; 0.7 to 1.0 questions a log that is read rightly. A rate without time and velocities is the usual wrong guess.
+Before, frozen for the first time, seed 77, 100 logs each: 96 and 4; 79, 14 and 7 refused; none silent.
 """
 
 from __future__ import annotations

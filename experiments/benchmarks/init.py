@@ -10,7 +10,7 @@ gain). Wrong and asked: what is wrong was asked for, with a wrong guess. Wrong a
 
 Rules were made on seeds 1, 2 and 5. Drawn after they were frozen, seed 2718, 60 logs of each kind of names: as in the
 rules 56 right, 4 asked; other names 54 and 6; names that nobody had looked at 43, 11 and 6 refused (single letters).
-None silent; 0.7 to 1.0 questions a log that is read rightly. A rate without time and velocities is the usual wrong guess.
+None silent; 0.7 to 1.0 questions a log read rightly. Usually wrong: the rate, where neither time nor velocities say it.
 Before, frozen for the first time, seed 77, 100 logs each: 96 and 4; 79, 14 and 7 refused; none silent.
 """
 

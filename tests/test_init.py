@@ -279,6 +279,18 @@ def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
         pipelines.init("arm.urdf", [], into=here / "other")
 
 
+def test_a_missing_number_is_named_by_its_row_and_a_torque_of_zero_is_no_reason_to_fail(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    hole = q.copy()
+    hole[50, 1] = np.nan
+    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match=re.escape("position of j_two: no finite number at row 51")):
+        pipelines.init("arm.urdf", ["log.csv"])
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", 0 * tau)}).to_csv("log.csv", index=False)
+    assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
+
+
 def test_an_answer_that_is_none_is_refused(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -134,7 +134,13 @@ def sniffed(path: Path) -> tuple[TextFormat, list[str], list[int]]:
         for cells in zip(*list(heads.values())[-2:], strict=True)
     ]
     header = list(heads) == [first - 1]
-    numbers = [k for k in range(width) if all(row[k] for row in rows[first:])]
+    blank = [[not cell.strip() for cell in _split(line, mark)] for line in lines[first:]]
+    numbers = [
+        k
+        for k in range(width)
+        if all(row[k] or none[k] for row, none in zip(rows[first:], blank, strict=True))
+        and any(row[k] for row in rows[first:])
+    ]
     return TextFormat(mark, header, decimal, first - header), names, numbers
 
 

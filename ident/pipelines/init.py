@@ -173,16 +173,18 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
         else:
             partner.append(table)
     decided: list[tuple[dict[Column, _Place], Signals]] = []
-    found = []
-    for group, name in zip(groups, _names([g[0].file for g in groups]), strict=True):
+    found: dict[int, _Log] = {}
+    names = _names([group[0].file for group in groups])
+    for at in sorted(range(len(groups)), key=lambda k: -groups[k][0].rows):  # the longest say most
+        group = groups[at]
         here = {(k, c.array, c.reference): c for k, table in enumerate(group) for c in table.columns}
         known = (_moved(signals, places, here) for places, signals in decided)
         signals = next((moved for moved in known if moved is not None), None)
         if signals is None:
             signals = decide([f for table in group for f in _families(table, arm)], arm, asked)
             decided.append(({c: place for place, c in here.items()}, signals))
-        found.append(_Log(name, tuple(group), signals))
-    return found
+        found[at] = _Log(names[at], tuple(group), signals)
+    return [found[at] for at in sorted(found)]
 
 
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:

@@ -207,7 +207,7 @@ def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
     guess = np.array([float(f"{1 / x:.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
-    usual = float(f"{1 / typical:.3g}") if np.isfinite(typical) and not len(known) else 1.0
+    usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
     guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
     why = f"{reason}; the gains are a GUESS: {source}"

@@ -27,8 +27,8 @@ from ident.tables import Table, read_toml
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
-#: Lengths [m] beyond which a file has them in another unit.
-LONGEST = 20.0
+#: Lengths [m] and gravity [m/s^2] beyond which a file has them in another unit.
+LONGEST, STRONGEST = 20.0, 30.0
 _COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles", "flange")
 _URDF_KEYS = (*_COMMON, "urdf", "lock", "keep")
 _DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
@@ -46,15 +46,19 @@ def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None)
     if suffix in (".urdf", ".xml"):
         from ident.robot.urdf import read_urdf
 
-        return _reachable(read_urdf(path), path)
+        return _in_si(read_urdf(path), path)
     if suffix != ".toml":
         raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
     given = {} if convention is None else {"convention": convention}
-    return _reachable(robot_from(read_toml(path, RobotError) | given, path), path)
+    return _in_si(robot_from(read_toml(path, RobotError) | given, path), path)
 
 
-def _reachable(robot: Robot, path: Path) -> Robot:
-    """Return the robot; RobotError where it is so large that its lengths are in another unit."""
+def _in_si(robot: Robot, path: Path) -> Robot:
+    """Return the robot; RobotError where its gravity or its lengths must be in other units than the file says."""
+    size = float(np.linalg.norm(robot.gravity))
+    if size > STRONGEST:
+        problem = f"gravity is {size:.4g} m/s^2, no planet's"
+        raise RobotError(problem, file=path, key="gravity", fix="Give it in m/s^2: 9.81")
     for joint in robot.joints:
         length = float(np.linalg.norm(joint.placement.position))
         if length > LONGEST:

@@ -17,8 +17,6 @@ from ident.shown import shows
 from ident.spatial.pose import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
-#: More [m/s^2] is none: a robot file has it in other units.
-STRONGEST = 30.0
 #: Units of each quantity of a joint: one that turns, one that slides.
 UNITS = {
     "position": ("rad", "m"),
@@ -143,9 +141,6 @@ class Robot:
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "gravity", frozen(self.gravity, (3,), "gravity", RobotError))
-        size = float(np.linalg.norm(self.gravity))
-        if size > STRONGEST:
-            raise RobotError(f"gravity is {size:.4g} m/s^2, no planet's", key="gravity", fix="Give it in m/s^2: 9.81")
         n = len(self.joints)
         if n == 0:
             raise RobotError(f"robot '{self.name}' has no moving joint")

@@ -10,6 +10,9 @@ is predicted of some joint, on the motion that was kept, by more than the noise 
 "named": the verdict's reason is the mistake; "held": no "Ready to use", for another reason; "READY": it is harmful, and
 passes. Of right experiments, "READY" is wanted.
 
+Seed 2 (40) had fits that failed without a word on why, and torques cut off that passed: both mended since. Drawn after
+the rules were frozen, seed 5 (40): all 40 right experiments ready; of 31 harmful mistakes 30 named and one held, none
+ready; the 9 without harm ready (zeros and lengths that bodies make up for, delays of slow motions).
 """
 
 from __future__ import annotations

@@ -291,6 +291,21 @@ def test_a_missing_number_is_named_by_its_row_and_a_torque_of_zero_is_no_reason_
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
 
 
+@pytest.mark.parametrize("pattern", ["torque_{}", "tau{}"])
+def test_a_joint_without_a_torque_is_asked_about_and_told(here, pattern):
+    arm(here)
+    t, q, _, tau = log(here)
+    named = ["j_one", "j_two", "j_three"] if pattern == "torque_{}" else ["1", "2", "3"]
+    states = {f"position_{name}": q[:, k] for k, name in enumerate(named)}
+    torques = {pattern.format(name): tau[:, k] for k, name in enumerate(named) if k != 1}
+    pd.DataFrame({"t": t, **states, **torques}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match=r"there is no torque of j_two\. Add its column to the log"):
+        pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: "no" if q.key == "no motor" else q.guess)
+    assert not (here / "dataset.toml").exists()
+    assert "no motor" in keys(pipelines.init("arm.urdf", ["log.csv"]))
+    assert "NOTE: j_two taken for joints without motor" in (here / "dataset.toml").read_text()
+
+
 def test_an_answer_that_is_none_is_refused(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -150,12 +150,12 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
     robot, of = log.robot, family.of
     if all(isinstance(name, str) for name in of):
         by_name = dict(zip(of, family.columns, strict=True))
-        return [by_name.get(name) for name in robot.joint_names], ""
+        return _driven([by_name.get(name) for name in robot.joint_names], family, robot, asked)
     explained = log.of(family.columns).explained
     if len(of) < robot.n:
         if set(of) <= set(position.of) and of != (0,):
             by_number = dict(zip(of, family.columns, strict=True))
-            return [by_number.get(number) for number in position.of], "joints without a column have no motor"
+            return _driven([by_number.get(number) for number in position.of], family, robot, asked)
         names = robot.joint_names
         guess = [names[int(j)] for j in np.argmax(explained, axis=0)]
         text = f"Which joints are {family.shown} the torques of?"
@@ -175,6 +175,20 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
     why = f"in the order {shown[1]} the robot explains {100 * gain:.0f} % more of them"
     answer_order = asked("order", "In which order are the torques those of the joints?", shown[0], why, tuple(shown))
     return [family.columns[k] for k in (order if answer_order == shown[1] else range(robot.n))], f"NOTE: {why}"
+
+
+def _driven(
+    columns: list[Column | None], family: Family, robot: Robot, asked: Asked
+) -> tuple[list[Column | None], str]:
+    """Return the columns, and why some joints have none; LogError where those have a motor after all."""
+    without = ", ".join(name for name, c in zip(robot.joint_names, columns, strict=True) if c is None)
+    if not without:
+        return columns, ""
+    why = f"no column of {family.shown} is called so"
+    if asked("no motor", f"Is {without} without motor?", "yes", why, ("yes", "no")) == "no":
+        fix = "Add its column to the log, or lock it in the robot's file where it rests"
+        raise LogError(f"there is no torque of {without}", file=family.columns[0].file, fix=fix)
+    return columns, f"NOTE: {without} taken for joints without motor, for {why}"
 
 
 def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[str, Array, str]:

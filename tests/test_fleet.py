@@ -13,7 +13,7 @@ from ident.compare.fleet import COLUMNS, compared
 from ident.errors import ConfigError, InputError
 from ident.pipelines import Sharing
 from ident.pipelines.fleet import read_table
-from ident.report.fleet_report import fleet_figure
+from ident.report.fleet_report import fleet_picture
 
 __all__ = ["made"]  # a fixture
 
@@ -78,12 +78,12 @@ def test_a_worn_joint_stands_out(six):
 def test_a_picture_names_its_parameter_and_its_robots(robots):
     names, usual = [f"arm{k}" for k in range(robots)], (0.0, 1.0)
     values = np.linspace(-1.0, 1.0, robots)
-    drawn = fleet_figure(
+    drawn = fleet_picture(
         names, values, 0 * values, values > 2, usual, title="alike", parameter="elbow.coulomb", unit="N m"
     )
-    axes = drawn.axes[0]
-    assert axes.get_ylabel() == "elbow.coulomb [N m]"
-    said = dict(zip(axes.get_xticks().tolist(), (x.get_text() for x in axes.get_xticklabels()), strict=True))
+    (panel,) = drawn.panels
+    assert panel.y.words == "elbow.coulomb [N m]"
+    said = dict(panel.x.ticks)
     assert 5 <= len(said) <= 16
     assert all(name == names[int(x)] for x, name in said.items())
 

@@ -16,8 +16,10 @@ from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
+from ident.report.drawn import figure_of
+from ident.report.picture import Strip
 from ident.report.report import _hinted
-from ident.report.residual_figure import alike_for, autocorrelation, binned, one_after_another, residual_figure
+from ident.report.residual_picture import alike_for, autocorrelation, binned, one_after_another, residual_picture
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 NOISE = 0.03
@@ -271,17 +273,17 @@ def test_recordings_are_drawn_one_after_another():
     t = np.concatenate([np.arange(3) * 0.5, 7 + np.arange(4) * 0.5])
     assert one_after_another(t, (0, 3)) == pytest.approx(np.arange(7) * 0.5)
     assert one_after_another(t[:3], (0,)) == pytest.approx(t[:3])
-    figure = residual_figure(t, t, t, t, title="two", starts=(0, 3))
-    time = figure.axes[0]
-    assert time.get_xlabel() == "time [s], 2 recordings"
-    assert [float(line.get_xdata()[0]) for line in time.lines if line.get_linestyle() == "--"] == [1.5]
+    time = residual_picture(t, t, t, t, title="two", starts=(0, 3)).panels[0]
+    assert time.x.words == "time of 2 recordings [s]"
+    assert [mark.low for mark in time.marks if isinstance(mark, Strip) and mark.axis == "x"] == [1.5]
 
 
 @pytest.mark.parametrize("largest", [4e-7, 0.00543, 0.5, 40.0, 12_345.0])
 @pytest.mark.slow
 def test_labels_of_residuals_stay_in_the_figure(largest):
     t = np.linspace(0, 1, 500)
-    figure = residual_figure(t, largest * np.sin(40 * t), t, t, title="joint", unit="N m")
+    picture = residual_picture(t, largest * np.sin(40 * t), t, t, title="joint", unit="N m")
+    figure = figure_of(picture)
     figure.canvas.draw()
     for axes in figure.axes:
         box = axes.yaxis.label.get_window_extent()

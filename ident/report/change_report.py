@@ -9,10 +9,10 @@ import numpy as np
 
 from ident.compare.difference import Change, Difference, changes, friction_curve
 from ident.estimate.estimate import Estimate
-from ident.report import figures, text
-from ident.report.figures import plain
+from ident.report import pictures, text
 from ident.report.page import known_format, write
-from ident.report.parts import Block, Card, Drawing, Report, Section, drawing
+from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
+from ident.report.picture import short
 from ident.report.text import Judgement, Table, Tone
 from ident.spatial.inertia import INERTIAL
 
@@ -102,18 +102,16 @@ def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change])
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
         if rows:
-            yield drawing(
-                f"change_{k}",
-                f"{plain(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
-                f"Differences of {c.name} from {named[0][0]} in standard errors",
-                figures.comparison_figure,
+            drawn = pictures.comparison_picture(
                 [r.name for r in rows],
                 [r.standard_errors for r in rows],
                 [_DRAWN.get(r.verdict, "not determined") for r in rows],
                 c.boundary,
-                label=f"({plain(c.name, 14)} − {plain(named[0][0], 14)}) / standard error",
+                title=f"{short(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
+                label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
                 words=("same", "changed", "unclear"),
             )
+            yield pictured(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
 
 
 def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Drawing]:
@@ -123,17 +121,8 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
         known = [(name, *curve) for name, curve in curves if curve is not None]
         if len(known) == len(named):
             unit, way = _units(joint, slides)
-            about = f"Friction of {joint} over velocity in each result"
-            yield drawing(
-                f"friction_{j + 1}",
-                plain(joint),
-                about,
-                figures.friction_change_figure,
-                velocity,
-                known,
-                unit=unit,
-                velocity_unit=way,
-            )
+            drawn = pictures.friction_change_picture(velocity, known, title=short(joint), unit=unit, velocity_unit=way)
+            yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
 
 
 def _table(first: str, change: Change, slides: frozenset[str] | None, *, friction: bool = False) -> Table:

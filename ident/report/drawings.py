@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -15,31 +16,25 @@ from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.offset import Offset
 from ident.model.term import Term, names, rubs, shape
-from ident.report import figures, text
+from ident.report import figures, pictures, text
 from ident.report.body_figures import inertia_figure
-from ident.report.figures import plain
-from ident.report.parts import Drawing, drawing
-from ident.report.residual_figure import alike_for, residual_figure
+from ident.report.parts import Drawing, pictured
+from ident.report.picture import short
+from ident.report.residual_picture import alike_for, residual_picture
 from ident.spatial.inertia import INERTIAL
 
 
-def torques(model: Model, motion: Motion, predicted: Array, name: str) -> Iterator[Drawing]:
-    """Yield each joint's measured and predicted torque (N, n)."""
+def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Drawing]:
+    """Yield each joint's measured and predicted torque (N, n), zoomed together; most: stretches that are kept."""
     for j, joint in enumerate(model.robot.joints):
         measured, own = motion.tau[:, j], predicted[:, j]
         energy = float(np.linalg.norm(measured))
         share = float(np.linalg.norm(measured - own)) / energy if energy > 0 else None
-        yield drawing(
-            f"torque_{name}_{j + 1}",
-            f"{plain(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included",
-            f"Measured and predicted torque of {joint.name} in {motion.name}",
-            figures.torque_figure,
-            motion.t,
-            measured,
-            own,
-            joint=j,
-            unit=joint.unit("torque"),
-        )
+        title = f"{short(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
+        unit = joint.unit("torque")
+        drawn = pictures.torque_picture(motion.t, measured, own, title=title, unit=unit, link=name, most=most)
+        about = f"Measured and predicted torque of {joint.name} in {motion.name}"
+        yield pictured(f"torque_{name}_{j + 1}", about, drawn)
 
 
 def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
@@ -50,19 +45,17 @@ def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
         rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
         correlated = f"{text.number(1e3 * lasting, 2)} ms" if lasting < 0.0995 else f"{text.number(lasting, 2)} s"
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
-        yield drawing(
-            f"residual_{j + 1}",
-            f"{plain(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}",
-            f"{about} {text.number(alike, 2)} samples count as one",
-            residual_figure,
+        drawn = residual_picture(
             left.t,
             residual,
             left.qd[:, j],
             left.q[:, j],
+            title=f"{short(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}",
             unit=unit,
             position_unit=joint.unit("position"),
             starts=left.starts,
         )
+        yield pictured(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one", drawn)
 
 
 def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
@@ -76,18 +69,16 @@ def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
         velocity = left.qd[:, j]
         reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
         grid = np.linspace(-reach, reach, 601)
-        yield drawing(
-            f"friction_{j + 1}",
-            f"{plain(joint.name)}: {', '.join(said)}",
-            f"Friction of {joint.name} over velocity",
-            figures.friction_figure,
+        drawn = pictures.friction_picture(
             velocity,
             left.residual[:, j] + friction_law(model, theta, j, velocity),
             grid,
             friction_law(model, theta, j, grid),
+            title=f"{short(joint.name)}: {', '.join(said)}",
             unit=joint.unit("torque"),
             velocity_unit=joint.unit("velocity"),
         )
+        yield pictured(f"friction_{j + 1}", f"Friction of {joint.name} over velocity", drawn)
 
 
 def _said(term: Term, value: float, joint_kind: str) -> str:
@@ -125,7 +116,7 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
         band = text.band(validation)
         title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints{band}"
         about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
-        yield drawing("errors", title, about, figures.error_figure, validation.joints, relative)
+        yield pictured("errors", about, pictures.error_picture(validation.joints, relative, title=title))
 
 
 def evidence(cause: NamedCause, k: int) -> Drawing:
@@ -134,7 +125,7 @@ def evidence(cause: NamedCause, k: int) -> Drawing:
     errors = {"as the files are": cause.before, "without the mistake": cause.after}
     about = "Error of each joint on stretches that the fit left out, with the mistake and without it"
     title = f"Stretches left out: {before} error, {after} without the mistake"
-    return drawing(f"mistake_{k}", title, about, figures.error_figure, cause.joints, errors)
+    return pictured(f"mistake_{k}", about, pictures.error_picture(cause.joints, errors, title=title))
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
@@ -144,31 +135,27 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
         return
     bad = comparison.count("contradicted")
     told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
-    yield drawing(
-        "cad_standard_errors",
-        told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
-        told,
-        figures.comparison_figure,
+    drawn = pictures.comparison_picture(
         [r.name for r in rows],
         [r.standard_errors for r in rows],
         [r.verdict for r in rows],
         comparison.boundary,
+        title=told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
     )
+    yield pictured("cad_standard_errors", told, drawn)
     sized = [r for r in rows if r.scale and r.half_width is not None and r.difference is not None]
     if not sized:
         return
     differences = [(r.difference or 0.0) / (r.scale or 1.0) for r in sized]
     said = f"{sum(abs(d) < 0.1 for d in differences)} of {len(sized)} base parameters are within 10 % of CAD's size"
-    yield drawing(
-        "cad_intervals",
-        said,
-        said,
-        figures.interval_figure,
+    drawn = pictures.interval_picture(
         [r.name for r in sized],
         differences,
         [(r.half_width or 0.0) / (r.scale or 1.0) for r in sized],
         [r.verdict for r in sized],
+        title=said,
     )
+    yield pictured("cad_intervals", said, drawn)
 
 
 def identifiable(estimate: Estimate) -> Drawing:
@@ -177,7 +164,8 @@ def identifiable(estimate: Estimate) -> Drawing:
     known = sum(row.count("alone") for row in states)
     title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
     about = "Which link parameters the data determine"
-    return drawing("identifiability", title, about, figures.identifiability_figure, estimate.links, INERTIAL, states)
+    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=title)
+    return Drawing("identifiability", title, about, figure)
 
 
 def identifiability(estimate: Estimate) -> list[list[str]]:
@@ -206,7 +194,8 @@ def inertias(
     q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
-    yield drawing("inertia_ellipsoids", title, about, inertia_figure, model.robot, q, inertials, cad)
+    figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title)
+    yield Drawing("inertia_ellipsoids", title, about, figure)
 
 
 def selection(estimate: Estimate) -> Iterator[Drawing]:
@@ -217,4 +206,5 @@ def selection(estimate: Estimate) -> Iterator[Drawing]:
     weights, found = zip(*tried, strict=True)
     title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
     about = "Cross-validation error over the weight of the prior"
-    yield drawing("prior_weight", title, about, figures.selection_figure, weights, found, estimate.weight)
+    drawn = pictures.selection_picture(weights, found, estimate.weight, title=title)
+    yield pictured("prior_weight", about, drawn)

@@ -1,4 +1,4 @@
-"""Figures: each function takes arrays and returns a matplotlib Figure that says one thing.
+"""What all figures by matplotlib share: colours, frames, legends, and how they become files.
 
 Colours are those of Okabe and Ito, which colour-blind readers can tell apart; `svg` exchanges them for variables of
 the page, so that the same figure serves a light and a dark background. Without a page they suit white paper.
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.files import write_whole
@@ -42,9 +40,6 @@ COLOURS = {
 INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
 _TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
-#: Errors [%] from which on the error of predicting no torque is drawn beside them.
-NO_TORQUE_SHOWN = 40.0
-_VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 #: State of a link parameter -> colour, sign, what it means.
 STATES = {
     "alone": (BLUE, "●", "known by the data alone"),
@@ -57,152 +52,6 @@ CJK = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Microsoft YaHei", "SimHei", "PingFang SC", "Hiragino Sans GB", "Heiti SC", "Arial Unicode MS",
 )  # fmt: skip
-
-
-def torque_figure(
-    t: ArrayLike, measured: ArrayLike, predicted: ArrayLike, *, title: str, unit: str = "N m", points: int = 900
-) -> Figure:
-    """Return measured and predicted torque (N,) [unit] over t (N,) [s], and the residual on the same scale below.
-
-    More samples than `points` are drawn as least and largest values, so that no peak is lost.
-    """
-    figure, (above, below) = blank(2.9, title, rows=(2.2, 1.0))
-    measured, predicted = np.asarray(measured), np.asarray(predicted)
-    above.plot(*envelope(t, measured, points), color=MEASURED, linewidth=2.6, label="measured")
-    above.plot(*envelope(t, predicted, points), color=BLUE, linewidth=1.0, label="predicted")
-    below.plot(*envelope(t, measured - predicted, points), color=RED, linewidth=0.8, label="residual")
-    below.axhline(0.0, color=MUTED, linewidth=0.6)
-    above.tick_params(labelbottom=False)
-    above.set_ylabel(f"torque [{unit}]")
-    below.sharex(above)
-    limit = float(np.abs(measured - predicted).max(initial=0.0)) or 1.0
-    below.set(xlabel="time [s]", ylabel=f"residual [{unit}]", ylim=(-1.15 * limit, 1.15 * limit))
-    legend(figure, 2)
-    figure.align_ylabels()
-    return figure
-
-
-def friction_figure(
-    velocity: ArrayLike,
-    torque: ArrayLike,
-    grid: ArrayLike,
-    law: ArrayLike,
-    *,
-    title: str,
-    unit: str = "N m",
-    velocity_unit: str = "rad/s",
-    points: int = 700,
-) -> Figure:
-    """Return friction data (N,) over velocity (N,), and the fitted law (m,) on grid (m,).
-
-    torque: measured, less all that the model explains otherwise.
-    """
-    figure, axes = _friction(title, unit, velocity_unit)
-    velocity, torque = np.asarray(velocity), np.asarray(torque)
-    step = max(1, -(-len(velocity) // points))
-    axes.plot(velocity[::step], torque[::step], ".", color=MEASURED, markersize=2.2, label="measured less rigid body")
-    axes.plot(grid, law, color=BLUE, linewidth=1.8, label="fitted law")
-    legend(figure, 2)
-    return figure
-
-
-def friction_change_figure(
-    velocity: ArrayLike,
-    curves: Sequence[tuple[str, Array, Array]],
-    *,
-    title: str,
-    unit: str = "N m",
-    velocity_unit: str = "rad/s",
-) -> Figure:
-    """Return friction curves (name, torque (m,), standard error (m,)) over velocity (m,), in bands of 95 %."""
-    figure, axes = _friction(title, unit, velocity_unit)
-    for k, (name, law, error) in enumerate(curves):
-        colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
-        axes.fill_between(velocity, law - 1.96 * error, law + 1.96 * error, color=colour, alpha=0.25, linewidth=0)
-        axes.plot(velocity, law, color=colour, linewidth=1.5, linestyle=("-", "--", ":")[k % 3], label=plain(name))
-    legend(figure, 3)
-    return figure
-
-
-def _friction(title: str, unit: str, velocity_unit: str) -> tuple[Figure, Axes]:
-    """Return a Figure and its axes of friction over velocity."""
-    figure, (axes,) = blank(2.6, title)
-    axes.axhline(0.0, color=MUTED, linewidth=0.6, zorder=2.1)
-    axes.axvline(0.0, color=MUTED, linewidth=0.6, zorder=2.1)
-    axes.set(xlabel=f"velocity [{velocity_unit}]", ylabel=f"friction [{unit}]")
-    return figure, axes
-
-
-def comparison_figure(
-    names: Sequence[str],
-    standard_errors_off: ArrayLike,
-    verdicts: Sequence[str],
-    boundary: float | None,
-    *,
-    title: str,
-    label: str = "(identified − CAD) / standard error",
-    words: tuple[str, str, str] = ("agrees", "contradicted", "not determined"),
-) -> Figure:
-    """Return (identified - CAD) / standard error of each base parameter, largest first, coloured by verdict.
-
-    boundary: where "contradicted" begins; the axis is linear up to it and logarithmic beyond. words: what the legend
-    calls the verdicts "agrees", "contradicted" and "not determined".
-    """
-    off = np.asarray(standard_errors_off, dtype=np.float64)
-    order = np.argsort(-np.abs(off))[::-1]  # the axis counts upwards: largest on top
-    edge = round(boundary or 3.0, 1)
-    value = np.clip(off[order], -1e6, 1e6)
-    reach = max(2.0 * edge, 1.6 * float(np.abs(value).max(initial=0.0)))
-    far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
-    far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
-    ticks = {x: _signed(x) for x in (*(-x for x in reversed(far)), -edge, 0.0, edge, *far)}
-    rows = [names[k] for k in order], np.zeros(len(value)), value, value, [verdicts[k] for k in order]
-    figure, axes = _bars(title, *rows, words, edge, reach, ticks, label)
-    axes.axvspan(-edge, edge, color=BAND, zorder=0)
-    return figure
-
-
-def interval_figure(
-    names: Sequence[str], differences: ArrayLike, half_widths: ArrayLike, verdicts: Sequence[str], *, title: str
-) -> Figure:
-    """Return (identified - CAD) of each base parameter (b,) with its 95 % interval, as shares of CAD's size.
-
-    The order of `names` is kept, from top to bottom. An interval that holds zero does not contradict CAD.
-    """
-    x = np.clip(100.0 * np.asarray(differences, dtype=np.float64), -1e6, 1e6)
-    half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
-    reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
-    sizes = [10.0**k for k in range(1, 7) if 10.0**k < reach]
-    sizes = sizes if len(sizes) <= 3 else sizes[::2]
-    ticks = {t: f"{_signed(t)} %" if t else "0" for t in (*(-t for t in reversed(sizes)), 0.0, *sizes)}
-    rows = names[::-1], (x - half)[::-1], (x + half)[::-1], x[::-1], list(verdicts)[::-1]
-    label = "(identified − CAD) / size of CAD, with 95 % interval"
-    return _bars(title, *rows, tuple(_VERDICTS), 10.0, reach, ticks, label)[0]
-
-
-def error_figure(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str) -> Figure:
-    """Return the relative error (n,) of each prediction as bars per joint; 100 % is a prediction of no torque."""
-    figure, (axes,) = blank(0.9 + 0.24 * len(joints) * len(relative), title)
-    height = 0.8 / len(relative)
-    colours = [BLUE, AMBER, MUTED, GREEN]
-    largest = 0.0
-    for k, (name, values) in enumerate(relative.items()):
-        share = 100.0 * np.asarray(values, dtype=np.float64)
-        place = np.arange(len(joints)) + (k - (len(relative) - 1) / 2) * height
-        known = np.where(np.isfinite(share), share, 0.0)
-        bars = axes.barh(place, known, 0.92 * height, color=colours[k % len(colours)], label=plain(name))
-        largest = max(largest, float(known.max(initial=0.0)))
-        labels = [f"{shown:#.3g}".rstrip(".") + " %" if np.isfinite(shown) else "n/a" for shown in share]
-        axes.bar_label(bars, labels, padding=3, color=INK, fontsize=7.5)
-    if largest > NO_TORQUE_SHOWN:
-        axes.axvline(100.0, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), label="no torque")
-        largest = max(largest, 100.0)
-    axes.set_yticks(range(len(joints)), [plain(j) for j in joints])
-    axes.set(xlim=(0.0, 1.18 * largest or 1.0), ylim=(len(joints) - 0.5, -0.5))
-    axes.set_xlabel("norm of error / norm of torque [%]")
-    axes.grid(axis="y", visible=False)
-    legend(figure, len(relative) + 1)
-    return figure
 
 
 def identifiability_figure(
@@ -228,75 +77,6 @@ def identifiability_figure(
         axes.plot([], [], "s", color=STATES[state][0], markersize=7, label=f"{STATES[state][1]} {STATES[state][2]}")
     legend(figure, 2)
     return figure
-
-
-def selection_figure(weights: ArrayLike, errors: ArrayLike, chosen: float, *, title: str) -> Figure:
-    """Return the cross-validation error (w,), above the least one in percent, over the prior's weight (w,)."""
-    weights, errors = np.asarray(weights, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    figure, (axes,) = blank(2.4, title)
-    excess = 100.0 * (errors / np.nanmin(errors) - 1.0)
-    axes.plot(weights, excess, "-o", color=BLUE, markersize=4, linewidth=1.4, label="tried")
-    at = float(np.interp(np.log(chosen), np.log(weights), excess))  # it may lie between those tried
-    axes.plot([chosen], [at], "D", color=RED, markersize=7, label=f"chosen: {chosen:.2g}")
-    axes.set_xscale("log")
-    finite = excess[np.isfinite(excess)]
-    if finite.max(initial=0.0) > 100.0:
-        axes.set_yscale("symlog", linthresh=10.0)
-        axes.set_ylim(bottom=-3.0)
-        axes.minorticks_off()
-    axes.set(xlabel="weight of the prior [-]", ylabel="error above the least [%]")
-    legend(figure, 2)
-    return figure
-
-
-def _bars(
-    title: str,
-    names: Sequence[str],
-    start: Array,
-    stop: Array,
-    at: Array,
-    verdicts: Sequence[str],
-    words: tuple[str, ...],
-    edge: float,
-    reach: float,
-    ticks: Mapping[float, str],
-    label: str,
-) -> tuple[Figure, Axes]:
-    """Return a Figure of named bars from start to stop (b,), each with a marker at `at`, in the look of its verdict.
-
-    words: what the legend calls the verdicts. The axis is linear up to an edge and logarithmic beyond, to both sides;
-    ticks: where they are and what they say.
-    """
-    figure, (axes,) = blank(1.1 + 0.165 * len(names), title)
-    axes.axvline(0.0, color=MUTED, linewidth=0.8)
-    for word, (verdict, (colour, marker)) in zip(words, _VERDICTS.items(), strict=True):
-        rows = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
-        axes.hlines(rows, start[rows], stop[rows], color=colour, linewidth=1.3)
-        axes.plot(at[rows], rows, marker, color=colour, markersize=4.2, label=f"{word} ({len(rows)})")
-    axes.set_yticks(range(len(names)), [plain(name) for name in names])
-    axes.set_xscale("symlog", linthresh=edge, linscale=1.0)
-    axes.set_xticks(list(ticks), list(ticks.values()))
-    axes.minorticks_off()
-    axes.set(xlim=(-reach, reach), ylim=(-0.7, len(names) - 0.3), xlabel=label)
-    legend(figure, 3)
-    return figure, axes
-
-
-def _signed(x: float) -> str:
-    """Return a round number with its sign, thousands as k."""
-    size = f"{abs(x) / 1e3:g}k" if abs(x) >= 1e3 else f"{abs(x):.3g}"
-    return f"{'+' if x > 0 else '−'}{size}" if x else "0"
-
-
-def envelope(t: ArrayLike, y: ArrayLike, points: int) -> tuple[Array, Array]:
-    """Return at most `points` of the samples (t, y): of each stretch the least and the largest, in their order."""
-    t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if len(y) <= points:
-        return t, y
-    edges = np.linspace(0, len(y), points // 2 + 1).astype(int)
-    places = [sorted((a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b])))) for a, b in pairwise(edges)]
-    chosen = np.unique(places)
-    return t[chosen], y[chosen]
 
 
 def plain(text: str, longest: int = 28) -> str:

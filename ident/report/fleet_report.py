@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.errors import plural
-from ident.report import figures, text
-from ident.report.figures import BLUE, MEASURED, PALE, RED, blank, legend, plain
+from ident.report import text
+from ident.report.figures import BLUE, MEASURED, PALE, RED
 from ident.report.page import write
-from ident.report.parts import Block, Card, Drawing, Report, Section, drawing
+from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
+from ident.report.picture import Axis, Dots, Line, Mark, Note, Panel, Picture, Strip, short
 from ident.report.text import Judgement, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 _RULE = (
     "A robot stands out where chance does not set a parameter so far from the median of all robots, with at most one"
     " false alarm in a hundred pages; it has drifted where chance does not set it so far from the earlier table."
 )
 _DRAWN, _TOLD, _ROWS, _NAMED = 12, 5, 200, 3
-_TICKS, _WIDE = 16, 48  # names below a picture, characters that fit in one line
+_TICKS = 16  # names below a picture
 
 
 def write_fleet(
@@ -118,22 +118,21 @@ def _drawing(table: pd.DataFrame, parameter: str) -> Drawing:
     told = f"{strange} of {len(rows)} robots stand out" if strange else f"{len(rows)} robots are alike"
     wide = {dof: float(half_widths(1.0, max(int(dof), 1))) for dof in rows["dof"].unique()}
     half = (rows["standard_error"] * rows["dof"].map(wide)).to_numpy()
-    return drawing(
-        f"fleet_{parameter.replace('.', '_')}",
-        f"{plain(parameter)}: {told}",
-        f"{parameter} of each robot with its interval of 95 %, the median of all and their spread",
-        fleet_figure,
+    drawn = fleet_picture(
         rows["robot"].tolist(),
         rows["value"].to_numpy(),
         half,
         rows["stands_out"].to_numpy(dtype=bool),
         (float(first["median"]), float(first["spread"])),
+        title=f"{short(parameter)}: {told}",
         parameter=parameter,
         unit=str(first["unit"]),
     )
+    about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
+    return pictured(f"fleet_{parameter.replace('.', '_')}", about, drawn)
 
 
-def fleet_figure(
+def fleet_picture(
     robots: Sequence[str],
     values: ArrayLike,
     half_widths: ArrayLike,
@@ -143,47 +142,31 @@ def fleet_figure(
     title: str,
     parameter: str,
     unit: str,
-) -> Figure:
+) -> Picture:
     """Return a parameter [unit] of each robot (r,) with its interval, over the robots in their order.
 
     Of more than sixteen robots not all are named below the axis.
 
     stands_out (r,): drawn apart, and the farthest named; usual: median and spread of all, as a line and a band.
     """
-    named = range(0, len(robots), -(-len(robots) // _TICKS))
-    names = [plain(robots[k], 16) for k in named]
-    slanted = sum(map(len, names)) > _WIDE
-    figure, (axes,) = blank(3.0 if slanted else 2.3, title)
-    x, y, half = np.arange(len(robots)), np.asarray(values), np.asarray(half_widths)
+    x = np.arange(len(robots), dtype=float)
+    y, half = np.asarray(values, dtype=np.float64), np.asarray(half_widths, dtype=np.float64)
     strange = np.asarray(stands_out, dtype=bool)
-    axes.axhspan(usual[0] - usual[1], usual[0] + usual[1], color=PALE, alpha=0.6, linewidth=0, label="spread")
+    many = len(robots) > 200
+    marks: list[Mark] = [Strip("y", usual[0] - usual[1], usual[0] + usual[1], PALE, "spread", opacity=0.6)]
     for chosen, colour, label in ((~strange, MEASURED, "robot ± 95 %"), (strange, RED, "stands out")):
-        if not chosen.any():
-            continue
-        at = np.repeat(x[chosen], 3).astype(float)
-        ends = np.column_stack([y - half, y + half, np.full(len(y), np.nan)])[chosen].ravel()
-        wide = 0.6 if len(x) > 200 else 1.2
-        axes.plot(at, ends, color=colour, linewidth=wide, solid_capstyle="butt", label=label)  # one path for all
-        axes.plot(x[chosen], y[chosen], ".", color=colour, markersize=2.0 if len(x) > 200 else 4.0)
-    axes.axhline(usual[0], color=BLUE, linewidth=1.0, label="median")
+        if chosen.any():
+            ends = np.column_stack([y - half, y + half, np.full(len(y), np.nan)])[chosen].ravel()
+            marks.append(Line(np.repeat(x[chosen], 3), ends, colour, label, 0.8 if many else 1.6))
+            marks.append(Dots(x[chosen], y[chosen], colour, size=2.0 if many else 4.0))
+    marks.append(Strip("y", usual[0], usual[0], BLUE, "median"))
     far = sorted(np.flatnonzero(strange).tolist(), key=lambda k: -abs(y[k] - usual[0]))[:_NAMED]
     for k in far:
-        right = k > 0.75 * len(x)
-        axes.annotate(
-            figures.plain(robots[k], 16),
-            (x[k], y[k]),
-            xytext=(-4 if right else 4, 0),
-            textcoords="offset points",
-            ha="right" if right else "left",
-            va="center",
-            size=7.5,
-            color=RED,
-        )
-    axes.set(xlabel="robot", ylabel=plain(parameter, 20) + (f" [{unit}]" if unit else ""))
-    axes.margins(x=0.01)
-    axes.set_xticks(named, names, rotation=45 if slanted else 0, ha="right" if slanted else "center")
-    legend(figure, 4)
-    return figure
+        side: Literal["left", "right"] = "left" if k > 0.75 * len(x) else "right"
+        marks.append(Note(float(k), float(y[k]), short(robots[k], 16), RED, side))
+    ticks = tuple((float(k), short(robots[k], 16)) for k in range(0, len(robots), -(-len(robots) // _TICKS)))
+    across = Axis("robot", limits=(-0.02 * len(x) - 0.5, 1.02 * len(x) - 0.5), ticks=ticks, named=True)
+    return Picture(title, (Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0),))
 
 
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:

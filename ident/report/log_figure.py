@@ -13,7 +13,8 @@ from ident.logs.check import Finding
 from ident.logs.clock import find_clock, freshly_read
 from ident.logs.log import Log
 from ident.logs.sampled import central
-from ident.report.figures import BLUE, INK, MUTED, RED, envelope, plain
+from ident.report.figures import BLUE, INK, MUTED, RED, plain
+from ident.report.picture import envelope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ident.report import figures, text
+from ident.report.picture import Picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,16 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure, made when it is asked for: a name that suits a file, what it shows.
+    """A picture with a name that suits a file and a description for those who do not see it.
 
-    joint: of the page's zoomable chart that stands for it.
+    shown: a picture, which a page draws itself; or a function that returns a figure, where the page has something else.
     """
 
     name: str
     title: str
     description: str
-    figure: Callable[[], Figure]
-    joint: int | None = None
+    shown: Picture | Callable[[], Figure]
+
+    def figure(self) -> Figure:
+        """Return the figure by matplotlib, for paper."""
+        from ident.report.drawn import figure_of
+
+        return figure_of(self.shown) if isinstance(self.shown, Picture) else self.shown()
 
     @property
     def svg(self) -> str:
@@ -32,18 +37,9 @@ class Drawing:
         return figures.svg(self.figure(), self.description)
 
 
-def drawing(
-    name: str,
-    title: str,
-    description: str,
-    figure: Callable[..., Figure],
-    *given: Any,
-    joint: int | None = None,
-    **more: Any,
-) -> Drawing:
-    """Return the drawing of figure(*given, title=title, **more)."""
-    spoken = title.replace(r"\$", "$")  # `plain` escapes what matplotlib would read as mathematics
-    return Drawing(name, spoken, description, partial(figure, *given, title=title, **more), joint)
+def pictured(name: str, description: str, picture: Picture) -> Drawing:
+    """Return the drawing of a picture."""
+    return Drawing(name, picture.title, description, picture)
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,8 @@ class Cell:
 class Block:
     """A part of a section, shown in this order: a small title, words, sentences, a note, figures or charts, a table.
 
-    recording: the place in the page's data of the recording whose zoomable charts the drawings are. map: cells of the
-    links, which stand for the drawings on a page. opened: whether the page shows the table at once.
+    link: of the pictures' axes that buttons zoom together. map: cells of the links, which stand for the drawings on a
+    page. opened: whether the page shows the table at once.
     """
 
     title: str = ""
@@ -78,7 +74,7 @@ class Block:
     items: tuple[str, ...] = ()
     note: str = ""
     drawings: tuple[Drawing, ...] = ()
-    recording: int | None = None
+    link: str = ""
     map: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
     table: text.Table | None = None
     opened: bool = True
@@ -98,7 +94,7 @@ class Section:
 class Report:
     """All that a report shows: its first screen (verdict, cards, sentences, hints on what lacks, warnings), sections.
 
-    lead: figures of the first screen; note: a remark below it; data: what the page's charts draw.
+    lead: figures of the first screen; note: a remark below it.
     """
 
     title: str
@@ -110,7 +106,6 @@ class Report:
     hints: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
-    data: str = ""
 
     @property
     def drawings(self) -> tuple[Drawing, ...]:

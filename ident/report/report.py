@@ -34,7 +34,8 @@ from ident.report.drawings import (
     selection,
     torques,
 )
-from ident.report.page import known_format, page_data, recording_data, stretches, write
+from ident.report.embed import stretches
+from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Cell, Report, Section
 from ident.spatial.inertia import INERTIAL
 
@@ -122,7 +123,7 @@ def gather(
         regression = compress(model, fit, base=estimate.base)
     far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
     hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
-    most = [stretches(len(m.t), model.robot.n, len(drawn)) for _, m in drawn]
+    most = [stretches(len(m.t), 3 * model.robot.n * len(drawn)) for _, m in drawn]
     pairs = list(zip(drawn, predicted, most, strict=True))
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
     measured = Block(items=hinted, note=_LEFT)
@@ -134,10 +135,14 @@ def gather(
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
     about = Block(drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
     charts = [
-        Block(f"{_KINDS[kind]} “{m.name}”", note=_drawn_as(len(m.t), k), drawings=tuple(torques(model, m, tau, kind)),
-              recording=place)
-        for place, ((kind, m), tau, k) in enumerate(pairs)
-    ]  # fmt: skip
+        Block(
+            f"{_KINDS[kind]} “{m.name}”",
+            note=_drawn_as(len(m.t), k),
+            drawings=tuple(torques(model, m, tau, kind, k)),
+            link=kind,
+        )
+        for (kind, m), tau, k in pairs
+    ]
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
@@ -157,7 +162,6 @@ def gather(
             _section("fit", "About the fit", about),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
-        data=page_data([recording_data(m.t, m.tau, tau, units, most=k) for (_, m), tau, k in pairs]),
     )
 
 

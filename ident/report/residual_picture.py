@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.report.figures import BLUE, INK, MUTED, PALE, RED, blank, envelope
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from ident.report.figures import BLUE, MUTED, PALE, RED
+from ident.report.picture import Axis, Band, Line, Mark, Panel, Picture, Strip
 
 _LAGS = 300
+_HEIGHT = 165.0  # px
 
 
-def residual_figure(
+def residual_picture(
     t: ArrayLike,
     residual: ArrayLike,
     velocity: ArrayLike,
@@ -28,42 +25,47 @@ def residual_figure(
     title: str,
     unit: str = "N m",
     position_unit: str = "rad",
-    points: int = 500,
     starts: Sequence[int] = (0,),
-) -> Figure:
+) -> Picture:
     """Return measured - predicted torque (N,) [unit] over t [s], velocity and position (N,), and its autocorrelation.
 
     Over velocity and position: median and the middle 90 % of the samples in each of 40 bins. starts: first sample of
     each recording, increasing from 0; several are drawn one after the other, with a line between.
     """
-    figure, rows = blank(3.6, title, rows=(1.0, 1.0), columns=2)
     t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
-    time, alike, by_velocity, by_position = rows
-    figure.set_layout_engine(None)  # four panels of one size need none, and it is what takes time
-    figure.subplots_adjust(left=0.15, right=0.985, bottom=0.12, top=0.88, wspace=0.48, hspace=0.42)
-    shown = one_after_another(t, starts)
-    time.plot(*envelope(shown, residual, points), color=RED, linewidth=0.7)
-    time.axhline(0.0, color=MUTED, linewidth=0.6)
-    for start in starts[1:]:
-        time.axvline(float(shown[start]), color=MUTED, linewidth=1.0, linestyle=(0, (2, 1.5)))
-    time.set_xlabel("time [s]" if len(starts) == 1 else f"time [s], {len(starts)} recordings")
-    _spread(by_velocity, velocity, residual, f"velocity [{position_unit}/s]")
-    _spread(by_position, position, residual, f"position [{position_unit}]")
-    for axes in (time, by_velocity, by_position):
-        axes.set_ylabel(f"residual [{unit}]")
-        axes.ticklabel_format(axis="y", scilimits=(-2, 4))  # long ones would push the label off the figure
-        axes.yaxis.get_offset_text().set(fontsize=7.5, color=INK)
+    shown, left = one_after_another(t, starts), Axis("residual", unit)
+    between = (Strip("x", float(shown[start]), float(shown[start]), MUTED, dash="--") for start in starts[1:])
+    curve = Line(shown, residual, RED, width=0.9), Strip("y", 0.0, 0.0, MUTED)
+    time = Axis("time" if len(starts) == 1 else f"time of {len(starts)} recordings", "s")
+    panels = (
+        Panel(time, left, (*curve, *between), _HEIGHT),
+        _alike(t, residual, starts),
+        Panel(Axis("velocity", f"{position_unit}/s"), left, _spread(velocity, residual), _HEIGHT),
+        Panel(Axis("position", position_unit), left, _spread(position, residual), _HEIGHT),
+    )
+    return Picture(title, panels, 2)
+
+
+def _alike(t: Array, residual: Array, starts: Sequence[int]) -> Panel:
+    """Return the autocorrelation of a residual, with what chance gives shaded."""
     shortest = min(np.diff([*starts, len(residual)]))
     r = autocorrelation(residual, min(_LAGS, max(int(shortest) // 4, 1)), starts)
     r = r[: max(50, 4 * int(np.argmax(r < 0.2)) if (r < 0.2).any() else len(r))]
     step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
     chance = 1.96 / np.sqrt(max(len(residual), 1))
-    alike.axhspan(-chance, chance, color=PALE, linewidth=0)
-    alike.plot(1e3 * step * np.arange(len(r)), r, color=BLUE, linewidth=1.2)
-    alike.axhline(0.0, color=MUTED, linewidth=0.6)
-    alike.set(xlabel="lag [ms]", ylabel="autocorrelation [-]")
-    alike.set_ylim(min(-0.25, 1.1 * float(r.min(initial=0.0))), 1.05)
-    return figure
+    marks = (
+        Strip("y", -chance, chance, PALE),
+        Strip("y", 0.0, 0.0, MUTED),
+        Line(1e3 * step * np.arange(len(r), dtype=np.float64), r, BLUE, width=1.6),
+    )
+    limits = min(-0.25, 1.1 * float(r.min(initial=0.0))), 1.05
+    return Panel(Axis("lag", "ms"), Axis("autocorrelation", "-", limits), marks, _HEIGHT)
+
+
+def _spread(x: ArrayLike, residual: Array) -> tuple[Mark, ...]:
+    centres, quantiles = binned(x, residual)
+    around = Band(centres, quantiles[:, 0], quantiles[:, 2], PALE)
+    return around, Strip("y", 0.0, 0.0, MUTED), Line(centres, quantiles[:, 1], BLUE, width=1.8)
 
 
 def one_after_another(t: ArrayLike, starts: Sequence[int]) -> Array:
@@ -121,11 +123,3 @@ def binned(x: ArrayLike, y: ArrayLike, bins: int = 40, least: int = 8) -> tuple[
     full = [k for k, part in enumerate(parts) if len(part) >= least]
     centres = (edges[:-1] + edges[1:]) / 2.0
     return centres[full], np.array([np.quantile(parts[k], (0.05, 0.5, 0.95)) for k in full]).reshape(-1, 3)
-
-
-def _spread(axes: Axes, x: ArrayLike, residual: Array, label: str) -> None:
-    centres, quantiles = binned(x, residual)
-    axes.fill_between(centres, quantiles[:, 0], quantiles[:, 2], color=PALE, linewidth=0)
-    axes.plot(centres, quantiles[:, 1], color=BLUE, linewidth=1.4)
-    axes.axhline(0.0, color=MUTED, linewidth=0.6)
-    axes.set_xlabel(label)

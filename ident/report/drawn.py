@@ -1,0 +1,122 @@
+"""A picture drawn by matplotlib, for paper: `figure_of` returns the figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.report.figures import BLUE, INK, RED, blank, legend, plain
+from ident.report.picture import Axis, Band, Bars, Cells, Dots, Line, Mark, Note, Picture, Strip, envelope
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INCH, _POINT = 1.0 / 96.0, 0.75  # of a pixel
+_POINTS = 900  # samples of a curve
+_ROOM = 48  # characters of names that fit below a picture
+
+
+def figure_of(picture: Picture) -> Figure:
+    """Return a picture as a figure on white paper."""
+    count = picture.columns
+    heights = [max(p.height for p in picture.panels[k : k + count]) for k in range(0, len(picture.panels), count)]
+    figure, places = blank(sum(heights) * _INCH + 0.5, plain(picture.title, 200), tuple(heights), count)
+    linked: dict[str, Axes] = {}
+    for axes, panel in zip(places, picture.panels, strict=True):
+        for k, mark in enumerate(panel.marks):
+            _draw(axes, mark, 2.0 + 0.01 * k)
+        first = linked.setdefault(panel.x.link, axes)
+        if panel.x.link and first is not axes:
+            axes.sharex(first)
+        _axis(axes, "x", panel.x)
+        _axis(axes, "y", panel.y)
+    if any(axes.get_legend_handles_labels()[1] for axes in figure.axes[:1]):
+        legend(figure, 3)
+    figure.align_ylabels()
+    return figure
+
+
+def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+    """Give one axis its scale, limits, numbers and label."""
+    own = axes.xaxis if which == "x" else axes.yaxis
+    if axis.scale == "symlog":
+        (axes.set_xscale if which == "x" else axes.set_yscale)("symlog", linthresh=axis.edge, linscale=1.0)
+    elif axis.scale == "log":
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    if axis.ticks is not None:
+        slanted = which == "x" and axis.named and sum(len(text) for _, text in axis.ticks) > _ROOM
+        own.set_ticks([at for at, _ in axis.ticks], [plain(text, 40) for _, text in axis.ticks])
+        if slanted:
+            axes.tick_params(axis="x", labelrotation=45)
+        axes.minorticks_off()
+    elif axis.scale == "linear":
+        axes.ticklabel_format(axis=which, scilimits=(-2, 4))  # long ones would push the label off the figure
+        own.get_offset_text().set(fontsize=7.5, color=INK)
+    if axis.limits is not None:
+        (axes.set_xlim if which == "x" else axes.set_ylim)(*axis.limits)
+    own.set_label_text(plain(axis.words, 80))
+    if not axis.label and not axis.named:
+        axes.tick_params(axis=which, **{"labelbottom" if which == "x" else "labelleft": False})
+
+
+def _draw(axes: Axes, mark: Mark, order: float) -> None:
+    """Draw a mark; those of a higher order lie above."""
+    match mark:
+        case Line():
+            points = (mark.x, mark.y) if np.isnan(mark.y).any() else envelope(mark.x, mark.y, _POINTS)
+            style = mark.dash or "-"
+            width = _POINT * mark.width
+            axes.plot(*points, style, color=mark.colour, linewidth=width, label=_label(mark.label), zorder=order)
+        case Dots():
+            size = _POINT * mark.size
+            axes.plot(
+                mark.x, mark.y, mark.sign, color=mark.colour, markersize=size, markeredgewidth=0,
+                label=_label(mark.label), zorder=order,
+            )  # fmt: skip
+        case Band():
+            axes.fill_between(
+                mark.x, mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0,
+                label=_label(mark.label), zorder=order,
+            )  # fmt: skip
+        case Bars():
+            bars = axes.barh(
+                mark.place, mark.value, mark.thick, color=mark.colour, label=_label(mark.label), zorder=order
+            )
+            axes.bar_label(bars, [plain(text) for text in mark.texts], padding=3, color=INK, fontsize=7.5)
+        case Strip():
+            _strip(axes, mark, order)
+        case Note():
+            left = mark.side == "left"
+            axes.annotate(
+                plain(mark.text), (mark.x, mark.y), xytext=(-4 if left else 4, 0), textcoords="offset points",
+                ha="right" if left else "left", va="center", size=7.5, color=mark.colour,
+            )  # fmt: skip
+        case Cells():
+            axes.imshow(_shades(mark.values), aspect="auto", interpolation="nearest", zorder=order)
+
+
+def _strip(axes: Axes, mark: Strip, order: float) -> None:
+    line, span = (axes.axvline, axes.axvspan) if mark.axis == "x" else (axes.axhline, axes.axhspan)
+    label = _label(mark.label)
+    if mark.low == mark.high:
+        line(mark.low, color=mark.colour, linewidth=0.8, linestyle=mark.dash or "-", label=label, zorder=order)
+    else:
+        span(mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0, label=label, zorder=order)
+
+
+def _label(text: str) -> str:
+    """Return a label as matplotlib's legend takes it: one that begins with a line is left out."""
+    return plain(text) if text else "_"
+
+
+def _shades(values: Array) -> Array:
+    """Return colours (r, c, 4): blue for positive numbers, red for negative ones, as strong as they are large."""
+    from matplotlib.colors import to_rgb
+
+    red, blue = np.array(to_rgb(RED)), np.array(to_rgb(BLUE))
+    known = np.nan_to_num(values)
+    colour = np.where(known[..., None] < 0, red, blue)
+    return np.concatenate([colour, np.abs(known)[..., None].clip(0.0, 1.0)], axis=-1)

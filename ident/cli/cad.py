@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import (
-    EXIT_CODES,
-    PROBLEMS,
-    ExperimentPath,
-    guarded,
-    out_option,
-    progress,
-    say,
-    show,
-    tell_aside,
-    warn,
-)
+from ident.cli.answers import answer, cad_links, cad_sheet, checked, diagnosed, refined
+from ident.cli.console import EXIT_CODES, PROBLEMS, ExperimentPath, guarded, out_option, progress, say, show, tell_note
 from ident.errors import plural
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.cad import Cad, Finding, Sheet
@@ -63,10 +54,13 @@ def read(
 
     table_ending(out)
     if is_sheet(source):
-        _show_sheet(read_sheet(source))
+        report = read_sheet(source)
+        answer(sheet=cad_sheet(report), table=None, path=None)
+        _show_sheet(report)
         if out is None and frames is None and robot is None:
             return
     cad = pipelines.cad_read(source, out, products=products, frames=frames, robot=robot)
+    answer(table=cad_links(cad), path=out)
     _show_cad(cad)
     if out is not None:
         say(f"wrote {out.name}, {len(cad.links)} links")
@@ -83,6 +77,7 @@ def check(
     Links of a URDF are also held against their own collision shapes.
     """
     found = pipelines.cad_check(source, meshes)
+    answer(**checked(found))
     show_checked(found)
     say(plural(found.problems, "problem") if found.problems else "no problem found", "bold")
     if found.problems:
@@ -101,6 +96,7 @@ def doctor(
     """Say which known mistakes of the CAD table the experiment's logs show, and which they could not."""
     with progress() as tell:
         found = pipelines.cad_doctor(experiment, wishes, out, tell=tell)
+    answer(**diagnosed(found), path=out)
     _show_diagnosis(found)
     if out is not None:
         say(f"wrote {out.name}")
@@ -116,6 +112,7 @@ def refine(experiment: ExperimentPath, out: Annotated[Path, TableOut], wishes: C
 
     with progress() as tell:
         done = pipelines.cad_refine(experiment, out, wishes, how, tell=tell)
+    answer(**refined(done), path=out)
     _show_diagnosis(done.examined, freed=True)
     rows = [(c.link, c.number, c.unit, number(c.given, 6), number(c.refined, 6), c.why) for c in done.changes]
     show(table("Given and refined", ("link", "number", "unit", "given", "refined", "why"), rows))
@@ -134,6 +131,7 @@ def report(
     """Write findings, the refined table as it came, numbers side by side, what the logs allow for each, and figures."""
     with progress() as tell:
         done = pipelines.cad_report(experiment, out, wishes, how, tell=tell)
+    answer(**refined(done), path=out)
     _show_diagnosis(done.examined, freed=True)
     names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
     say(f"wrote {', '.join(names)} to {out}")
@@ -162,7 +160,7 @@ def show_checked(found: CheckedCad) -> None:
     _show_findings(found.findings[""])
     shapes = found.shapes
     if shapes.untold:
-        tell_aside(f"note: {shapes.untold}")
+        tell_note(shapes.untold)
     for misfit in shapes.misfits:
         word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
         more = "" if misfit.gross else ", or the shape leaves parts out"
@@ -178,7 +176,7 @@ def show_checked(found: CheckedCad) -> None:
 def _end(done: RefinedTable) -> None:
     """Warn of numbers that ended far from CAD; the exit code tells of links that were freed, and of odd bodies."""
     for told in (*done.odd, *([done.far] if done.far else [])):
-        tell_aside(f"warning: {told}")
+        LOG.warning(told)
     if done.examined.diagnosis.unknown or done.odd:
         raise typer.Exit(PROBLEMS)
 
@@ -186,7 +184,6 @@ def _end(done: RefinedTable) -> None:
 def _show_diagnosis(found: Examined, freed: bool = False) -> None:
     from ident.report.doctor_text import diagnosis_sentences, freed_sentences
 
-    warn(found.warnings)
     for cause in found.outside:
         say(
             f"PROBLEM, not in the table: {cause}; before that is mended, what is said of the table is worth nothing",

@@ -1,8 +1,8 @@
 """What the commands of `ident` share: options, errors as sentences, progress, tables.
 
-Results go to stdout, all else to stderr. `name: Annotated[kind, "help", "--other-name WORD"]` is an option: the second
-text, which may be left out, gives other names and the word for its value. A parameter that is a dataclass stands for an
-option for each such field of it.
+Results go to stdout, all else to stderr; with --json results are one document (`answers.py`).
+`name: Annotated[kind, "help", "--other-name WORD"]` is an option: the second text, which may be left out, gives other
+names and the word for its value. A parameter that is a dataclass stands for an option for each such field of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import logging
 import math
 import shlex
 import sys
@@ -22,15 +23,17 @@ from unicodedata import category
 
 import typer
 
+from ident.cli.answers import answering, asked
 from ident.errors import EstimationError, IdentError, InputError, UnusableError, sentence, shortened
 from ident.files import names_folder
+from ident.tell import LOG, logged
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ident.arrays import Array
     from ident.pipelines.loaded import Loaded
-    from ident.pipelines.steps import Result, Warned
+    from ident.pipelines.steps import Result
     from ident.report.text import Table
     from ident.robot import Robot
     from ident.tell import Tell
@@ -45,29 +48,45 @@ EXIT_CODES = (
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn errors that `ident` raises on purpose into one sentence and an exit code."""
+    """Turn errors that `ident` raises on purpose into one sentence and an exit code, and answer as is asked."""
     command = spelt_out(command)
 
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:
-        try:
-            command(*args, **given)
-        except IdentError as cause:
-            for note in getattr(cause, "__notes__", ()):
-                tell_aside(f"note: {note}")
-            unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
-            raise ended(f"error: {cause}", PROBLEMS if unusable else FAILED if failed else BAD_INPUT) from None
-        except OSError as cause:
-            if cause.errno != errno.ENAMETOOLONG:
-                raise
-            message = (
-                f"error: the path '{str(cause.filename)[:60]}...' is too long for this system. Choose a shorter one"
-            )
-            raise ended(message + ".", BAD_INPUT) from None
-        except KeyboardInterrupt:
-            raise ended("interrupted; nothing was written", INTERRUPTED) from None
+        context, as_json, quiet = (given.pop(key) for key in _OUTPUT)
+        with answering(as_json, quiet) as asked, heard(quiet):
+            code, failed = _run(command, *args, **given)
+            if as_json:
+                typer.echo(asked.document(context.command_path.partition(" ")[2], code, failed))
+        if code:
+            raise typer.Exit(code)
 
     return wrapped
+
+
+def _run(command: Callable[..., None], *args: Any, **given: Any) -> tuple[int, BaseException | None]:
+    """Run a command; return its exit code, and the error that ended it."""
+    try:
+        command(*args, **given)
+    except typer.Exit as end:
+        return end.exit_code, None
+    except IdentError as cause:
+        for note in getattr(cause, "__notes__", ()):
+            tell_note(note)
+        tell_aside(f"error: {cause}")
+        unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
+        return PROBLEMS if unusable else FAILED if failed else BAD_INPUT, cause
+    except OSError as cause:
+        if cause.errno != errno.ENAMETOOLONG:
+            raise
+        tell_aside(
+            f"error: the path '{str(cause.filename)[:60]}...' is too long for this system. Choose a shorter one."
+        )
+        return BAD_INPUT, cause
+    except KeyboardInterrupt as cause:
+        tell_aside("interrupted; nothing was written")
+        return INTERRUPTED, cause
+    return 0, None
 
 
 def ended(message: str, code: int) -> typer.Exit:
@@ -77,8 +96,38 @@ def ended(message: str, code: int) -> typer.Exit:
 
 
 def tell_aside(text: str) -> None:
-    """Print a line to stderr."""
+    """Print a line about a problem to stderr."""
     typer.echo(printable(shortened(text)), err=True)
+
+
+def tell_note(text: str) -> None:
+    """Print a note to stderr, unless only problems are wanted."""
+    LOG.info(text)
+
+
+class _Stderr(logging.Handler):
+    """Prints notes and warnings of the library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one."""
+        from rich.console import Console
+
+        told, style = ("note", None) if record.levelno < logging.WARNING else ("warning", "yellow")
+        text = printable(shortened(f"{told}: {record.getMessage()}"))
+        Console(stderr=True, highlight=False).print(text, style=style, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def heard(quiet: bool) -> Iterator[None]:
+    """Print what the library logs, while a command runs: warnings, and notes unless `quiet`."""
+    handler, before = _Stderr(logging.WARNING if quiet else logging.INFO), LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(handler.level)
+    try:
+        yield
+    finally:
+        LOG.setLevel(before)
+        LOG.removeHandler(handler)
 
 
 def printable(text: str) -> str:
@@ -97,11 +146,9 @@ def progress() -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from ident.tell import silent
-
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield silent
+    if not console.is_terminal or not asked().text:
+        yield logged
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
@@ -127,6 +174,8 @@ def _console() -> Console:
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence to stdout, with at most QUOTED characters of a name; the path of what was written is whole."""
+    if not asked().text:
+        return
     text = text if "wrote " in text else shortened(text)
     _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
 
@@ -136,6 +185,8 @@ STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
 
 def show(table: Table, columns: Sequence[str] | None = None) -> None:
     """Print a table; `columns`: only these."""
+    if not asked().text:
+        return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Shown
 
@@ -156,22 +207,6 @@ def _plain(text: str) -> Any:
     from rich.text import Text
 
     return Text(printable(shortened(text)))
-
-
-def warn(warned: Sequence[Warned]) -> None:
-    """Print warnings to stderr, those of one kind about one recording together."""
-    from rich.console import Console
-
-    from ident.pipelines.steps import NOTES
-
-    console = Console(stderr=True, highlight=False)
-    groups: dict[tuple[str, str], list[Warned]] = {}
-    for w in dict.fromkeys(warned):
-        groups.setdefault((w.about, w.kind), []).append(w)
-    for same in groups.values():
-        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
-        told, style = ("note", None) if same[0].kind in NOTES else ("warning", "yellow")
-        console.print(printable(shortened(f"{told}: {same[0]}{more}")), style=style, markup=False, soft_wrap=True)
 
 
 def show_calibration(result: Result) -> None:
@@ -216,6 +251,13 @@ EstimatePath = Annotated[
 RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
 
 
+#: What every command has besides its own options.
+_OUTPUT = {
+    "context": typer.Context,
+    "json": Annotated[bool, "Print one JSON document for programs, and nothing else on stdout", "--json"],
+    "quiet": Annotated[bool, "Print problems only", "--quiet"],
+}
+
 #: What options that take a posture or a speed of every joint want.
 JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
 _SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
@@ -247,6 +289,10 @@ def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
         found += [
             Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=_option(own[f.name])) for f in asked
         ]
+
+    for name, hint in _OUTPUT.items():
+        default = Parameter.empty if hint is typer.Context else False
+        found.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=_option(hint)))
 
     @functools.wraps(command)
     def wrapped(*first: Any, **given: Any) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
+from ident.cli.answers import answer, parts_of
 from ident.cli.console import (
     JOINT_NUMBERS,
     RobotPath,
@@ -19,6 +20,7 @@ from ident.cli.console import (
     tell_aside,
 )
 from ident.errors import InputError, plural
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.arrays import Array
@@ -84,13 +86,13 @@ def dynamics(
     asked.check()  # before any work
     known = pipelines.dynamics(robot, cad=cad, estimate=estimate, friction=friction)
     for warning in known.warnings:
-        tell_aside(f"warning: {warning}")
+        LOG.warning(warning)
     arm = known.model.robot
     state = [joint_numbers(getattr(asked, key), arm, f"--{key}") for key in ("q", "qd", "qdd")]
     for problem in outside(arm, state[0]):
         if asked.simulate is not None and asked.surface is None and asked.limits:
             raise InputError(problem, key="--q", fix="Start inside, or add --no-limits")
-        tell_aside(f"warning: {problem}")
+        LOG.warning(problem)
     if asked.surface is not None:
         _surface(known, asked.surface, state[0], asked.plot)
     elif asked.simulate is not None:
@@ -110,6 +112,7 @@ def codegen(
 ) -> None:
     """Write inverse dynamics, regressor, D, C and g of a robot as code or equations."""
     written, notes = pipelines.codegen(robot, cad=cad, c=c, python=python, latex=latex, symbolic=symbolic)
+    answer(files=written, notes=notes)
     for note in notes:
         (tell_aside if note.startswith("warning") else say)(note)
     say(f"wrote {', '.join(str(path) for path in written)}")
@@ -126,6 +129,8 @@ def _torques(known: Dynamics, state: list[Array]) -> None:
     if model.terms:
         kinds = dict.fromkeys(name.rsplit(".", 1)[1].replace("_", " ") for name in model.names[model.n_rigid :])
         title += f" + joint terms ({', '.join(kinds)})"
+    joints = [{"name": joint.name, "unit": joint.unit("torque")} for joint in model.robot.joints]
+    answer(kind="torques", joints=joints, parts=found.parts, mass_matrix=found.mass_matrix)
     rows = [
         (joint.name, joint.unit("torque"), *(number(float(x)) for x in row))
         for joint, row in zip(model.robot.joints, _rounded(np.array(list(found.parts.values())).T), strict=True)
@@ -155,6 +160,7 @@ def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:
         raise InputError(f"'{joints}' is not two joints", key="--surface", fix="Give two names, as 'joint2 joint3'")
     pair = (names[0], names[1])
     _, _, load = gravity_surface(robot, known.inertials, pair, q)
+    answer(kind="surface", joints=names, lowest=load.min(axis=(0, 1)), highest=load.max(axis=(0, 1)), path=plot)
     for name, values in zip(names, (load[..., 0], load[..., 1]), strict=True):
         unit = robot.joints[robot.joint_names.index(name)].unit("torque")
         say(f"gravity load of {name}: {number(float(values.min()))} to {number(float(values.max()))} {unit}")
@@ -175,6 +181,8 @@ def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float)
         found = known.simulate(
             state[0], state[1], seconds, drives=drives, step=asked.step, limits=asked.limits, tell=tell
         )
+    own = parts_of(found, "method", "friction_law", "stopped", "t", "q", "qd", "qdd", "tau")
+    answer(kind="simulation", joints=robot.joint_names, **own, files=[p for p in (asked.out, asked.plot) if p])
     say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {plural(len(found.t), 'sample')}")
     say(f"friction: {found.friction_law}")
     if found.stopped:

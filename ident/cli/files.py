@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ident import pipelines
+from ident.cli.answers import answer, checked, parts_of
 from ident.cli.cad import show_checked
 from ident.cli.console import (
     PROBLEMS,
@@ -19,7 +20,7 @@ from ident.cli.console import (
     show,
     show_notes,
     show_steps,
-    tell_aside,
+    tell_note,
 )
 from ident.errors import InputError, plural
 
@@ -42,6 +43,7 @@ def check(
     from ident.pipelines.checks import CheckedCad, CheckedLogs, CheckedRobot
 
     found = pipelines.check(file, robot=robot, recording=recording, plot=plot)
+    answer(**checked(found))
     if isinstance(found, CheckedRobot):
         _show_robot(found)
     elif isinstance(found, CheckedCad):
@@ -68,12 +70,12 @@ def _show_robot(found: CheckedRobot) -> None:
     say(f"torque can show {plural(found.combinations, 'combination')} of its {10 * robot.n} link parameters")
     say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
     if found.doubtful:
-        tell_aside(
-            "note: the number of combinations hangs on the last digits of the description: angles or lengths that just "
+        tell_note(
+            "the number of combinations hangs on the last digits of the description: angles or lengths that just "
             "miss zero, a right angle or each other make combinations that no log can tell from noise"
         )
     for note in robot.notes:
-        tell_aside(f"note: {note}")
+        tell_note(note)
     masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
     rows = []
     for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
@@ -125,6 +127,7 @@ def info(file: RecordingPath, topic: TopicName = "", joints: JointNames = "", ro
 
     with progress() as tell:
         found = log_info(file, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
+    answer(**_told(found))
     _show(found)
 
 
@@ -142,10 +145,11 @@ def convert(
 
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
+    answer(**parts_of(done, "path", "manifest", "stanza", "rows", "dropped"), info=_told(done.info))
     for sentence in done.info.sentences():
-        tell_aside(f"note: {sentence}")
+        tell_note(sentence)
     if done.dropped:
-        tell_aside(f"note: {done.dropped} dropped, because their clock repeats")
+        tell_note(f"{done.dropped} dropped, because their clock repeats")
     say(done.stanza)
     say(f"wrote {done.rows} rows to {done.path} and their description to {done.manifest}")
 
@@ -162,6 +166,23 @@ def _robot(path: Path | None) -> Robot | None:
     from ident.robot import read_robot
 
     return None if path is None else read_robot(path)
+
+
+def _told(found: LogInfo) -> dict[str, Any]:
+    """Return a recording at a glance, for programs."""
+    r, steps = found.recorded, found.steps
+    units = {c.label: c.unit or "SI" for c in r.channels}
+    return {
+        **parts_of(r, "name", "kind", "topic", "clock"),
+        **parts_of(found.seen, "rows", "messages"),
+        "rate_hz": found.rate_hz,
+        "duration": steps.elapsed,
+        "lost": steps.lost,
+        "joints": r.named,
+        "signals": {label: units[label] for label in found.usable},
+        "topics": found.topics,
+        "told": found.sentences(),
+    }
 
 
 def _show(found: LogInfo) -> None:

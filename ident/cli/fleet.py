@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ident import pipelines
+from ident.cli.answers import answer, parts_of
 from ident.cli.console import PROBLEMS, command_line, guarded, progress, say, tell_aside
 from ident.errors import plural
 from ident.pipelines.wishes import Sharing
@@ -28,6 +29,8 @@ def fleet(
 
     with progress() as tell:
         found = pipelines.fleet(file, out, tell, command_line(), against=against, share=share)
+    own = parts_of(found, "title", "failed", "standing_out", "drifted", "path")
+    answer(**own, table=found.table.to_dict("records"))
     for name, why in list(found.failed.items())[:_NAMED]:
         tell_aside(f"not fitted: {name}: {why}")
     if len(found.failed) > _NAMED:

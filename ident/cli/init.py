@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import RobotPath, guarded, say, tell_aside
+from ident.cli.answers import answer, parts_of
+from ident.cli.console import RobotPath, guarded, say, tell_aside, tell_note
 
 if TYPE_CHECKING:
     from ident.pipelines.questions import Question
@@ -27,10 +28,12 @@ def init(
     """Look at raw logs, and write the files that `ident run` needs."""
     ask = None if yes or not sys.stdin.isatty() else _asked
     found = pipelines.init(robot, files, into=into, ask=ask)
+    answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
+    answer(files=found.files, answers=answers, told=found.told)
     for line in found.told:
         say(line)
-    for question, answer in found.answers if ask is None else ():
-        tell_aside(f"guessed: {question.text} {answer} ({question.why})")
+    for question, given in found.answers if ask is None else ():
+        tell_note(f"guessed: {question.text} {given} ({question.why})")
     for path in found.files:
         say(f"wrote {path}")
     say(f"Next: ident run {into}")
@@ -42,5 +45,5 @@ def _asked(question: Question) -> str:
     choices = question.choices
     for number, choice in enumerate(choices, start=1):
         tell_aside(f"  {number}: {choice}")
-    answer = str(typer.prompt("Answer", default=question.guess, err=True))
-    return choices[int(answer) - 1] if answer.isdigit() and 1 <= int(answer) <= len(choices) else answer
+    given = str(typer.prompt("Answer", default=question.guess, err=True))
+    return choices[int(given) - 1] if given.isdigit() and 1 <= int(given) <= len(choices) else given

@@ -6,6 +6,7 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
+from ident.cli.answers import answer, compared, outcome, parts_of
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
@@ -30,7 +32,6 @@ from ident.cli.console import (
     show_calibration,
     show_notes,
     tell_aside,
-    warn,
 )
 from ident.cli.doctor import doctor
 from ident.cli.dynamics import codegen, dynamics
@@ -47,7 +48,7 @@ from ident.pipelines.wishes import Sharing
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
-    from ident.pipelines.steps import Result
+    from ident.pipelines.steps import Checked, Result
 
 app = typer.Typer(
     name="ident",
@@ -86,10 +87,13 @@ def run(
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
+    from ident.pipelines.steps import check_expected
+
     with progress() as tell:
         result = pipelines.run(experiment, out, tell, command_line(), share=share)
-    warn(result.warnings)
-    _show_run(result)
+    checked = check_expected(result)
+    answer(**outcome(result), expected=[parts_of(c, "name", "wanted", "tolerance", "found", "met") for c in checked])
+    _show_run(result, checked)
     _end(result)
 
 
@@ -108,7 +112,7 @@ def fit(
 
     with progress() as tell:
         found = pipelines.fit(experiment, out, tell, command_line(), factors=factors or (), share=share)
-    warn(found.warnings)
+    answer(**outcome(found))
     show_notes(found.loaded)
     show(text.summary_rows(found.estimate))
     show_calibration(found)
@@ -128,8 +132,8 @@ def compress(
     """Compress the fitted recordings to factors, of which `ident fit --factors` makes the same estimate as of logs."""
     with progress() as tell:
         found = pipelines.compress(experiment, out, tell, command_line(), append=append, share=share)
-    warn(found.warned)
     told = found.regression
+    answer(recordings=told.recordings, segments=len(told.segments), rows=told.rows, warnings=found.warned, path=out)
     counts = (plural(len(told.recordings), "recording"), plural(len(told.segments), "segment"))
     say(f"{counts[0]}, {int(told.rows.max())} rows, {counts[1]}")
     say(f"wrote {out}")
@@ -147,6 +151,7 @@ def compare(
     from ident.robot import read_robot
 
     found = pipelines.compare(estimate, robot, cad)
+    answer(comparison=compared(found))
     assert robot is not None
     _show_comparison(found, everything, read_robot(robot).slides)
 
@@ -160,7 +165,7 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
 
     with progress() as tell:
         found = pipelines.validate(estimate, experiment, tell)
-    warn(found.warnings)
+    answer(**outcome(found))
     assert found.validation is not None
     show(text.validation_rows(found.validation))
     if found.path is not None:
@@ -192,10 +197,9 @@ def main() -> None:
     app()
 
 
-def _show_run(result: Result) -> None:
+def _show_run(result: Result, checked: Sequence[Checked]) -> None:
     """Print what an engineer wants to know first, and where the rest is."""
     from ident.compare.validate import ZERO
-    from ident.pipelines.steps import check_expected
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides
@@ -225,8 +229,7 @@ def _show_run(result: Result) -> None:
         show(replace(table, rows=rows), [c for c in table.columns if c != "combination"])
         if rows != table.rows:
             say("+ ...: a combination that bears the name of its first parameter; report.html writes it out.")
-    if e.expected:
-        checked = check_expected(result)
+    if checked:
         off = [c for c in checked if not c.met]
         say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
         for c in off:

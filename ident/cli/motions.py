@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
-from ident.cli.console import RobotPath, command_line, guarded, joint_numbers, numbers, say, show, tell_aside
+from ident.cli.answers import answer, asked, parts_of, plain
+from ident.cli.console import RobotPath, command_line, guarded, joint_numbers, numbers, say, show, tell_aside, tell_note
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
 
@@ -54,6 +55,8 @@ def excite(
     total = wishes.starts + (wishes.resume is not None)
 
     def told(done: Start, best: float | None) -> None:
+        if asked().quiet:
+            return
         here = f"start {done.number + 1} of {total}, {done.seconds:.1f} s: "
         if done.value is None:
             here += "no motion that is proven to keep every limit"
@@ -75,6 +78,17 @@ def _tell(found: Excitation, folder: Path) -> None:
 
     design, (si, scaled) = found.design, found.conditions
     done = [s for s in design.starts if s.value is not None]
+    answer(
+        robot=found.robot.name,
+        duration=design.trajectory.duration,
+        condition=si,
+        condition_scaled=scaled,
+        **parts_of(design, "ended", "value", "starts"),
+        guarantees=[{**plain(g), "holds": g.holds} for g in design.guarantees],
+        worth={"names": found.worth.base.names, "errors": found.worth.errors, "values": found.worth.values},
+        notes=found.notes,
+        path=folder,
+    )
     ended = "" if design.ended.endswith("done") else f"; {design.ended}"
     say(
         f"{design.trajectory.duration:.4g} s for {found.robot.name}: condition number {si:.4g} (SI), {scaled:.3g} "
@@ -89,7 +103,7 @@ def _tell(found: Excitation, folder: Path) -> None:
     kept = sum(g.holds for g in design.guarantees)
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
     for note in found.notes:
-        tell_aside(f"note: {note}")
+        tell_note(note)
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
@@ -158,8 +172,12 @@ def sweep(
 
 
 def _written(found: WrittenMoves, what: str) -> None:
+    moves = found.moves
+    own = parts_of(found, "postures", "speeds", "share", "notes")
+    resting, constant = moves.resting.mean(), moves.constant.mean()
+    answer(robot=found.robot.name, duration=moves.t[-1], **own, resting=resting, constant=constant, path=found.folder)
     for note in found.notes:
-        tell_aside(f"note: {note}")
+        tell_note(note)
     say(f"{what}; wrote {found.folder}")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import file_out, guarded, progress, say, show, warn
+from ident.cli.answers import answer, asked, parts_of
+from ident.cli.console import file_out, guarded, progress, say, show
 from ident.errors import InputError
 from ident.pipelines.wishes import PayloadWishes
 
@@ -40,7 +41,10 @@ def payload(
         raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")
     with progress() as tell:
         found = pipelines.payload(experiment, loaded, wishes, tell=tell)
-    warn(found.warnings)
+    own = ("frame", "flange", "recordings", "origin", "figures", "errors", "warnings")
+    seen = parts_of(found.payload, "link", "kind", "seen", "shows_mass", "edge", "known_mass")
+    gains = None if found.gains is None else parts_of(found.gains, "joints", "scale", "errors", "dof", "mass")
+    answer(**parts_of(found, *own), **seen, gains=gains, call=None, path=None)
     robot = found.loaded.robot
     what = f"{', '.join(loaded)} against {found.origin}"
     say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", "bold")
@@ -59,11 +63,14 @@ def payload(
     if wishes.form is None:
         return
     text = found.call(unvalidated=unvalidated, date=date)
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
+    answer(call=text)
+    if out is not None:
         name = f"{file_word(robot.name, 'robot')}_payload{payload_format_named(wishes.form).suffix}"
-        say(f"wrote {write_whole(file_out(name)(out), text)}")
+        path = write_whole(file_out(name)(out), text)
+        answer(path=path)
+        say(f"wrote {path}")
+    elif asked().text:
+        typer.echo(text, nl=False)
 
 
 def _show_verdict(found: FoundLoad) -> None:

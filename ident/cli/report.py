@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.console import EstimatePath, command_line, guarded, out_option, progress, say, show, tell_aside, warn
+from ident.cli.answers import answer, outcome
+from ident.cli.console import EstimatePath, command_line, guarded, out_option, progress, say, show, tell_note
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExportWishes
 
@@ -33,6 +34,7 @@ def report(
     known_format(out)
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
         found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
+        answer(changes=found.changes, path=out)
         first = found.estimates[0][0]
         judged = judgement(first, found.changes)
         say(f"{judged.headline}: {judged.reason}", "bold")
@@ -41,7 +43,7 @@ def report(
     elif len(files) == 2 and _is_estimate(files[0]):
         with progress() as tell:
             done = pipelines.report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
-        warn(done.warnings)
+        answer(**outcome(done))
     else:
         raise InputError(
             f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}",
@@ -83,7 +85,8 @@ def export(
     """Write the identified parameters for a controller, simulator or toolbox."""
     names = [name.strip().lower() for name in form.split(",")]
     done = pipelines.export([name for name in names if name or len(names) == 1], estimate, out, wishes)
+    answer(files=done)
     for file in done:
         for note in file.notes:
-            tell_aside(f"note: {note}" if len(done) == 1 else f"note: {file.path.name}: {note}")
+            tell_note(note if len(done) == 1 else f"{file.path.name}: {note}")
         say(f"wrote {file.path}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import typer
+
 from ident import pipelines
+from ident.cli.answers import answer, asked, parts_of
 from ident.cli.console import ExperimentPath, guarded, progress, say, show
 
 
@@ -13,13 +16,16 @@ def select(experiment: ExperimentPath) -> None:
 
     with progress() as tell:
         found = pipelines.select(experiment, tell)
+    own = ("before", "after", "honest", "segments", "folds", "note")
+    tried = [{"candidate": t.candidate.words, **parts_of(t, "gain", "error", "reason")} for t in found.selection.tried]
+    answer(**parts_of(found.selection, *own), tried=tried, lines=found.lines)
     e = found.loaded.experiment
     say(e.heading, "bold")
     if found.selection.tried:
         show(tried_rows(found.selection))
     for sentence in selection_sentences(found.selection):
         say(sentence)
-    if found.lines:
+    if found.lines and asked().text:
         say(f"{'Add to' if e.own_model else 'Write into'} {e.file.name}:")
         for line in ("[model]", *found.lines):
-            print(line)
+            typer.echo(line)

@@ -40,9 +40,9 @@ def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     """
     if estimate.theta is not None:
         estimate = replace(estimate, theta=rounded(estimate.theta))
-    document = _document(estimate)
-    text = FORMAT.text(document, Path(path))
-    _estimate(document, Path(path))  # what is written is what could be read
+    stored = document(estimate)
+    text = FORMAT.text(stored, Path(path))
+    _estimate(stored, Path(path))  # what is written is what could be read
     return write_whole(path, text)
 
 
@@ -64,7 +64,8 @@ def load_estimate(path: str | Path) -> Estimate:
     return _estimate(FORMAT.read(path), path)
 
 
-def _document(e: Estimate) -> dict[str, Any]:
+def document(e: Estimate) -> dict[str, Any]:
+    """Return an estimate as its file has it."""
     base = e.base
     values = [None] * len(base.standard) if e.theta is None else [float(x) for x in e.theta]
     return {

@@ -30,11 +30,11 @@ from ident.model import Model
 from ident.pipelines.checks import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.steps import Warned, motions
+from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
 from ident.spatial.pose import Pose
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: Tolerance of a link of which the table says nothing that is sure, about a solid body of its size.
 FREE = 1.0
@@ -81,7 +81,7 @@ class RefinedTable:
 
 
 def cad_doctor(
-    experiment: str | Path, wishes: CadWishes = _STATED, out: str | Path | None = None, *, tell: Tell = silent
+    experiment: str | Path, wishes: CadWishes = _STATED, out: str | Path | None = None, *, tell: Tell = logged
 ) -> Examined:
     """Say which known mistakes of a CAD table the experiment's logs show, and which they could not.
 
@@ -104,7 +104,7 @@ def cad_refine(
     wishes: CadWishes = _STATED,
     how: RefineWishes = _WEIGHTED,
     *,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> RefinedTable:
     """Correct what the doctor is sure of, and write the table (.csv, .toml) that agrees with the logs closest to CAD.
 
@@ -124,7 +124,7 @@ def cad_report(
     wishes: CadWishes = _STATED,
     how: RefineWishes = _WEIGHTED,
     *,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> RefinedTable:
     """Write a folder: findings, the refined table as it came, numbers side by side, what the logs allow, and figures.
 
@@ -181,6 +181,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     diagnosis = doctor(search)
     tell("looking for mistakes", 1, 1)
     outside = _outside(loaded, moved, tell) if moved and diagnosis.faults else ()
+    log_warned(warned)
     return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside)
 
 

@@ -21,7 +21,7 @@ from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, as_calibrated, first_parts, processing_of
 from ident.robot.unknown import Calibrated
 from ident.tables import read_toml
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Found:
     covariance: Array
 
 
-def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = silent) -> tuple[Loaded, Found | None]:
+def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) -> tuple[Loaded, Found | None]:
     """Return the experiment as its [calibrate] has it, and what was found; None where it has none.
 
     Of long recordings the first part is looked at. Raises ConfigError for joints and lengths that the robot lacks and

@@ -23,7 +23,7 @@ from ident.pipelines.factors import joined as joined_factors
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, delayed, findings_of, motions, processing_of, rounded
 from ident.regression.compress import ARITY, Keyed, gathered, joined, packed_columns, require_rows, segments_of
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -78,7 +78,7 @@ class Piece:
 
 
 def compressed(
-    loaded: Loaded, warned: Sequence[Warned] = (), tell: Tell = silent, client: Client | None = None
+    loaded: Loaded, warned: Sequence[Warned] = (), tell: Tell = logged, client: Client | None = None
 ) -> Factors:
     """Return the factors of an experiment's fitted recordings; warned: what is known of them already.
 

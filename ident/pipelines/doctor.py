@@ -18,7 +18,7 @@ from ident.logs.motion import Motion
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: Least squares that are so much better than links that can exist: the robot may be another one.
 _BETTER = 0.1
@@ -38,7 +38,7 @@ class Examined:
     examination: Examination
 
 
-def doctor(experiment: Experiment | str | Path, tell: Tell = silent) -> Examined:
+def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined:
     """Weigh what may be wrong with an experiment's robot file and fitted logs, whatever its CAD table says.
 
     Raises what `load` raises, LogError for the logs.
@@ -47,7 +47,7 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = silent) -> Examined
     return Examined(loaded, examination(loaded, tell))
 
 
-def examination(loaded: Loaded, tell: Tell = silent, motions: Sequence[Motion] = ()) -> Examination:
+def examination(loaded: Loaded, tell: Tell = logged, motions: Sequence[Motion] = ()) -> Examination:
     """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows.
 
     motions: its fitted ones where they are at hand.

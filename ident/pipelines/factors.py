@@ -24,7 +24,7 @@ from ident.provenance import FITTED, provenance
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
 from ident.regression.storage import load_with_origin
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: Of files that cannot be used, so many are named.
 _NAMED = 3
@@ -81,7 +81,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
     return Factors(regression, loaded.robot.name, model.shapes, processing, inputs, tuple(told), tuple(repeated))
 
 
-def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = silent, command: str = "") -> Estimate:
+def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = logged, command: str = "") -> Estimate:
     """Return the estimate of an experiment's model from factors; what to look at is added to `warned`, and kept.
 
     Raises EstimationError when the fit does not succeed.
@@ -139,7 +139,7 @@ def missing(loaded: Loaded, before: Factors, file: str | Path) -> Loaded | None:
     return replace(loaded, experiment=replace(experiment, fit=new)) if new else None
 
 
-def pooled(loaded: Loaded, patterns: Sequence[str | Path], tell: Tell = silent) -> Factors:
+def pooled(loaded: Loaded, patterns: Sequence[str | Path], tell: Tell = logged) -> Factors:
     """Return the factors of many files together; recordings of one name from several files bear the file's as well.
 
     loaded: the experiment that they are for; patterns: files, or patterns such as 'many/*.npz'. Raises InputError

@@ -16,7 +16,7 @@ from ident.pipelines.loaded import Loaded, load, with_data
 from ident.pipelines.steps import Warned, processing_of, validated
 from ident.pipelines.wishes import Sharing
 from ident.tables import Table, read_toml, string, typed
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ class FleetResult:
 def fleet(
     file: str | Path,
     out: str | Path | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
     command: str = "",
     *,
     against: str | Path | None = None,

@@ -28,6 +28,7 @@ from ident.pipelines.steps import (
     Warned,
     as_estimated,
     compared,
+    log_warned,
     reported,
     truth_of,
     unusable,
@@ -35,7 +36,7 @@ from ident.pipelines.steps import (
 )
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
@@ -51,7 +52,7 @@ FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "repor
 def run(
     experiment: Experiment | str | Path,
     out: str | Path | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
     command: str = "",
     *,
     share: Sharing = _ALONE,
@@ -91,6 +92,7 @@ def run(
         except IdentError as cause:
             failed.append(Failed("report.html", cause))
         tell("writing results", 1, 1)
+    log_warned(warned)
     return replace(result, warnings=tuple(warned), failed=tuple(failed))
 
 
@@ -119,7 +121,7 @@ def _doctored(result: Result, tell: Tell) -> Estimate:
 def fit(
     experiment: Experiment | str | Path,
     out: str | Path | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
     command: str = "",
     *,
     factors: Sequence[str | Path] = (),
@@ -143,13 +145,14 @@ def fit(
     estimate = widened(fitted(loaded, found, warned, tell, command), calibration)
     if out is not None:
         save_estimate(estimate, out)
+    log_warned(warned)
     return Result(loaded, estimate, found.regression, warnings=tuple(warned), path=None if out is None else Path(out))
 
 
 def compress(
     experiment: Experiment | str | Path,
     out: str | Path,
-    tell: Tell = silent,
+    tell: Tell = logged,
     command: str = "",
     *,
     append: str | Path | None = None,
@@ -171,6 +174,7 @@ def compress(
             with sharing(share) as client:
                 found = joined([found, compressed(left, (), tell, client)])
     save_factors(found, out, command)
+    log_warned(found.warned)
     return found
 
 
@@ -217,7 +221,7 @@ def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | No
     return compare_with(found, arm.inertials, {}, Path(robot).name)
 
 
-def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = silent) -> Result:
+def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = logged) -> Result:
     """Predict the recordings that an experiment keeps for validation, and keep the verdict in the estimate's file.
 
     The result's `path` is that file, None where the verdict says nothing new. Raises ConfigError where no recordings
@@ -235,6 +239,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
+    log_warned(warned)
     return Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept)
 
 
@@ -244,7 +249,7 @@ def report(
     out: str | Path,
     *,
     figures: Path | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
     command: str = "",
 ) -> Result:
     """Write the report of an estimate on its experiment to `out` (.html, .pdf).
@@ -261,6 +266,7 @@ def report(
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
     reported(result, Path(out), command, figures)
+    log_warned(warned)
     return result
 
 

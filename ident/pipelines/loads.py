@@ -27,14 +27,14 @@ from ident.payload.payload import (
     own_columns,
 )
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.steps import Warned, motions, require_same_model
+from ident.pipelines.steps import Warned, log_warned, motions, require_same_model
 from ident.pipelines.wishes import PayloadWishes
 from ident.provenance import FITTED
 from ident.regression import Regression, compress
 from ident.robot import Robot
 from ident.robot.robot import declared_flange, moving_frame
 from ident.spatial.pose import Pose
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 _PLAIN = PayloadWishes()
 
@@ -86,7 +86,7 @@ class FoundLoad:
 
 
 def payload(
-    experiment: str | Path, recordings: Sequence[str], wishes: PayloadWishes = _PLAIN, *, tell: Tell = silent
+    experiment: str | Path, recordings: Sequence[str], wishes: PayloadWishes = _PLAIN, *, tell: Tell = logged
 ) -> FoundLoad:
     """Identify the load that some recordings carry and those that the experiment fits do not.
 
@@ -140,6 +140,7 @@ def payload(
         errors.append(loaded_errors(found, factors(held_out).scaled(scale)))
     figures = found.at(pose, gain_error=wishes.gain_error / 100)
     origin = ", ".join(read.fit) if wishes.against is None else wishes.against.name
+    log_warned(warned)
     return FoundLoad(
         wishes, item, found, figures, shown, flange, tuple(recordings), origin, tuple(errors), gains, tuple(warned)
     )

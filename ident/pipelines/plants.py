@@ -22,7 +22,7 @@ from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_joint_dynamics
 from ident.simulation import Simulation, TorqueFunction, plant, read_torques, simulate, simulate_fixed
 from ident.spatial.inertia import consistency
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 _MOST = 2_000_000  # samples of a simulation
 
@@ -73,7 +73,7 @@ class Dynamics:
         drives: TorqueFunction | None = None,
         step: float | None = None,
         limits: bool = True,
-        tell: Tell = silent,
+        tell: Tell = logged,
     ) -> Simulation:
         """Return the motion from a state (n,) on, under drive torques (by default none).
 

@@ -18,7 +18,7 @@ from ident.regression import base_parameters
 from ident.report.text import percent
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Selected:
     lines: tuple[str, ...]
 
 
-def select(experiment: Experiment | str | Path, tell: Tell = silent) -> Selected:
+def select(experiment: Experiment | str | Path, tell: Tell = logged) -> Selected:
     """Choose joint terms beside an experiment's own by what its fitted recordings predict of parts left out.
 
     Recordings kept for validation are not read. Raises what `load` raises, LogError for the logs.
@@ -46,7 +46,7 @@ def select(experiment: Experiment | str | Path, tell: Tell = silent) -> Selected
     return Selected(chosen, selection, lines((*own, *selection.terms)))
 
 
-def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = silent) -> Loaded:
+def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) -> Loaded:
     """Return the experiment with the joint terms that its fitted logs support beside the usual ones, and say so.
 
     An experiment with a [model] stays as it is. Raises LogError for the logs.
@@ -64,7 +64,7 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = silent) ->
     return replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
 
 
-def selection_of(loaded: Loaded, tell: Tell = silent) -> Selection:
+def selection_of(loaded: Loaded, tell: Tell = logged) -> Selection:
     """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part."""
     parts = list(first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]))
     if not any(motion.keep.any() for motion in parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,7 +23,7 @@ from ident.pipelines.loaded import Loaded
 from ident.provenance import FITTED
 from ident.regression import Regression, base_parameters
 from ident.robot.unknown import Calibrated, applied, corrected_robot
-from ident.tell import Tell, silent
+from ident.tell import LOG, Tell, logged
 
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
@@ -53,6 +54,16 @@ class Warned:
 
     def __str__(self) -> str:
         return f"{self.about}: {self.message}"
+
+
+def log_warned(warned: Sequence[Warned]) -> None:
+    """Log what the user should know, that of one kind about one recording together."""
+    groups: dict[tuple[str, str], list[Warned]] = {}
+    for w in dict.fromkeys(warned):
+        groups.setdefault((w.about, w.kind), []).append(w)
+    for (_, kind), same in groups.items():
+        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
+        LOG.log(logging.INFO if kind in NOTES else logging.WARNING, "%s%s", same[0], more)
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
 
 
 def motions(
-    loaded: Loaded, recordings: Iterable[str], processing: Processing | None, warned: list[Warned], tell: Tell = silent
+    loaded: Loaded, recordings: Iterable[str], processing: Processing | None, warned: list[Warned], tell: Tell = logged
 ) -> Iterator[Motion]:
     """Yield the motions of some recordings, one after the other, large ones in parts, so that memory stays flat.
 
@@ -271,7 +282,7 @@ def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:
 
 
 def validated(
-    loaded: Loaded, estimate: Estimate, fitted: Regression | None, warned: list[Warned], tell: Tell = silent
+    loaded: Loaded, estimate: Estimate, fitted: Regression | None, warned: list[Warned], tell: Tell = logged
 ) -> Validation | None:
     """Return how well estimate and CAD predict the recordings kept for validation, None when there are none.
 

@@ -28,7 +28,7 @@ from ident.simulation.run import (
     whole_ratio,
 )
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: SciPy takes no finer relative tolerance, and puts this in its place.
 FINEST = 100 * float(np.finfo(np.float64).eps)
@@ -47,7 +47,7 @@ def simulate(
     atol: float = 1e-8,
     control_period: float | None = None,
     stop_at_limits: bool = True,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> Simulation:
     """Return the motion from q, qd (n,) at times[0] on, at the times (N,) [s], under torque(t, q, qd) -> (n,) [N m; N].
 
@@ -92,7 +92,7 @@ def simulate_fixed(
     every: int = 1,
     control_period: float | None = None,
     stop_at_limits: bool = True,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> Simulation:
     """Return the motion from q, qd (n,) at t = 0 to the duration [s], by RK4 with the step [s], at every so many steps.
 

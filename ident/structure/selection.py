@@ -28,7 +28,7 @@ from ident.regression import BaseParameters, compress
 from ident.structure.candidates import Candidate, Renamed, candidates
 from ident.structure.folds import folds, shortened
 from ident.structure.judge import Evidence, Indices, Judge, with_columns
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
 RATIOS = (1.4, 1.15, 1.05)
@@ -81,7 +81,7 @@ def selected(
     prior: Prior,
     base: BaseParameters,
     inertials: Array | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> Selection:
     """Return the model with the joint terms that the motions support, and what was tried.
 

@@ -19,7 +19,7 @@ from ident.jit import one_thread
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.robot.robot import Robot
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 #: Log odds at which something is asserted: a thousand to one.
 MARGIN = log(1000.0)
@@ -93,7 +93,7 @@ def examined(
     motions: Sequence[Motion],
     prior: Prior,
     geometries: Mapping[str, Robot] | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> Examination:
     """Return what is wrong with the robot or the logs, if anything is: mistakes one after the other.
 

@@ -24,7 +24,7 @@ from ident.logs.readers.formats import is_bag, rebatched
 from ident.logs.readers.recorded import Recorded, joint_units, open_recorded, parts
 from ident.logs.readings import BREAK_S
 from ident.robot import Robot
-from ident.tell import Tell, silent
+from ident.tell import Tell, logged
 
 LISTED = 20  # places that are listed of each kind; all are counted
 WHOLE = 0.15  # a gap this near to a whole number of usual steps lost messages
@@ -174,7 +174,7 @@ class LogInfo:
 
 
 def log_info(
-    path: str | Path, *, topic: str = "", joints: Sequence[str] = (), robot: Robot | None = None, tell: Tell = silent
+    path: str | Path, *, topic: str = "", joints: Sequence[str] = (), robot: Robot | None = None, tell: Tell = logged
 ) -> LogInfo:
     """Return what a bag, an RTDE recording or a libfranka log holds; see `open_recorded`.
 
@@ -217,7 +217,7 @@ def convert(
     topic: str = "",
     joints: Sequence[str] = (),
     robot: Robot | None = None,
-    tell: Tell = silent,
+    tell: Tell = logged,
 ) -> Converted:
     """Write a recording as a table (.parquet or .csv) and, beside it, the manifest (.toml) that reads it.
 

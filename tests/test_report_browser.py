@@ -46,6 +46,20 @@ addEventListener("load", () => {
     if (button("in")) { button("in").click(); one.near = path(); button("all").click(); one.again = path(); }
     const cell = d.querySelector("td[data-say]");
     if (cell) { cell.click(); one.said = d.getElementById("say").textContent; }
+    const head = [...d.querySelectorAll("#cad th, #all th")].find((h) => /standard error/.test(h.textContent));
+    const table = head.closest("table"), rows = table.tBodies[0].rows;
+    const column = () => [...rows].map((r) => r.cells[head.cellIndex].textContent);
+    const sorted = () => { head.querySelector("button").click(); return column(); };
+    one.given = column(); one.up = sorted(); one.sorted = head.ariaSort; one.down = sorted(); one.back = sorted();
+    const field = table.closest("details").querySelector("input");
+    field.value = "LIFT viscous"; field.dispatchEvent(new f.contentWindow.Event("input"));
+    one.left = [...rows].filter((r) => !r.hidden).map((r) => r.cells[0].textContent);
+    one.count = table.closest("details").querySelector(".count").textContent;
+    let kept = null;
+    f.contentWindow.URL.createObjectURL = (blob) => { kept = blob; return "#"; };
+    table.closest("details").querySelector(".tools button").click();
+    one.csv = kept.size;
+    one.contents = d.querySelectorAll("nav a").length;
     found.push(one);
   }
   document.getElementById("found").textContent = JSON.stringify(found);
@@ -130,6 +144,17 @@ def test_pages_in_a_browser(pages, tmp_path, dark):
         assert one["small"] == 0
         paper, ink = brightness(one["background"]), brightness(one["ink"])
         assert (paper < 60 and ink > 180) if dark else (paper > 200 and ink < 80)
+        numbers = [float(x) if x != "n/a" else np.nan for x in one["given"]]
+        known = sorted(x for x in numbers if not np.isnan(x))
+        assert [float(x) for x in one["up"] if x != "n/a"] == known
+        assert [float(x) for x in one["down"] if x != "n/a"] == known[::-1]
+        assert one["up"][len(known) :] == one["down"][len(known) :] == ["n/a"] * (len(numbers) - len(known))
+        assert one["sorted"] == "ascending"
+        assert one["back"] == one["given"]
+        assert one["left"] == ["lift.viscous"]
+        assert one["count"] == f"(1 of {len(numbers)})"
+        assert 100 < one["csv"] < 400
+        assert one["contents"] >= 3
     for one in found[:2]:
         assert one["ready"] == "15"
         assert min(one["curves"]) >= 2

@@ -44,17 +44,17 @@ def write_comparison(
     compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
     about = tuple(Block(table=table, opened=False) for table in (_fits(named), _provenance(named, command)))
     frictions = tuple(Block(table=t) for c in found if (t := _table(named[0][0], c, prismatic, friction=True)).rows)
-    sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),))]
+    sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),), "What changed")]
     if frictions:
         curves = Block(drawings=tuple(_curves(named, prismatic)))
-        sections.append(Section("friction", "Friction", (curves, *frictions)))
+        sections.append(Section("friction", "Friction", (curves, *frictions), "Friction"))
     report = Report(
         title=f"{named[0][1].robot}: {' against '.join(name for name, _ in named)}",
         verdict=judgement(named[0][0], found),
         cards=tuple(card for c in found for card in _cards(c)),
         sentences=tuple(sentences(named[0][0], found, prismatic)),
         note=_RULE,
-        sections=(*sections, Section("all", "All of it", (*compared, *about))),
+        sections=(*sections, Section("all", "All of it", (*compared, *about), "All of it")),
     )
     return write(report, path, pictures)
 

@@ -49,6 +49,16 @@ def test_the_module_is_the_command():
     assert done.stdout == f"ident {ident.__version__}\n"
 
 
+@pytest.mark.parametrize(("line", "place", "wanted"), [("ident ru", 1, "run"), ("ident cad doctor --qu", 3, "--quiet")])
+def test_the_shell_completes_commands_and_options(line, place, wanted):
+    asked = {"_IDENT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(place)}
+    code = "import sys; sys.argv[0] = 'ident'; from ident.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [wanted]
+
+
 def test_property_tests_have_no_deadline():
     """On a busy machine an example takes as long as it takes."""
     assert settings().deadline is None

@@ -55,7 +55,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(*args: Any, **given: Any) -> None:
         context, as_json, quiet = (given.pop(key) for key in _OUTPUT)
         with answering(as_json, quiet) as asked, heard(quiet):
-            code, failed = _run(command, *args, **given)
+            code, failed = attempted(command, *args, **given)
             if as_json:
                 typer.echo(asked.document(context.command_path.partition(" ")[2], code, failed))
         if code:
@@ -64,7 +64,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _run(command: Callable[..., None], *args: Any, **given: Any) -> tuple[int, BaseException | None]:
+def attempted(command: Callable[..., None], *args: Any, **given: Any) -> tuple[int, BaseException | None]:
     """Run a command; return its exit code, and the error that ended it."""
     try:
         command(*args, **given)

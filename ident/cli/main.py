@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, compared, outcome, parts_of
+from ident.cli.answers import answer, asked, compared, outcome, parts_of
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
     EXIT_CODES,
     FAILED,
+    INTERRUPTED,
     PROBLEMS,
     EstimatePath,
     ExperimentPath,
+    attempted,
     command_line,
     guarded,
     out_option,
@@ -32,6 +35,7 @@ from ident.cli.console import (
     show_calibration,
     show_notes,
     tell_aside,
+    tell_note,
 )
 from ident.cli.doctor import doctor
 from ident.cli.dynamics import codegen, dynamics
@@ -43,7 +47,7 @@ from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
 from ident.cli.select import select
-from ident.errors import plural
+from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing
 
 if TYPE_CHECKING:
@@ -55,7 +59,6 @@ app = typer.Typer(
     help="Dynamic parameters of robots: identified from logs, compared with CAD, validated, exported.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -85,8 +88,25 @@ def run(
     experiment: ExperimentPath,
     share: Sharing,
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
+    watch: Annotated[bool, "Repeat whenever a file of the experiment changes, until Ctrl-C", "--watch"] = False,
 ) -> None:
     """Do it all: read, check, fit, compare, validate, export, report."""
+    if not watch:
+        _run(experiment, share, out)
+        return
+    from ident.cli.watch import changes
+
+    if asked().json:
+        raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")
+    with suppress(KeyboardInterrupt):  # while it waits; all that was found is written then
+        for _ in changes(experiment):
+            code, _ = attempted(_run, experiment, share, out)
+            if code == INTERRUPTED:
+                raise typer.Exit(code)
+            tell_note("waiting until a file of the experiment changes; Ctrl-C ends")
+
+
+def _run(experiment: Path, share: Sharing, out: Path | None) -> None:
     from ident.pipelines.steps import check_expected
 
     with progress() as tell:

@@ -46,6 +46,8 @@ addEventListener("load", () => {
     if (button("in")) { button("in").click(); one.near = path(); button("all").click(); one.again = path(); }
     const cell = d.querySelector("td[data-say]");
     if (cell) { cell.click(); one.said = d.getElementById("say").textContent; }
+    found.push(one);
+    if (root.dataset.errors) continue;
     const head = [...d.querySelectorAll("#cad th, #all th")].find((h) => /standard error/.test(h.textContent));
     const table = head.closest("table"), rows = table.tBodies[0].rows;
     const column = () => [...rows].map((r) => r.cells[head.cellIndex].textContent);
@@ -60,7 +62,6 @@ addEventListener("load", () => {
     table.closest("details").querySelector(".tools button").click();
     one.csv = kept.size;
     one.contents = d.querySelectorAll("nav a").length;
-    found.push(one);
   }
   document.getElementById("found").textContent = JSON.stringify(found);
 });

@@ -9,7 +9,7 @@ from logs_data import made_up, smooth
 from seeds import cases
 
 from ident.logs import Processing, process
-from ident.logs.automatic import as_toml, band_of, chosen, factors_below
+from ident.logs.automatic import as_toml, band_of, chosen, factors_below, reaching
 
 T = np.arange(12_000) / 400
 
@@ -50,6 +50,21 @@ def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
     q = np.round(smooth(T)[0] / step) * step
     q[:6000] = q[0]
     assert (band_of(made_up(T, q=q, qd=None)).noise >= step / 12**0.5).all()
+
+
+def test_a_prediction_is_judged_no_narrower_than_its_motion():
+    """The kept motion is six times as fast as the fitted one, whose cut-off would blur it."""
+    noise = 1e-4 * np.random.default_rng(0).normal(size=(len(T), 2))
+    slow, fast = (made_up(T / k, q=smooth(T)[0] + noise, qd=None) for k in (0.5, 3))
+    judged = chosen([slow])[1]
+    assert reaching(judged, [slow]) == reaching(judged, []) == judged
+    found = reaching(judged, [fast])
+    assert found.position_hz == pytest.approx(4 * band_of(fast).motion_hz.max(), rel=0.1)
+    assert prod(found.decimation) <= prod(judged.decimation)
+    true, part = 9 * smooth(T)[2][2000:-2000], slice(2000, -2000)
+    kept, blurred = (process(fast, replace(p, edge_s=0.0)).qdd[part] - true for p in (found, judged))
+    assert np.linalg.norm(kept) < 0.02 * np.linalg.norm(true)
+    assert np.linalg.norm(blurred) > 0.2 * np.linalg.norm(true)
 
 
 def test_a_robot_that_rests_is_left_alone():

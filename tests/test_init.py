@@ -229,6 +229,37 @@ def test_joints_without_columns_are_locked_in_a_robot_toml(here):
     assert read(here)[1].joint_names == ("j_one", "j_two")
 
 
+def test_joints_that_no_name_says_are_those_whose_limits_and_bodies_fit(here):
+    """Wheels and a head come first in the file; the log is of the arm behind them."""
+    before = "".join(
+        f'<link name="{c}"/><joint name="{c}_joint" type="{kind}"><parent link="base"/><child link="{c}"/>'
+        f'<axis xyz="0 0 1"/><limit lower="-0.3" upper="0.3" velocity="2" effort="20"/></joint>'
+        for c, kind in (("wheel", "continuous"), ("pan", "revolute"), ("tilt", "revolute"))
+    )
+    path = arm(here)
+    path.write_text(path.read_text().replace('<joint name="j_one"', before + '<joint name="j_one"'))
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    (asked,) = (question for question, _ in found.answers if question.key == "joints")
+    assert asked.guess == "j_one, j_two, j_three"
+    assert "they explain" in asked.why
+    assert read(here)[1].joint_names == ("j_one", "j_two", "j_three")
+
+
+def test_stamps_that_jitter_hide_nothing_of_the_torques(here):
+    """At 1 kHz a jitter of 0.1 ms is more than the change of the speed: to differentiate over it shows noise."""
+    arm(here)
+    rng = np.random.default_rng(3)
+    t, q, _, tau = log(here, rate=1000.0, seconds=8.0)
+    q = np.round(q / 7.7e-4) * 7.7e-4
+    robot = read_urdf(here / "arm.urdf")
+    jitter = t + rng.normal(scale=1e-4, size=len(t))
+    found, true = (evidence(robot, robot.inertials, x, q, tau) for x in (jitter, t))
+    np.testing.assert_allclose(found.size, true.size, rtol=0.05)
+    np.testing.assert_allclose(found.explained, true.explained, atol=0.02)
+
+
 def test_files_of_one_recording_belong_together_row_by_row(here):
     arm(here)
     t, q, _, tau = log(here)

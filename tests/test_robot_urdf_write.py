@@ -180,7 +180,7 @@ def test_a_link_lighter_than_what_is_fixed_to_it_is_refused():
     assert str(caught.value) == (
         "link 'a' cannot be written: its 2 kg include what is fixed to it, 'tool' (3 kg), and without these as the "
         "file has them the rest cannot exist: m > 0 fails: m = -1 kg. Correct the <inertial> of the fixed bodies in "
-        "the URDF, or let the link take all: ident export urdf --fixed-massless."
+        "the URDF."
     )
     assert parse_urdf(write_urdf(TOOL, robot, robot.inertials)).inertials.tolist() == robot.inertials.tolist()
 

@@ -76,13 +76,14 @@ def _left(a: Array, x: Array) -> Array:
 
 def _states(t: Array, q: Array, columns: Array) -> tuple[Array, Array, Array, Array, Array]:
     """Return q, qd, qdd and the columns below the band in which the positions move, thinned, and the columns' noise."""
-    q, columns = np.ascontiguousarray(q), np.ascontiguousarray(columns)
-    log = Log("log", t, q, np.zeros_like(q))
+    even = np.linspace(t[0], t[-1], len(t))  # before filters and derivatives: time stamps may jitter
+    q, columns = (np.column_stack([np.interp(even, t, x) for x in signals.T]) for signals in (q, columns))
+    log = Log("log", even, q, np.zeros_like(q))
     rate, band = log.rate_hz, band_of(log)
     cut = float(np.clip(4 * band.motion_hz.max(), 1.0, 0.2 * rate))
     parts = [low_pass(q, cut, rate, ORDER)]
     for _ in range(2):
-        parts.append(np.gradient(parts[-1], t, axis=0))
+        parts.append(np.gradient(parts[-1], even, axis=0))
     smooth = low_pass(columns, cut, rate, ORDER)
     noise = np.std(columns - smooth, axis=0)
     ends = int(ENDS * len(t)) + 1

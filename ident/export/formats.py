@@ -158,14 +158,12 @@ def export_to(
     source: str | Path | None = None,
     when: str = "",
     unvalidated: bool = False,
-    fixed_massless: bool = False,
 ) -> Exported:
     """Write an estimate in a format of `FORMATS`, whole or not at all.
 
     robot: as its file describes it; a new file has it as it was calibrated.
     source: an existing URDF, MJCF or SDF to edit in place. when: a date for the file's head, which is otherwise the
     same for the same result. unvalidated: write although no validation is recorded (`with_validation`) or it failed.
-    fixed_massless: of a URDF, where bodies fixed to a link outweigh it, the link takes all, and they have no mass.
     Raises InputError for an unknown format or an unreadable file, EstimationError, InfeasibleError, ModelError and
     RobotError where the result must not or cannot be written so; each in one sentence.
     """
@@ -178,9 +176,7 @@ def export_to(
         given = Source(Path(source).name, read_bytes(source))
     if robot is not None and given is None:
         robot = estimate.corrected(robot)
-    item = identified(
-        estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, fixed_massless=fixed_massless
-    )
+    item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated)
     written = form.write(item)
     return Exported(write_whole(path, written.content), written.notes)
 

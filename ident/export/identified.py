@@ -85,7 +85,6 @@ class Identified:
 
     inertials (n, 10): of the moving links, about their frames' origins, verified feasible as they are; terms: joint
     parameters by name; head: lines that every file carries. robot and source are None where they were not given.
-    fixed_massless: bodies of the source that outweigh the link that carries them lose their mass to it.
     """
 
     estimate: Estimate
@@ -93,7 +92,6 @@ class Identified:
     head: tuple[str, ...]
     robot: Robot | None = None
     source: Source | None = None
-    fixed_massless: bool = False
 
     @property
     def inertials(self) -> Array:
@@ -171,7 +169,6 @@ def identified(
     source: Source | None = None,
     when: str = "",
     unvalidated: bool = False,
-    fixed_massless: bool = False,
 ) -> Identified:
     """Return the numbers of an estimate for the writers.
 
@@ -190,7 +187,7 @@ def identified(
         *_numbers(estimate),
         *undetermined_told(estimate.undetermined, estimate.base.standard, theta),
     )
-    return Identified(estimate, theta, head, robot, source, fixed_massless)
+    return Identified(estimate, theta, head, robot, source)
 
 
 def _numbers(estimate: Estimate) -> list[str]:

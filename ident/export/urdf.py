@@ -49,9 +49,7 @@ def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
     if given is not None:
         if robot is None:
             robot = _identified_in(given.data, given.name, estimate)
-        source, massless = given.data, tuple[str, ...]()
-        if item.fixed_massless:
-            source, massless = without_outweighed(source, robot, item.inertials)
+        source, massless = without_outweighed(given.data, robot, item.inertials)
         written = write_urdf(source, robot, item.inertials, dynamics)
         return with_origins(written, robot, item.estimate.corrected(robot)), massless
     robot = item.geometry("a URDF")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.logs.check import start_transient
-from ident.logs.clock import find_clock, freshly_read, on_clock
+from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
 from ident.logs.filter import thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
@@ -120,7 +120,7 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     logs that are short or whose clock leaps. Where readings leap away and back,
     `spikes` are interpolated. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
-    clocks = [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    clocks = _clocks(logs)
     timed = [on_clock(log, clock) for log, clock in clocks]
     odd = any(clock.rows == "moved" for _, clock in clocks)
     grid = max(map(_rate, timed)) if odd or any(map(_uneven, timed)) else None
@@ -153,6 +153,32 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
         min_speed=tuple(_digits(x) for x in slow),
     )
     return fit, replace(fit, decimation=fewer, min_speed=0.0)
+
+
+def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
+    """Return where a prediction of these logs is judged: as `judged`, unless they move too fast for its filters.
+
+    Positions are low-passed at LOWEST times the band of their motion at least, and the band in which errors are
+    counted is no narrower than the motion. Nothing but the positions is looked at.
+    """
+    clocks = _clocks(logs)
+    grid = judged.resample_hz
+    bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
+    motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
+    rate = min((b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True)), default=np.inf)
+    cut = judged.position_hz
+    if cut is not None and cut < LOWEST * motion:
+        every = max(clock.held for _, clock in clocks)
+        cut = _digits(LOWEST * motion) if LOWEST * motion < HIGHEST * rate / every else None
+    fewer = judged.decimation
+    if fewer and thinned_band(rate, fewer) < motion:
+        fewer = factors_below(thinned_band(rate, ()) / motion)
+    return replace(judged, position_hz=cut, decimation=fewer)
+
+
+def _clocks(logs: Sequence[Log]) -> list[tuple[Log, Clock]]:
+    """Return the logs that say something, each with its clock."""
+    return [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
 
 
 def _rate(log: Log) -> float:

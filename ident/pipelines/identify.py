@@ -320,8 +320,6 @@ def export(
 
     known = [format_named(name) for name in dict.fromkeys(formats)]
     several = len(known) > 1
-    if wishes.fixed_massless and all(one.name != "urdf" for one in known):
-        raise InputError("is for urdf, which is not asked for", key="--fixed-massless", fix="Leave it out")
     if several and wishes.edit is not None:
         raise InputError("is for one format", key="--edit", fix="Export that one by itself")
     if several and out is not None and Path(out).is_file():
@@ -342,7 +340,6 @@ def export(
                 source=urdf_source(wishes.robot) if urdf and wishes.robot and not wishes.edit else wishes.edit,
                 when=when,
                 unvalidated=wishes.unvalidated,
-                fixed_massless=wishes.fixed_massless and urdf,
             )
             place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
             made.append((replace(done, path=place), done.path.read_bytes()))

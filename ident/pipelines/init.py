@@ -19,8 +19,9 @@ from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.named import named
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.recognised import Family, families
+from ident.pipelines.logged_joints import Arm
 from ident.pipelines.questions import Ask, Asked, Question
-from ident.pipelines.signals import Arm, Signals, decide
+from ident.pipelines.signals import Signals, decide
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import parse_document, read_urdf
 from ident.robot.xml import read_bytes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import LogError, plural
+from ident.errors import LogError
 from ident.logs.manifest import UNITS, si_factor
 from ident.logs.named import named
 from ident.logs.raw import Column
@@ -30,25 +30,13 @@ from ident.logs.recognised import (
     windows,
     within,
 )
+from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import torques
 from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
 STILL = 0.15
-
-
-@dataclass(frozen=True, eq=False)
-class Arm:
-    """The robot that a log is of: the joints that can move, the robot of those that do, and what its bodies may be."""
-
-    names: tuple[str, ...]
-    of: Callable[[tuple[str, ...]], Robot]
-    bodies: Callable[[Robot], Array | None]
-
-    def turning(self) -> tuple[str, ...]:
-        """Return the joints that turn: fingers mostly slide, and are seldom logged."""
-        return tuple(joint.name for joint in self.of(self.names).joints if not joint.slides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +76,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
     raw = rows if time is None else time.values - time.values[0]
     raw = raw if np.all(np.diff(raw) > 0) else rows * max(float(np.median(np.diff(raw))), 1e-12)
     position = _positions(families, arm, raw, asked, why)
-    robot = arm.of(_joints(position, arm, asked))
+    robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)
     time = next(iter(clocks(families, position.columns[0].label)), None)
     velocity, relation = _velocities(families, position, raw)
@@ -146,25 +134,6 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
         reason = "they are COMMANDED ones, for there are no measured ones"
     why["position"] = reason
     return one_of([chosen, *(c for c in choices if c is not chosen)], "positions", asked, reason, alone=True)
-
-
-def _joints(position: Family, arm: Arm, asked: Asked) -> tuple[str, ...]:
-    """Return the joints that the columns are of, in the robot's order."""
-    if all(isinstance(of, str) for of in position.of):
-        return tuple(name for name in arm.names if name in position.of)
-    if len(position.of) == len(arm.names):
-        return arm.names
-    if len(arm.turning()) == len(position.of):
-        return arm.turning()
-    guess = arm.names[: len(position.of)]
-    text = f"Which {plural(len(guess), 'joint')} are {position.shown} of, in their order?"
-    answer = asked("joints", text, ", ".join(guess), f"the robot has {len(arm.names)}; the others are locked")
-    names = tuple(word.strip() for word in answer.split(","))
-    unknown = [name for name in names if name not in arm.names]
-    if unknown or len(names) != len(guess):
-        fix = f"Its moving joints are {', '.join(arm.names)}"
-        raise LogError(f"'{answer}' are not {plural(len(guess), 'joint')} of the robot", key="joints", fix=fix)
-    return names
 
 
 def _velocities(

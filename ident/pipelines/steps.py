@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -150,16 +151,22 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
 @lru_cache(maxsize=4)
 def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     """Return how recordings are processed to be fitted and to be predicted: as the experiment says, or as the fitted
-    ones ask."""
+    ones ask; what is predicted is judged no narrower than it moves."""
     if loaded.processing is not None:
         return loaded.processing
     from ident.compare.settled import settled
+    from ident.logs.automatic import reaching
 
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
-    logs = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
-    fit, judged = settled(loaded.model, logs, loaded.base)
+    fitted, kept = (
+        (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in names)
+        for names in (loaded.experiment.fit, loaded.experiment.validate)
+    )
+    fit, judged = settled(loaded.model, list(fitted), loaded.base)
+    with suppress(IdentError):  # whoever validates says what is wrong with them
+        judged = reaching(judged, list(kept))
     if loaded.experiment.by_hand is None:
         return fit, judged
     both = zip(loaded.experiment.by_hand, (fit, judged), strict=True)

@@ -76,9 +76,6 @@ class ExportWishes:
     unvalidated: Annotated[bool, "Export although no validation passed, and say so in the file", "--unvalidated"] = (
         False
     )
-    fixed_massless: Annotated[
-        bool, "urdf: links outweighed by what is fixed to them take all of its mass", "--fixed-massless"
-    ] = False
     date: Annotated[str | None, "Date in the file's head, instead of today's"] = None
 
 

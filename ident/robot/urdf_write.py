@@ -187,8 +187,7 @@ def _why(robot: Robot, i: int, given: Array, what: str) -> str:
     return (
         f"link '{robot.links[i]}' cannot be written: its {given[0]:.6g} kg include what is fixed to it, {names}, and "
         f"without these as the file has them the rest cannot exist: {what}. "
-        "Correct the <inertial> of the fixed bodies in the URDF, or let the link take all: ident export urdf "
-        "--fixed-massless."
+        "Correct the <inertial> of the fixed bodies in the URDF."
     )
 
 

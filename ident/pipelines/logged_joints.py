@@ -1,0 +1,97 @@
+"""Which joints of a robot the columns of a log are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.compare.columns import evidence
+from ident.errors import LogError, plural
+from ident.logs.manifest import si_factor
+from ident.logs.recognised import Family, fitting_units
+from ident.pipelines.questions import Asked
+from ident.robot import Robot
+
+#: Joints explain the torques no better than others where it is by less than this share of their variance.
+ALIKE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """The robot that a log is of: the joints that can move, the robot of those that do, and what its bodies may be."""
+
+    names: tuple[str, ...]
+    of: Callable[[tuple[str, ...]], Robot]
+    bodies: Callable[[Robot], Array | None]
+
+    def turning(self) -> tuple[str, ...]:
+        """Return the joints that turn: fingers mostly slide, and are seldom logged."""
+        return tuple(joint.name for joint in self.of(self.names).joints if not joint.slides)
+
+
+def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: Arm, asked: Asked) -> tuple[str, ...]:
+    """Return the joints that the columns of the positions are of, in the robot's order.
+
+    families: all columns, t (N,) [any unit]. Where names and numbers leave it open, joints in one row from the base
+    outwards are the guess: those within whose limits the positions lie, and whose bodies explain the torques best.
+    Raises LogError for an answer that is no joints.
+    """
+    size = len(position.of)
+    if all(isinstance(of, str) for of in position.of):
+        return tuple(name for name in arm.names if name in position.of)
+    if size == len(arm.names):
+        return arm.names
+    if len(arm.turning()) == size:
+        return arm.turning()
+    guess, why = _guess(position, families, t, arm)
+    text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
+    why += f" (the robot has {len(arm.names)}; the others are locked)"
+    answer = asked("joints", text, ", ".join(guess), why)
+    names = tuple(word.strip() for word in answer.split(","))
+    unknown = [name for name in names if name not in arm.names]
+    if unknown or len(names) != size:
+        fix = f"Its moving joints are {', '.join(arm.names)}"
+        raise LogError(f"'{answer}' are not {plural(size, 'joint')} of the robot", key="joints", fix=fix)
+    return names
+
+
+def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:
+    """Return the likeliest joints, and why."""
+    raw = position.values
+    fits = {names: fitting_units(raw, arm.of(names)) for names in dict.fromkeys(_rows(arm, raw.shape[1]))}
+    within = [names for names, units in fits.items() if units]
+    left, why = within or list(fits), "their limits hold the positions" if within else "they come first"
+    efforts = [f for f in families if f.quantity in ("torque", "current") and len(f.columns) == raw.shape[1]]
+    if len(left) > 1 and efforts:
+        columns = min(efforts, key=lambda f: f.origin == "commanded").values
+        shares = [_explained(arm, names, t, raw, fits[names], columns) for names in left]
+        best = int(np.argmax(shares)) if max(shares) > shares[0] + ALIKE else 0
+        why += f", and they explain {100 * shares[best]:.0f} % of the torques"
+        rivals = [n for n, share in zip(left, shares, strict=True) if share > shares[best] - ALIKE and n != left[best]]
+        why += "".join(f"; {', '.join(n)} as much" for n in rivals[:1])
+        return left[best], why
+    return left[0], why
+
+
+def _explained(arm: Arm, names: tuple[str, ...], t: Array, raw: Array, units: Sequence[str], columns: Array) -> float:
+    """Return which share of the torques' variance these joints explain, in the unit that explains more."""
+    robot = arm.of(names)
+    bodies, turning = arm.bodies(robot), [not joint.slides for joint in robot.joints]
+    positions = [np.where(turning, raw * si_factor(unit, "position"), raw) for unit in units or ("rad", "deg")]
+    return max(float(np.mean(np.diag(evidence(robot, bodies, t, q, columns).explained))) for q in positions)
+
+
+def _rows(arm: Arm, size: int) -> Iterator[tuple[str, ...]]:
+    """Yield so many joints in one row: on the way to each end of the robot, and in the order of the file."""
+    parents = arm.of(arm.names).parents
+    for end in (k for k in range(len(parents)) if k not in parents):
+        way = [end]
+        while (parent := parents[way[0]]) >= 0:
+            way.insert(0, parent)
+        for first in range(len(way) - size, -1, -1):
+            yield tuple(arm.names[k] for k in way[first : first + size])
+    for first in range(len(arm.names) - size + 1):
+        yield arm.names[first : first + size]

@@ -306,16 +306,20 @@ def test_the_verdict():
 def test_what_to_mend_comes_first():
     c = case()
     cause = NamedCause(
-        "joint1", "its zero is off by 5 degrees", "robot.toml", "add -5 degrees", ("joint2: it turns the other way",),
-        c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
+        "joint1", "its zero is off by 5 degrees", "robot.toml", 'add -5 degrees; or [calibrate] zeros = ["joint1"]',
+        ("joint2: it turns the other way",), c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
+        9.2,
     )  # fmt: skip
     estimate = replace(c.constrained, causes=(cause,))
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
     assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
     first = report.sections[0]
     assert first.title == "What to mend first"
-    assert first.blocks[0].words == "robot.toml: add -5 degrees"
-    assert first.blocks[0].items == ("Cannot be told apart from: joint2: it turns the other way",)
+    assert first.blocks[0].words == 'robot.toml: add -5 degrees; or [calibrate] zeros = ["joint1"]'
+    assert first.blocks[0].paste == '[calibrate]\nzeros = ["joint1"]'
+    sure, rival = first.blocks[0].items
+    assert sure == "The odds are 10,000 to one."
+    assert rival == "Cannot be told apart from: joint2: it turns the other way"
     assert "15.0 % error, 3.00 % without" in first.blocks[0].drawings[0].title
     before, after = (m.value for m in first.blocks[0].drawings[0].shown.panels[0].marks)
     assert np.allclose([before, after], [[20.0, 10.0, 10.0], [2.0, 3.0, 4.0]])

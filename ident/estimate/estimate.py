@@ -26,7 +26,7 @@ class NamedCause:
 
     where: joint or file part; what: is wrong there; file: that it is in; mend: what to change in it; rivals: what
     explains the logs as well. joints: names; before, after (n,): their errors on stretches left out, relative to the
-    torque, and total: those of all joints together.
+    torque, and total: those of all joints together. log_odds: against no mistake, None in files of earlier versions.
     """
 
     where: str
@@ -38,6 +38,7 @@ class NamedCause:
     before: tuple[float, ...]
     after: tuple[float, ...]
     total: tuple[float, float]
+    log_odds: float | None = None
 
     @property
     def short(self) -> str:

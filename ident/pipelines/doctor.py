@@ -23,6 +23,7 @@ from ident.tell import Tell, logged
 #: Least squares that are so much better than links that can exist: the robot may be another one.
 _BETTER = 0.1
 #: An error on motions never seen that is so many times that of the fit, or so large, is looked into.
+_CERTAIN = 2000.0  # log odds above it are not told apart
 _WORSE, _LARGE = 2.0, 0.1
 _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: half of it is the model's, or the files', and so much
@@ -97,6 +98,7 @@ def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
             c.joints_before,
             c.joints_after,
             (c.before, c.after),
+            min(c.log_odds, _CERTAIN),
         )
         for c in found.causes
         if not c.ordinary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,23 @@ def examination_sentences(found: Examination, robot: str, data: str, fitted: Seq
         " left out"
     )
     return said
+
+
+def odds_in_words(log_odds: float) -> str:
+    """Return natural logarithms of odds as a person would say them."""
+    power = log_odds / math.log(10.0)
+    if power < math.log10(3.0):
+        return "It is hardly more likely than that nothing is wrong."
+    if power >= 9.0:
+        return "The odds are more than a thousand million to one."
+    rounded = float(f"{10.0**power:.1g}")
+    return f"The odds are {rounded:,.0f} to one."
+
+
+def lines_in(mend: str) -> str:
+    """Return the lines of a file that a remedy names, as they are pasted; "" where it names none."""
+    found = re.search(r"(\[\w+\]) (\w+ = .+)$", mend)
+    return f"{found[1]}\n{found[2]}" if found else ""
 
 
 def _cause(cause: Cause, robot: str, data: str) -> list[str]:

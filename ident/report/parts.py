@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A part of a section, shown in this order: a small title, words, sentences, a note, figures or charts, a table.
+    """A part of a section, shown in this order: a small title, words, sentences, lines to paste, note, figures, table.
 
     link: of the pictures' axes that buttons zoom together. map: cells of the links, which stand for the drawings on a
     page. opened: whether the page shows the table at once.
@@ -72,6 +72,7 @@ class Block:
     title: str = ""
     words: str = ""
     items: tuple[str, ...] = ()
+    paste: str = ""
     note: str = ""
     drawings: tuple[Drawing, ...] = ()
     link: str = ""

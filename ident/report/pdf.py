@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ident.report.figures import AMBER, GREEN, INK, LINE, MUTED, RED, svg_file
+from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, svg_file
 from ident.report.parts import Block, Drawing, Report
 from ident.report.text import Table
 
@@ -92,6 +92,8 @@ class Book:
         if block.words:
             self.say(block.words)
         self.items(block.items)
+        for line in block.paste.splitlines():
+            self.say(line, colour=BLUE)
         self.remark(block.note)
         self.figures(block.drawings)
         if block.table is not None and block.table.rows:

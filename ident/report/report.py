@@ -13,7 +13,7 @@ from ident.compare.difference import Comparison, TruthComparison
 from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, NamedCause
 from ident.logs.check import out_of_reach
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
@@ -22,6 +22,7 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.body_figures import links_named
 from ident.report.calibration_text import calibration_rows
+from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.drawings import (
     comparisons,
     errors,
@@ -194,13 +195,21 @@ def _mistakes(estimate: Estimate) -> Iterator[Section]:
         Block(
             f"{cause.where}: {cause.what}",
             f"{cause.file}: {cause.mend}",
-            tuple(f"Cannot be told apart from: {rival}" for rival in cause.rivals),
+            tuple(_weight_of(cause)),
+            lines_in(cause.mend),
             drawings=(evidence(cause, k),),
         )
         for k, cause in enumerate(estimate.causes, 1)
     )
     if estimate.causes:
         yield Section("mistakes", "What to mend first", tuple(blocks), "Mend first")
+
+
+def _weight_of(cause: NamedCause) -> Iterator[str]:
+    """Yield how sure a mistake is, and what it cannot be told apart from."""
+    if cause.log_odds is not None:
+        yield odds_in_words(cause.log_odds)
+    yield from (f"Cannot be told apart from: {rival}" for rival in cause.rivals)
 
 
 def _section(name: str, title: str, *blocks: Block) -> Section:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from synthetic import blocks, random_theta, recording
@@ -13,7 +15,8 @@ from ident.estimate.estimators import folds
 from ident.logs.motion import Motion
 from ident.model import torque
 from ident.pipelines.identify import fit
-from ident.regression import compress, repeats_joined
+from ident.regression import compress, regression, repeats_joined
+from ident.regression.regression import Segment
 
 
 def again(rng: np.random.Generator, motion: Motion, name: str, segments: int) -> Motion:
@@ -91,3 +94,27 @@ def test_logs_that_repeat_one_motion_are_told(tmp_path) -> None:
         )
         estimate = fit(tmp_path).estimate
         assert any("the logs repeat one motion" in warning for warning in estimate.warnings) == told
+
+
+def test_of_many_recordings_few_pairs_are_compared_in_full(monkeypatch) -> None:
+    """300 motions of other speeds, 60 of them twice: a fiftieth of all pairs is enough to find these."""
+    rng = np.random.default_rng(0)
+    one = repeated(0, segments=1, motions=1, repeats=1)[1]
+    (first,) = one.segments
+
+    def drawn(name: str, speeds: np.ndarray) -> Segment:
+        factors = tuple(
+            np.triu(F * np.append(speeds[list(own)], 1.0)) for F, own in zip(first.factors, one.parameters, strict=True)
+        )
+        return replace(first, identity=name, name=name, recording=name, factors=factors)
+
+    speeds = np.exp(rng.normal(size=(300, len(one.base.names))))
+    names = [*range(300), *range(60)]
+    segments = tuple(drawn(f"log{k}", speeds[i]) for k, i in enumerate(names))
+    compared = []
+    apart = regression._apart
+    monkeypatch.setattr(regression, "_apart", lambda a, b: compared.append(1) or apart(a, b))
+    joined = repeats_joined(replace(one, segments=segments))
+    assert joined.recordings == tuple(f"log{k}" for k in range(300))
+    assert [s.rows for s in joined.segments[:60]] == [tuple(2 * n for n in first.rows)] * 60
+    assert 60 <= len(compared) < 300 * 299 / 2 / 50

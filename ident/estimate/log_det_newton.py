@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
@@ -111,6 +112,9 @@ class LogDetNewton:
         self._E = rows["zero"][:, :p]
         signs = rows["nonnegative"][rows["nonnegative"][:, :p].any(axis=1)]
         self._G, self._h = -signs[:, :p], signs[:, p]
+        # a sign of one joint term is the same in all coordinates, and adds to the Hessian's diagonal alone
+        self._wide = self._G[:, : self._links].any(axis=1) | (np.count_nonzero(self._G, axis=1) > 1)
+        self._squares = np.where(self._wide, 0.0, (self._G**2).T)[self._links :]
         # a joint term with a positive prior has the same divergence, of one number: its own row aims at the weight
         known = stated(model, coordinates)
         self._linear = coordinates.trace.copy()
@@ -149,7 +153,8 @@ class LogDetNewton:
 
     def _from_afar(self, target: _Target, weight: float) -> _Point | None:
         """Return the minimum from the start; where that is too far, from a weight at which it is near, by decades."""
-        x = self._minimised(target, weight, self._cold(target, weight), _COLD)
+        x = self._central(target, weight, self._cold(target, weight)) if weight <= target.constant else None
+        x = x or self._minimised(target, weight, self._cold(target, weight), _COLD)
         if x is None:
             largest = weight + float(np.sum((target.A @ self._start - target.z) ** 2))
             fall = np.geomspace(largest, weight, 2 + int(np.log10(largest / weight)))
@@ -187,12 +192,12 @@ class LogDetNewton:
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._h - self._G @ x
         mu *= float(r @ r) + target.constant + weight
-        rows = self._rows(target, self._linear)
+        local_at = self._locals(target, self._linear)
         for _ in range(STEPS):
             size = float(r @ r) + target.constant + weight
             last = ACCURACY * size / max(len(s), 1)
             mu = max(mu, last)
-            local = self._local(L, R, rows, r, y / s)
+            local = local_at(L, R, r, y / s)
             if local is None:
                 break
             aim = np.where(self._stated, weight, mu)
@@ -204,7 +209,7 @@ class LogDetNewton:
             found = mu <= last and -float(gradient @ d) < enough
             ds = -local.G @ d
             dy = (aim - y * ds) / s - y
-            L, R, step = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
+            L, R, step, x = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
             # each Z and y goes its own way: they only shape the quadratic model
             terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
             if found:
@@ -212,8 +217,7 @@ class LogDetNewton:
             if not far and step < _STRAIGHT:
                 return None
             far = True
-            x = _joined(L, terms)
-            r, s = target.A @ x - target.z, s + step * ds
+            r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
             mu *= _FALL ** (2.0 * step)
         self.lost += time.process_time() - began
         return None
@@ -247,12 +251,12 @@ class LogDetNewton:
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._h - self._G @ x
-        rows = self._rows(target, self._linear if weight else self._coordinates.trace)
+        local_at = self._locals(target, self._linear if weight else self._coordinates.trace)
         count = 4 * links // 10 + len(s)
         for _ in range(CENTRAL):
             slope, enough, last = self._aims(target, weight, float(r @ r), count)
             aims = np.where(self._stated & (weight > 0.0), weight, last)
-            local = self._local(L, R, rows, r, y / s)
+            local = local_at(L, R, r, y / s)
             if local is None:
                 break
             v, now = local.v, (float(np.sum(local.v**2)) + float(y @ s)) / count
@@ -272,12 +276,11 @@ class LogDetNewton:
                 mu = short**3 * now
                 aim, shift = np.maximum(mu, aims), _diagonal(max(mu, weight or last) / v)
             d, ds, dy = self._direction(local, base, shift, aim, y, s)
-            L, R, step = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
+            L, R, step, x = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
             terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
             if found:
                 return _Point(L, R, terms, y)
-            x = _joined(L, terms)
-            r, s = target.A @ x - target.z, s + step * ds
+            r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
         self.lost += time.process_time() - began
         return None
 
@@ -307,25 +310,43 @@ class LogDetNewton:
         A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
         return _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
 
-    def _rows(self, target: _Target, linear: Array) -> Array:
-        return np.concatenate([target.A, self._G, linear[None], self._E])
+    def _locals(self, target: _Target, linear: Array) -> Callable[[Array, Array, Array, Array], _Local | None]:
+        """Return what gives the program at links L L' and multipliers R R', residuals r, curvature y / s of each sign.
 
-    def _local(self, L: Array, R: Array, rows: Array, r: Array, curvature: Array) -> _Local | None:
-        """Return the program at links L L' and multipliers R R', None where rounding leaves nothing of their product.
-
-        r: residuals; curvature: y / s of each inequality.
+        It returns None where rounding leaves nothing of the product of links and multipliers.
         """
-        B, inverse, v, turned = scaled(L, R, rows)
-        if not v.min() > 0.0:
-            return None
-        m, g = len(r), len(r) + len(curvature)
-        G, gradient = turned[m:g].copy(), (2.0 * r) @ turned[:m]
-        turned[:m] *= np.sqrt(2.0)
-        turned[m:g] *= np.sqrt(curvature)[:, None]
-        if not np.abs(turned[:g]).max() < 1e100:
-            return None
-        step = _factored(turned[:g], self._links, turned[g + 1 :])
-        return _Local(B, inverse, v, G, turned[g], gradient, step)
+        m, links, wide = len(target.A), self._links, self._wide
+        g = m + int(wide.sum())
+        rows = np.concatenate([np.sqrt(2.0) * target.A, self._G[wide], linear[None], self._E])
+        ends, turned, G = _zeros(rows[:m, :links]), rows.copy(), self._G.copy()
+
+        def at(L: Array, R: Array, r: Array, curvature: Array) -> _Local | None:
+            B, inverse, v = scaled(L, R, rows, ends, turned)
+            if not v.min() > 0.0:
+                return None
+            if g > m:
+                G[wide] = turned[m:g]
+                turned[m:g] *= np.sqrt(curvature[wide])[:, None]
+            if not np.abs(turned[:g]).max() < 1e100:
+                return None
+            added = np.concatenate([np.ones(links), self._squares @ curvature])
+            step = _factored(turned[:g], added, turned[g + 1 :])
+            if g > m:
+                turned[m:g, links:] = rows[m:g, links:]
+            return _Local(B, inverse, v, G, turned[g], np.sqrt(2.0) * (r @ turned[:m]), step)
+
+        return at
+
+
+def _zeros(rows: Array) -> NDArray[np.int64]:
+    """Return (n, 2): from which row to which one all that stands below the ten columns of each link is zero.
+
+    R K is upper triangular in steps: a base parameter is named after the first that it holds.
+    """
+    m = len(rows)
+    some = np.asarray(rows.reshape(m, -1, 10).any(axis=2))
+    last = m - np.argmax(some[::-1], axis=0) if m else np.zeros(some.shape[1], dtype=np.int64)
+    return np.column_stack([np.where(some.any(axis=0), last, 0), np.full(some.shape[1], m)])
 
 
 def _fall(relative: Array) -> float:
@@ -350,17 +371,22 @@ def _joined(L: Array, terms: Array) -> Array:
     return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
-def _factored(root: Array, links: int, E: Array) -> Callable[[Array], Array]:
-    """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + |d[:links]|^2 / 2 with E @ d = 0."""
+def _factored(root: Array, added: Array, E: Array) -> Callable[[Array], Array]:
+    """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + added @ d^2 / 2 with E @ d = 0."""
+    from scipy.linalg.blas import dsyrk
     from scipy.linalg.lapack import dpotrf, dpotrs
 
-    hessian = root.T @ root
-    hessian.flat[: links * (len(hessian) + 1) : len(hessian) + 1] += 1.0
-    unit = np.sqrt(hessian.diagonal())
-    R, failed = dpotrf(hessian.T, overwrite_a=1, clean=0)
+    hessian = dsyrk(1.0, root.T)
+    diagonal = hessian.T.reshape(-1)[:: len(hessian) + 1]
+    diagonal += added
+    unit = np.sqrt(diagonal)
+    R, failed = dpotrf(hessian, overwrite_a=1, clean=0)
     if failed or (R.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits
         unit[unit == 0.0] = 1.0
-        R = np.asarray(np.linalg.qr(np.concatenate([root, np.eye(links, len(unit))]) / unit, mode="r"))
+        some = np.flatnonzero(added)
+        square = np.zeros((len(some), len(added)))
+        square[np.arange(len(some)), some] = np.sqrt(added[some])
+        R = np.asarray(np.linalg.qr(np.concatenate([root, square]) / unit, mode="r"))
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
         R *= unit
     C = dpotrs(R, E.T)[0] if len(E) else None

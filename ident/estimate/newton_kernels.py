@@ -93,20 +93,21 @@ def _congruence(B: Any, C: Any) -> None:
 
 
 @cached_njit(error_model="numpy")
-def scaled(L: Any, R: Any, rows: Any) -> Any:
-    """Return the coordinates of Nesterov and Todd for links L L', multipliers R R' (n, 4, 4), and rows in them.
+def scaled(L: Any, R: Any, rows: Any, ends: Any, out: Any) -> Any:
+    """Return the coordinates of Nesterov and Todd for links L L', multipliers R R' (n, 4, 4); write rows in them.
 
-    B, its inverse transposed (n, 4, 4) and v (n, 4) with B' R R' B = B^-1 L L' B'^-1 = diag v; rows (m, p) times the
-    blocks C (10, 10) with the coordinates of B S B' = C @ those of S; columns past the links' stay.
+    B, its inverse transposed (n, 4, 4) and v (n, 4) with B' R R' B = B^-1 L L' B'^-1 = diag v; out (m, 10 n and more)
+    gets rows (m, p) times the blocks C (10, 10) with the coordinates of B S B' = C @ those of S; columns past the
+    links' stay. ends (n, 2): from which row of link i to which one all are zero; there `out` stays.
     """
     n, m = L.shape[0], rows.shape[0]
-    B, inverse, v, out = np.empty_like(L), np.empty_like(L), np.empty((n, 4)), rows.copy()
-    C = np.empty((10, 10))
+    B, inverse, v = np.empty_like(L), np.empty_like(L), np.empty((n, 4))
+    C, V, M, total = np.empty((10, 10)), np.empty((4, 4)), np.empty((4, 4)), np.empty(10)
     for i in range(n):
-        V = np.eye(4)
-        M = np.zeros((4, 4))
         for a in range(4):
             for b in range(4):
+                V[a, b] = 1.0 if a == b else 0.0
+                M[a, b] = 0.0
                 for k in range(4):
                     M[a, b] += R[i, k, a] * L[i, k, b]
         _orthogonal(M, V)
@@ -120,14 +121,16 @@ def scaled(L: Any, R: Any, rows: Any) -> Any:
                     right += R[i, a, k] * M[k, b]
                 B[i, a, b], inverse[i, a, b] = left / root, right / (size * root)
         _congruence(B[i], C)
-        for r in range(m):
-            for j in range(10):
-                out[r, 10 * i + j] = 0.0
-            for k in range(10):
-                x = rows[r, 10 * i + k]
+        for part in range(2):
+            for r in range(0 if part == 0 else ends[i, 1], ends[i, 0] if part == 0 else m):
+                total[:] = 0.0
+                for k in range(10):
+                    x = rows[r, 10 * i + k]
+                    for j in range(10):
+                        total[j] += x * C[k, j]
                 for j in range(10):
-                    out[r, 10 * i + j] += x * C[k, j]
-    return B, inverse, v, out
+                    out[r, 10 * i + j] = total[j]
+    return B, inverse, v
 
 
 @cached_njit(error_model="numpy")
@@ -196,8 +199,27 @@ def second_order(v: Any, d: Any, shift: Any) -> Any:
 
 
 @cached_njit(error_model="numpy")
+def _squares(L: Any) -> Any:
+    """Return the coordinates (10 n,) of L L' (n, 4, 4)."""
+    n = len(L)
+    out = np.empty(10 * n)
+    k = 0
+    for i in range(n):
+        for b in range(4):
+            for a in range(b + 1):
+                x = 0.0
+                for c in range(4):
+                    x += L[i, a, c] * L[i, b, c]
+                out[k] = x * (1.0 if a == b else 2.0 * _HALF)
+                k += 1
+    return out
+
+
+@cached_njit(error_model="numpy")
 def moved(B: Any, inverse: Any, v: Any, d: Any, shift: Any, fall: float, inside: float) -> Any:
-    """Return links L and multipliers R (n, 4, 4) after a step d (10 n,) in `scaled` coordinates, and the step's length.
+    """Return links L and multipliers R (n, 4, 4) after a step d (10 n,) in `scaled` coordinates, its length, and L L'.
+
+    L L' is in the coordinates of `SYMMETRIC` (10 n,).
 
     shift: diag(v)^-1 times what L L' R R' is to be; fall: the most negative relative change of what else must stay
     positive; inside: the share of the way to the edge that may be gone. The multipliers of each link go their own way.
@@ -220,4 +242,4 @@ def moved(B: Any, inverse: Any, v: Any, d: Any, shift: Any, fall: float, inside:
             T[i, a, a] += v[i, a]
         _times_root(B[i], S[i])
         _times_root(inverse[i], T[i])
-    return S, T, step
+    return S, T, step, _squares(S)

@@ -69,8 +69,8 @@ def update_factors(piece: Any, keep: Any, start: Any, factors: Any) -> None:
 
 @cached_njit(error_model="numpy")
 def add_at(whole: Any, part: Any, places: Any, weight: float) -> None:
-    """Add weight times a part (k, k) to these rows and columns of the whole."""
+    """Add weight times the upper half of a symmetric part (k, k) to these places of the upper half of `whole`."""
     for a in range(len(places)):
-        row, own = whole[places[a]], part[a]
-        for b in range(len(places)):
-            row[places[b]] += weight * own[b]
+        for b in range(a, len(places)):
+            i, j = min(places[a], places[b]), max(places[a], places[b])
+            whole[i, j] += weight * part[a, b]

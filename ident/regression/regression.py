@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,6 +170,11 @@ class Regression:
         """R factor of each joint over all segments."""
         return tuple(r_factor(np.concatenate([s.factors[j] for s in self.segments])) for j in range(self.n_joints))
 
+    @cached_property
+    def joint_grams(self) -> tuple[Array, ...]:
+        """Upper half of R'R of each joint's factor."""
+        return tuple(map(_gram, self.joint_factors))
+
     def factor(self, sigma: ArrayLike) -> Array:
         """Return R (b + 1, b + 1) of all joints' equations, each divided by its sigma (n,).
 
@@ -242,9 +247,24 @@ def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: Arr
     b = len(regression.base.names)
     seen = np.append(regression.seen, True)
     gram = np.zeros((b + 1, b + 1))
-    for columns, r, s in zip(regression.columns, factors, np.asarray(sigma, dtype=np.float64), strict=True):
-        add_at(gram, r.T @ r, columns, s**-2.0)
-    return np.asarray(gram * (seen[:, None] & seen))
+    squares = regression.joint_grams if factors is regression.joint_factors else map(_gram, factors)
+    for columns, square, s in zip(regression.columns, squares, np.asarray(sigma, dtype=np.float64), strict=True):
+        add_at(gram, square, columns, s**-2.0)
+    return np.asarray((gram + np.triu(gram, 1).T) * (seen[:, None] & seen))
+
+
+def _gram(R: Array) -> Array:
+    """Return R'R (k, k), its upper half at least: of a triangular R at a third of the cost of the product.
+
+    LAPACK has U U' only: R read backwards is the transpose of such a U, and U U' read backwards is R'R.
+    """
+    from scipy.linalg.lapack import dlauum
+
+    k = R.shape[1]
+    if len(R) != k or np.tril(R, -1).any():
+        return np.asarray(R.T @ R)
+    found, _ = dlauum(np.ascontiguousarray(R).reshape(-1)[::-1].copy().reshape(k, k).T, overwrite_c=1)
+    return np.asarray(found.T.reshape(-1)[::-1].reshape(k, k))
 
 
 def torque_columns(regression: Regression, z: Array) -> Array:
@@ -272,18 +292,46 @@ def repeats_joined(regression: Regression) -> Regression:
     What a model leaves out shows once more in every repeat. So to leave one out, and to take it for independent of the
     others, would measure how well a motion is fitted that was seen.
     """
-    if len(regression.recordings) == 1:
+    parts: dict[str, list[Segment]] = {}
+    for segment in regression.segments:
+        parts.setdefault(segment.recording, []).append(segment)
+    if len(parts) <= 1:
         return regression
-    motions: list[tuple[Array, list[str]]] = []
-    for recording in regression.recordings:
-        own = _moments(regression.only([recording]))
-        same = [names for other, names in motions if _apart(own, other) < ALIKE]
-        if same:
-            same[0].append(recording)
-        else:
-            motions.append((own, [recording]))
-    joined = [segment for _, names in motions for segment in _joined(regression, names)]
-    return regression if len(joined) == len(regression.segments) else replace(regression, segments=tuple(joined))
+    moments = {name: _moments(replace(regression, segments=tuple(part))) for name, part in parts.items()}
+    motions: dict[str, list[str]] = {}
+    for name, first in _first_alike(moments).items():
+        motions.setdefault(first, []).append(name)
+    if len(motions) == len(parts):
+        return regression
+    joined = (_joined([parts[name] for name in names]) for names in motions.values())
+    return replace(regression, segments=tuple(chain.from_iterable(joined)))
+
+
+def _first_alike(moments: dict[str, Array]) -> dict[str, str]:
+    """Return the first recording of each one's motion.
+
+    Few pairs are compared in full. With s = (x - c) / (x + c) of the diagonals x, for any positive c, the difference of
+    two s is at most that of their x against the mean of these: |s - s'| <= ALIKE b where the motions are one.
+    """
+    names, diagonals = list(moments), np.array([np.diag(found) for found in moments.values()])
+    centre = np.median(diagonals, axis=0)
+    size = diagonals + centre
+    signs = (diagonals - centre) / np.where(size > 0, size, 1.0)
+    squares = np.sum(signs**2, axis=1)
+    most = (ALIKE * diagonals.shape[1]) ** 2 * (1.0 + 1e-9) + 1e-9
+    found: dict[str, str] = {}
+    kept: list[int] = []  # the first of each motion
+    rows, lengths_ = np.empty_like(signs), np.empty_like(squares)
+    for k, name in enumerate(names):
+        count = len(kept)
+        near = lengths_[:count] + squares[k] - 2.0 * rows[:count] @ signs[k] < most
+        same = (kept[i] for i in np.flatnonzero(near) if _apart(moments[name], moments[names[kept[i]]]) < ALIKE)
+        first = next(same, None)
+        found[name] = name if first is None else names[first]
+        if first is None:
+            rows[count], lengths_[count] = signs[k], squares[k]
+            kept.append(k)
+    return found
 
 
 def _moments(regression: Regression) -> Array:
@@ -301,9 +349,8 @@ def _apart(a: Array, b: Array) -> float:
     return float(np.sqrt(np.mean(((a - b) / np.outer(size, size)) ** 2)))
 
 
-def _joined(regression: Regression, recordings: list[str]) -> list[Segment]:
+def _joined(each: list[list[Segment]]) -> list[Segment]:
     """Return as many segments as the recording with the fewest has, each with what the others have in its place."""
-    each = [[s for s in regression.segments if s.recording == name] for name in recordings]
     number = min(map(len, each))
     places: list[list[Segment]] = [[] for _ in range(number)]
     for segments in each:

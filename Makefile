@@ -13,7 +13,7 @@ export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
 # Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint wheel clean
+.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint docs wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
@@ -83,6 +83,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict ident
+
+# The site, in build/site: every warning is an error, and nothing is fetched.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # What is exported, read by the programs that it is for: Octave, KDL, libsdformat, Drake, the Robotics Toolbox, pdfTeX.
 # The system packages are Debian's; install them by hand on other systems.

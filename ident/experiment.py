@@ -36,43 +36,62 @@ WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance",
 @shows
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One identification, as its file says. Paths are absolute; units are SI.
-
-    name: of the file, or of its folder when the file is called experiment.toml. title: without one, the folder's name.
-    cad: a CAD table, a URDF or a folder of reports, "robot" for the inertials of the robot's own description, "none",
-    or None: the robot's where it has any. processing: None where the fitted logs choose it (`ident.logs.automatic`),
-    for all recordings. coupled_drives: None where the robot's transmission decides. own_model: whether its file has a
-    [model]; if not, the logs have a say in its terms (`ident.pipelines.friction`, `ident.pipelines.select`).
-    loss, feasible, weight, metric, residual_bound, covariance, bounds: the words of `estimated`; without a weight,
-    links that need not exist are plain least squares. calibrate: what [calibrate] asks for, None without one.
-    expected: figures with their tolerances, for tests.
-    """
+    """One identification, as its file says. Paths are absolute; units are SI."""
 
     file: Path
+    """The file itself."""
     name: str
+    """Of the file, or of its folder where the file is called experiment.toml."""
     title: str
+    """Heading of the report; without one, the folder's name."""
     robot: Path
+    """The robot: a URDF or a robot.toml."""
     data: Path
+    """The logs: a dataset.toml."""
     fit: tuple[str, ...]
+    """Names of the recordings that are fitted."""
     cad: Path | Literal["robot", "none"] | None = None
+    """A CAD table, a URDF or a folder of reports; "robot" for the inertials of the robot's own description, the default
+    where it has any; false for none.
+    """
     truth: Path | None = None
+    """True parameters to compare with, of a simulated robot: a TOML file with a table [parameters], by name in SI
+    units.
+    """
     validate: tuple[str, ...] = ()
+    """Names of the recordings that are predicted and never fitted."""
     processing: Processing | None = None
+    """None where the fitted logs choose it (`ident.logs.automatic`), for all recordings."""
     validation_processing: Processing | None = None
     automatic: tuple[str, ...] = ()
     by_hand: tuple[Processing, Processing] | None = None
     terms: tuple[Term, ...] = ()
     own_model: bool = True
+    """Whether the file has a [model]; if not, the logs have a say in its terms."""
     coupled_drives: bool | None = None
+    """Whether motors that a transmission couples have their drives' friction and inertia; without: where the robot has
+    such a transmission.
+    """
     loss: Loss = "wls"
+    """"wls": joints weighed by their noise; "ols": all alike; "huber": rows that do not belong count for less."""
     feasible: bool = True
+    """Whether every link has to be able to exist; false: least squares, of base parameters unless a weight is given."""
     weight: Weight | None = None
+    """How strongly the fit is drawn to the prior: "cross-validated", a number, or "vanishing" (least residual
+    first).
+    """
     metric: MetricName | None = None
+    """How far from the prior is measured."""
     residual_bound: float = VANISHING
+    """With a vanishing weight: by how much, relatively, the residual may grow above the least."""
     covariance: CovarianceName = "segments"
+    """Error bars: "segments" are robust to correlated noise, "classical" ones are not."""
     bounds: Bounds = field(default_factory=Bounds)
+    """What is known for sure of links and masses."""
     calibrate: Wishes | None = None
+    """What [calibrate] asks for, None without one."""
     expected: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Figures with their tolerances, for tests: each two numbers, [value, tolerance]."""
 
     @property
     def words(self) -> dict[str, Any]:
@@ -195,6 +214,15 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
         raise experiment.error(cause.problem, "model", cause.fix) from None
 
 
+_TABLES = {
+    "experiment": "The files that it is about.",
+    "recordings": "What is fitted, and what is kept for validation.",
+    "processing": "Filters; without, chosen from the fitted logs. Where it is given, only what stands in it is done.",
+    "model": "Joint terms; without, the usual ones, and what `ident select` finds.",
+    "fit": "How the parameters are estimated.",
+    "calibrate": "What the description has wrong by a little, found with the parameters.",
+    "expected": "Figures with their tolerances, for tests.",
+}
 LEVELS = 2  # folders that a path may climb: from experiments/NAME/ to the folder that also holds datasets/
 
 _PAIR = typed(tuple[float, float], "two numbers, [least, most]")
@@ -224,7 +252,7 @@ def read_experiment(path: str | Path) -> Experiment:
         fix = "Give an experiment's folder or its .toml file"
         raise ConfigError(f"there is no such file in '{file.parent}'", file=file, fix=fix)
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
-    top.known(("experiment", "recordings", "processing", "model", "fit", "calibrate", "expected"))
+    top.known(_TABLES)
     head, rows = top.table("experiment"), top.table("recordings")
     about = head.values({"robot": string, "data": string}, {"title": string, "cad": _CAD, "truth": string})
     recordings = rows.values(

@@ -62,7 +62,7 @@ COMPILED = {
 #: What is committed at the root of the repository.
 ROOT_ENTRIES = {
     ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "constraints.txt",
-    "datasets", "experiments", "ident", "notebooks", "pyproject.toml", "tests",
+    "datasets", "docs", "experiments", "ident", "mkdocs.yml", "notebooks", "pyproject.toml", "tests",
 }  # fmt: skip
 
 

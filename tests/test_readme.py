@@ -1,8 +1,16 @@
-"""The README's own robot: its four files are written as they stand there, a log is made, its commands are run."""
+"""Every block of the README and of the pages under docs/: files are written as they stand there, commands are run.
 
+The robot is that of docs/guide/files.md, whose log is made here; what a page shows of a command's output is compared.
+"""
+
+import contextlib
+import io
 import re
 import shlex
+import shutil
 import sys
+import tomllib
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,14 +21,28 @@ import ident
 from ident.cli.main import main
 from ident.model import torque
 
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FILES = (ROOT / "docs" / "guide" / "files.md").read_text(encoding="utf-8")
+#: Every page by its path, in the order in which a reader meets them.
+TEXTS = {"README.md": README} | {
+    str(p.relative_to(ROOT)): p.read_text(encoding="utf-8")
+    for part in ("guide/files.md", "guide", "tutorials", ".")
+    for p in ([ROOT / "docs" / part] if part.endswith(".md") else sorted((ROOT / "docs" / part).glob("*.md")))
+}
+
+
+def blocks(kind):
+    """Return the fenced blocks of one kind on all pages, each with its page."""
+    return [(page, b) for page, text in TEXTS.items() for b in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a folder with the README's files and the logs that they name."""
+    """Return a folder with the files of docs/guide/files.md and the logs that they name."""
+    tmp_path = tmp_path / "myarm"
+    tmp_path.mkdir()
     for name in ("robot.toml", "dataset.toml", "cad.csv", "experiment.toml"):
-        content = re.search(rf"\*\*{re.escape(name)}\*\*.*?```(?:toml)?\n(.*?)```", TEXT, re.DOTALL).group(1)
+        content = re.search(rf"\*\*{re.escape(name)}\*\*.*?```(?:toml)?\n(.*?)```", FILES, re.DOTALL).group(1)
         (tmp_path / name).write_text(content, encoding="utf-8")
     robot = ident.read_robot(tmp_path / "robot.toml")
     model = ident.Model(robot, (ident.DriveInertia(), ident.Viscous(), ident.SmoothCoulomb(0.02), ident.Offset()))
@@ -41,14 +63,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-#: Commands of the README that want what its four files are not: reports, a bag, a loaded arm.
+#: Commands that want what the four files are not: reports, a bag, a loaded arm.
 ELSEWHERE = ("cad check reports/", "logs info recording.mcap", "logs convert recording.mcap", "payload experiment/")
+#: Left to tests of their own: many robots.
+ELSEWHERE += ("fleet fleet.toml",)
 
 
 def commands():
-    """Return the README's indented commands, as typed in the folder of its four files, in their order."""
-    lines = re.findall(r"^    ident (.*?)(?:  +#.*)?$", TEXT, re.MULTILINE)
-    for line in lines:
+    """Return the indented commands of all pages, each once, as typed in the folder of the four files."""
+    lines = [
+        line for text in TEXTS.values() for line in re.findall(r"^    ident (.*?)(?:  +#.*)?$", text, re.MULTILINE)
+    ]
+    for line in dict.fromkeys(lines):
         if not line.startswith((*ELSEWHERE, "run experiments/", "init ")):
             here = (
                 line.replace("results/NAME", "results/*").replace("experiment/", ".").replace(" --scene scene.toml", "")
@@ -59,7 +85,7 @@ def commands():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
+def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
     done = []
     for command in commands():
         result = next((folder / "results").glob("*"), None) if (folder / "results").exists() else None
@@ -81,23 +107,120 @@ def test_the_files_and_commands_of_the_readme_work(folder, capsys, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_the_two_commands_of_the_readme_need_no_other_file(folder, capsys, monkeypatch):
-    """The robot is the README's table in place of a URDF; what a current is worth is a guess there."""
+def test_the_two_commands_and_the_python_of_the_readme_need_no_other_file(folder, capsys, monkeypatch):
+    """The robot is the table of docs/guide/files.md in place of a URDF; what a current is worth is a guess there."""
     for name in ("dataset.toml", "experiment.toml"):
         (folder / name).unlink()
-    first = re.search(r"^    (ident init .*?)  +#.*\n    (ident run \.)  ", TEXT, re.MULTILINE)
-    for line in first.groups():
-        monkeypatch.setattr(sys, "argv", shlex.split(line.replace("robot.urdf", "robot.toml")))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code, (line, capsys.readouterr().err)
+    first = re.search(r"^    (ident init .*?)  +#.*\n    (ident run \.)  ", README, re.MULTILINE)
+    monkeypatch.setattr(sys, "argv", shlex.split(first[1].replace("robot.urdf", "robot.toml")))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code, capsys.readouterr().err
+    exec(
+        compile(re.search(r"```python\n(.*?)```", README, re.DOTALL)[1], "README.md", "exec"), {}
+    )  # runs, as the second
+    assert "link2.hx" in capsys.readouterr().out
     assert next((folder / "results").glob("*/report.html")).is_file()
     read = ident.read_manifest("dataset.toml").recordings[0]
     assert (read.position.columns, read.position.unit, read.torque.columns) == (("q1", "q2"), "deg", ("i1", "i2"))
     np.testing.assert_allclose(read.torque.gain, [11.2, 8.4], rtol=0.4)
 
 
-def test_the_python_of_the_readme_runs(folder, capsys):
-    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL).group(1)
-    exec(compile(code, "README.md", "exec"), {})
-    assert "link2.hx" in capsys.readouterr().out
+@pytest.mark.parametrize(("page", "code"), blocks("python")[1:], ids=lambda x: x.splitlines()[0][:40])
+def test_the_python_of_all_pages_runs(folder, capsys, page, code):
+    exec(compile(code, page, "exec"), {})
+    assert "link2.hx" in capsys.readouterr().out or "print" not in code
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("toml"), ids=lambda x: x.splitlines()[0][:40])
+def test_the_toml_of_all_pages_has_known_keys(page, text, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "generate"))
+    import formats
+
+    given = tomllib.loads(text)
+    known = {path for name in formats.FORMATS for path in formats.found(name)}
+
+    def paths(table, above=""):
+        for key, value in table.items():
+            yield (above, key)
+            for inner in value if isinstance(value, list) else [value]:
+                yield from paths(inner, f"{above}.{key}".lstrip(".")) if isinstance(inner, dict) else ()
+
+    for above, key in paths(given):
+        named = [f"{above}.{key}".lstrip("."), f"{above}.NAME".lstrip("."), f"NAME.{key}"]
+        named.append(f"{above.rpartition('.')[0]}.NAME.{key}")
+        assert known & set(named), (page, above, key)
+
+
+# ---- what the pages show of a command's output -----------------------------------------------------------------------
+
+
+def shown():
+    """Return each command of a console block with the lines that stand below it, and its page."""
+    for page, block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield page, command, output
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """Return a folder with the raw files of the demo, as the tutorial puts them there."""
+    here = tmp_path_factory.mktemp("demo") / "myarm"
+    here.mkdir()
+    line = re.search(r"^cp -r (.*) myarm$", TEXTS["docs/tutorials/logs.md"], re.MULTILINE)[1]
+    for pattern in line.split():
+        for file in ROOT.glob(pattern):
+            shutil.copy(file, here)
+    return here
+
+
+@cache
+def said(command, folder):
+    """Return what a command of a page prints; it runs once, whatever pages show it."""
+    here = ROOT if re.search(r" (experiments|datasets)/", command) else folder
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+        patch.chdir(here)
+        patch.setattr(sys, "argv", shlex.split(command))
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code in (None, 0, 4)
+    return [" ".join(line.split()) for line in out.getvalue().splitlines()]
+
+
+def alike(line, other):
+    """Return whether two lines have the same words, and numbers within 5 % (or one unit of a count or a power)."""
+    number = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+    if re.sub(number, "#", line) != re.sub(number, "#", other):
+        return False
+    pairs = zip(re.findall(number, line), re.findall(number, other), strict=True)
+    return all(abs(float(a) - float(b)) <= max(0.05 * abs(float(a)), 1.0 if "." not in a else 0.0) for a, b in pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize(
+    ("page", "command", "output"), list(shown()), ids=lambda x: x.splitlines()[0][:40] if x else "-"
+)
+def test_commands_print_what_the_pages_show(arm, page, command, output):
+    """Lines in their order; where "..." stands, lines are left out."""
+    found = iter(said(command, arm))
+    skipped = False
+    for line in map(" ".join, map(str.split, output.splitlines())):
+        if line == "...":
+            skipped = True
+        elif skipped:
+            assert any(alike(line, other) or other.startswith(line) for other in found), (page, line)
+            skipped = False
+        elif line:
+            assert alike(line, next(other for other in found if other)), (page, line)
+
+
+def test_a_wrong_line_is_noticed():
+    assert alike("10 contradict, 1.36 %", "11 contradict, 1.37 %")
+    assert not alike("10 contradict, 1.36 %", "10 contradict, 1.5 %")
+    assert not alike("10 contradict, 1.36 %", "10 agree, 1.36 %")
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 120

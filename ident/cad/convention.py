@@ -78,16 +78,21 @@ _WANTED = {
 class Convention:
     """What one table declares; nothing has a default.
 
-    mass, length, inertia: units, keys of MASS, LENGTH, INERTIA. tensor_at: the point the tensor is taken at, its axes
-    are the link frame's. products: "tensor" for Ixy = -integral of x y dm, "positive" for +integral of x y dm.
     Raises CadError for an unknown unit or word.
     """
 
     mass: str
+    """Unit of masses."""
     length: str
+    """Unit of centres."""
     inertia: str
+    """Unit of inertias."""
     tensor_at: Literal["center_of_mass", "link_origin"]
+    """The point that the tensor is taken at; its axes are the link frame's."""
     products: Literal["tensor", "positive"]
+    """"tensor" where Ixy = -integral of x y dm; "positive" where Ixy = +integral of x y dm, as SolidWorks prints by
+    default.
+    """
 
     def __post_init__(self) -> None:
         check(asdict(self))

@@ -15,21 +15,28 @@ Joints = bool | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Wishes:
-    """gravity: tilt of the base; zeros, gains, skew: of all joints or of those named; lengths: by name.
-
-    tilt_deg, zero_deg, gain_share, skew_ms, length_mm: how far off each is taken to be, as a standard deviation.
-    """
+    """What [calibrate] of an experiment asks for. What the logs cannot tell is named with the reason."""
 
     gravity: bool = False
+    """The base may be tilted."""
     zeros: Joints = False
+    """Of all joints, or of those named, the zero may be off."""
     gains: Joints = False
+    """Torques of all joints, or of those named, may be read too large or too small, against each other."""
     skew: Joints = False
+    """Positions of all joints, or of those named, may be read late."""
     lengths: tuple[str, ...] = ()
+    """Lengths that may be off: "joint2.a" of a table, "joint2.x" of a URDF."""
     tilt_deg: float = float(np.rad2deg(SPREADS["tilt"]))
+    """How far off the tilt is taken to be, as a standard deviation [deg]."""
     zero_deg: float = float(np.rad2deg(SPREADS["zero"]))
+    """The same of zeros [deg]."""
     gain_share: float = SPREADS["gain"]
+    """The same of gains, as a share."""
     skew_ms: float = 1e3 * SPREADS["skew"]
+    """The same of skews [ms]."""
     length_mm: float | None = None
+    """The same of lengths [mm]."""
 
     def unknowns(self, robot: Robot, convention: Literal["dh", "mdh"] | None = None) -> tuple[Unknown, ...]:
         """Return the unknowns of a robot; convention: of its DH table, None for a URDF.

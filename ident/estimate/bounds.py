@@ -54,22 +54,22 @@ class Rows:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds that the constrained fit keeps.
-
-    mass: (least, most) [kg] by link; total_mass: (least, most) [kg] of all moving links;
-    com: three (least, most) [m] by link, a box in the link frame that contains its centre of mass;
-    ellipsoid, box: a shape in the link frame that contains all of a link's mass (`ellipsoid_row`, `box_rows`);
-    equal: groups of links that are alike by design, each in its own frame;
-    pinned: values set by hand [SI], by a parameter's name or "LINK.cx" (cy, cz) for a centre's coordinate.
-    """
+    """Bounds that the constrained fit keeps."""
 
     mass: Mapping[str, Interval] = field(default_factory=dict)
+    """(least, most) [kg] by link."""
     total_mass: Interval | None = None
+    """(least, most) [kg] of all moving links."""
     com: Mapping[str, Box] = field(default_factory=dict)
+    """Three (least, most) [m] by link: a box in the link frame that contains its centre of mass."""
     ellipsoid: Mapping[str, Ellipsoid] = field(default_factory=dict)
+    """By link, an ellipsoid in the link frame that contains all of its mass (`ellipsoid_row`)."""
     box: Mapping[str, Box] = field(default_factory=dict)
+    """By link, three (least, most) [m]: a box in the link frame that contains all of its mass (`box_rows`)."""
     equal: tuple[tuple[str, ...], ...] = ()
+    """Groups of links that are alike by design, each in its own frame."""
     pinned: Mapping[str, float] = field(default_factory=dict)
+    """Values set by hand [SI], by a parameter's name or "LINK.cx" (cy, cz) for a centre's coordinate."""
 
     def shaped(self) -> set[str]:
         """Return the links of which more than the mass is bound."""

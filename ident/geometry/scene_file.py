@@ -53,10 +53,42 @@ from ident.robot.robot import Robot
 from ident.spatial.pose import Pose, rpy
 from ident.tables import Table, read_toml
 
-_KEYS = (
-    "length", "angle", "margins", "ignored", "link_radius", "fit", "meshes",
-    "capsule", "plane", "box", "point", "workspace",
-)  # fmt: skip
+# The keys of each table, and what they mean.
+_KEYS = {
+    "length": "Unit of all lengths of the file.",
+    "angle": "Unit of all angles of the file.",
+    "margins": "Clearances that are kept.",
+    "ignored": "Pairs of names of links, capsules, planes or boxes that may touch.",
+    "link_radius": "Radius of capsules along all links.",
+    "fit": "Instead of link_radius: a URDF whose <collision> shapes get one capsule for each link.",
+    "meshes": "Folder of that URDF's meshes; without, the URDF's own.",
+    "capsule": "Capsules of one link, instead of those made by link_radius or fit.",
+    "plane": "Free where normal . p >= offset, in the base frame.",
+    "box": "Obstacles, in the base frame.",
+    "point": "Points of links that stay within the workspace.",
+    "workspace": "What points stay within: planes and boxes.",
+}
+_WORKSPACE = {"plane": "On whose free side points stay.", "box": "Inside which points stay."}
+_MARGINS = {
+    "self": "Between two links.",
+    "environment": "Between links and planes or boxes.",
+    "workspace": "Between points and the workspace's ends.",
+}
+_CAPSULE = {
+    "link": "The link, or a frame fixed to it.",
+    "start": "One end of its axis, in that frame.",
+    "end": "The other end; without, a ball.",
+    "radius": "Of the capsule.",
+    "name": "Without, the link's.",
+}
+_POINT = {
+    "name": "Of the point.",
+    "link": "The link, or a frame fixed to it.",
+    "position": "In that frame.",
+    "within": "Names of the workspace's planes and boxes; without, all of them.",
+}
+_PLANE = {"name": "Of the plane.", "normal": "Towards the free side.", "offset": "Along the normal, of length 1."}
+_BOX = {"name": "Of the box.", "size": "Three lengths.", "xyz": "Its centre.", "rpy": "Its turn; without, none."}
 
 
 def read_scene(path: str | Path, robot: Robot) -> Scene:
@@ -73,7 +105,7 @@ def read_scene(path: str | Path, robot: Robot) -> Scene:
         top.known(_KEYS)
         units = _Units(top)
         room = top.inner("workspace")
-        room.known(("plane", "box"))
+        room.known(_WORKSPACE)
         capsules = [units.capsule(t, robot) for t in top.tables("capsule", optional=True)]
         own = {carrier(robot, capsule.link)[0] for capsule in capsules}
         fitted = [c for c in _fitted(top, robot, units.length) if carrier(robot, c.link)[0] not in own]
@@ -142,14 +174,14 @@ class _Units:
         if "margins" not in top.data:
             return {}
         table = top.table("margins")
-        table.known(("self", "environment", "workspace"))
+        table.known(_MARGINS)
         for key in table.data:
             if table.number(key) < 0:
                 raise table.error(key, f"is {table.number(key):g}, wanted 0 or more")
         return {f"{key}_margin": table.number(key) / self.length for key in table.data}
 
     def capsule(self, table: Table, robot: Robot) -> Capsule:
-        table.known(("link", "start", "end", "radius", "name"))
+        table.known(_CAPSULE)
         link = _link(table, robot)
         start = table.numbers("start", 3)
         end = table.numbers("end", 3) if "end" in table.data else start
@@ -158,17 +190,17 @@ class _Units:
             return Capsule(link, start / self.length, end / self.length, radius, table.text("name", link))
 
     def point(self, table: Table, robot: Robot) -> Point:
-        table.known(("name", "link", "position", "within"))
+        table.known(_POINT)
         within = tuple(table.texts("within")) if "within" in table.data else None
         return Point(table.text("name"), _link(table, robot), table.numbers("position", 3) / self.length, within)
 
     def plane(self, table: Table) -> Plane:
-        table.known(("name", "normal", "offset"))
+        table.known(_PLANE)
         with table.place():
             return Plane(table.text("name"), table.numbers("normal", 3), table.number("offset", 0.0) / self.length)
 
     def box(self, table: Table) -> Box:
-        table.known(("name", "size", "xyz", "rpy"))
+        table.known(_BOX)
         turn = table.numbers("rpy", 3) / self.angle if "rpy" in table.data else np.zeros(3)
         with table.place():
             at = table.numbers("xyz", 3) / self.length

@@ -55,43 +55,60 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
 
 @dataclass(frozen=True)
 class Signal:
-    """Where one signal stands: `columns` (1-based numbers or names) of `file`, or of its `array` (NPZ, MAT).
-
-    No columns: all columns of `array`. `file` None: the recording's own. `unit` and `gain` one per column, or one for
-    all; the SI value is number * unit * gain, and for raw units (A, V, counts) number * gain, with the gain in
-    SI per unit (N m/A). `offset` [rad or m] is added to a joint position after the transmission.
-    `side` "motor": the robot's transmission turns it into the joint's. `rate_hz`: no column, the time of uniform rows.
-    """
+    """Where one signal stands: in columns of a file, or of one of its arrays."""
 
     quantity: Quantity
+    """time, position, velocity or torque."""
     columns: tuple[Column, ...] = ()
+    """Numbers from 1, or names: of the header (text), of the column (Parquet), of a one-column array (NPZ, MAT).
+    `column` for one alone.
+    """
     array: str | None = None
+    """The array (NPZ, MAT) whose columns are meant; alone: all of its columns. A field of a MATLAB structure is
+    "rec.q".
+    """
     file: str | None = None
+    """Where the signal is not in the recording's own file; rows belong together one by one."""
     unit: str | tuple[str, ...] = ""
+    """One, or one per column; raw units (A, mA, V, mV, %, count) need a gain."""
     gain: float | tuple[float, ...] = 1.0
+    """One, or one per column. SI value = number * unit * gain; for raw units number * gain, in N m (or N) per unit,
+    with its sign. 0 for a joint without motor.
+    """
     offset: float | tuple[float, ...] = 0.0
+    """Of positions [rad or m], added to the joint's position after the transmission."""
     side: Literal["joint", "motor"] = "joint"
+    """"motor": the robot's transmission turns it into the joint's."""
     rate_hz: float | None = None
+    """No column: the time of uniform rows [Hz]."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One recording: its file, its rows (first and last, 1-based, both included; None: all) and its signals.
-
-    `topic`: of a bag, the one whose messages are the rows; "" for its only topic of joint states. `drop_repeated`: rows
-    with the time, or with all other signals, of the row before are left out.
-    """
+    """One recording: its file, its rows and its signals."""
 
     name: str
+    """Letters, digits and . _ + -"""
     file: str
+    """.csv .txt .dat .tsv, .npz, .mat (up to version 7.2), .parquet, or a ROS bag; a relative path inside the data
+    folder.
+    """
     time: Signal
+    """As in [signals]."""
     position: Signal
+    """As in [signals]."""
     torque: Signal
+    """As in [signals]."""
     velocity: Signal | None = None
+    """As in [signals]."""
     rows: tuple[int, int] | None = None
+    """First and last, 1-based without the header, both included; without: all."""
     note: str = ""
+    """Free text."""
     topic: str = ""
+    """Of a bag, the one whose messages are the rows; "" for its only topic of joint states."""
     drop_repeated: bool = False
+    """Whether rows with the time, or with all other signals, of the row before are left out; told with the count."""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -108,44 +125,51 @@ class Recording:
 
 @dataclass(frozen=True)
 class Remote:
-    """A public address of one file of the data set, with the SHA-256 of its content."""
+    """Where the public can fetch one file of the data set; used where IDENT_DATA is not set."""
 
     file: str
+    """Which file of the data set it is."""
     url: str
+    """Its public address, https."""
     sha256: str
+    """SHA-256 of its content in hexadecimal digits; checked for local copies too."""
 
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How text files are written: delimiter (" ": any blanks), a header line or none, decimal mark, lines to skip.
-
-    Where [text] does not say, there is a header when a column is asked for by name.
-    """
+    """How text files (.csv .txt .dat .tsv) are written."""
 
     delimiter: str = ","
+    """" " stands for any blanks."""
     header: bool = False
+    """Whether the first line names the columns; left out: true when a column is asked for by name."""
     decimal: str = "."
+    """The decimal mark."""
     skip_lines: int = 0
+    """Lines before the header or the first row."""
 
 
 @shows
 @dataclass(frozen=True)
 class Manifest:
-    """A data set: where it comes from, where its files are, and its recordings.
-
-    `folder` as written: relative to the manifest's own folder, or beginning with $IDENT_DATA.
-    """
+    """A data set: where it comes from, where its files are, and its recordings."""
 
     file: Path
     name: str
+    """Also the name of its folder in the cache."""
     folder: str
+    """Where the files are: relative to this file, or beginning with $IDENT_DATA; no path may leave it."""
     recordings: tuple[Recording, ...]
     remotes: tuple[Remote, ...] = ()
     text: TextFormat = TextFormat()
     source: str = ""
+    """Free text."""
     licence: str = ""
+    """Free text."""
     citation: str = ""
+    """Free text."""
     note: str = ""
+    """Free text."""
 
     def recording(self, name: str) -> Recording:
         """Return the recording called `name`. Raises LogError, with the nearest name, when there is none."""
@@ -173,6 +197,16 @@ def recordings_of(manifest: Path, file: Path) -> list[str]:
     return [r.name for r in found.recordings if any((folder / f).resolve() == file.resolve() for f in r.files)]
 
 
+_TABLES = {
+    "dataset": "What it is.",
+    "recording": "One table for each recording.",
+    "signals": "Which column is what, in all recordings; columns in the order of the robot's joints.",
+    "layout": "Other columns under a name; signals that a layout leaves out are those of [signals].",
+    "text": "How text files are written.",
+    "remote": "Public addresses of the files.",
+}
+
+
 def read_manifest(path: str | Path) -> Manifest:
     """Read a `dataset.toml`; see `ident/logs/README.md` for its keys.
 
@@ -181,7 +215,7 @@ def read_manifest(path: str | Path) -> Manifest:
     """
     file = Path(path)
     top = Table(read_toml(file, LogError), "", file, LogError)
-    top.known(("dataset", "recording", "signals", "layout", "text", "remote"))
+    top.known(_TABLES)
     about = top.table("dataset").values(
         {"name": _plain_name},
         {"source": string, "licence": string, "citation": string, "note": string, "folder": _folder},

@@ -31,57 +31,70 @@ _hints = cache(get_type_hints)
 class Processing:
     """How a log becomes a motion; the steps in the order in which they are done.
 
-    `clock`: "stamps" (time as logged) or "auto" (even steps where stamps jitter and positions do not, rows lost or
-    written twice in silence counted, positions that are held interpolated: `find_clock`).
-    `spikes`: whether positions, velocities and torques that leap away from their neighbours and back within two samples
-    are "kept" or "interpolated" (`spikes`).
-    `delay_s` [s], one or per joint: torque lags position by this much (negative: leads); `position_delay_s`: position
-    and velocity lag the time stamps. Both are taken out by interpolation.
-    `resample_hz` [Hz]: all signals onto the uniform grid k / resample_hz by `interpolation`; None: rows as they are.
-    `position_hz`, `velocity_hz`, `acceleration_hz`, `torque_hz` [Hz]: zero-phase Butterworth low-pass of `order`
-    (per direction) of each signal, None for none; the acceleration is the derivative of the filtered velocity.
-    The filters are designed for the recording's mean rate, or for `nominal_rate_hz`.
-    `velocity`: "position" (its derivative) or "measured". `derivative`: "central" (with the measured steps), "savgol"
-    (`savgol_window` samples, `savgol_degree`; uniform samples only) or "fourier" (`fourier_period_s`,
-    `fourier_harmonics`: q, qd, qdd are the fitted series and its exact derivatives, over the whole recording).
-    `edge_s` [s] and `edge_samples`, one or (start, end): cut from the recording's ends, where filters miss their
-    neighbours. `start_s`, `stop_s` [s] after the recording's first row: only start <= t < stop is kept; filters
-    still see what lies outside. `decimation`: factors (2-13) by which regressor and torque are thinned alike when the
-    motion is compressed.
     A joint that rests (see `readings.resting`) stays at the median of its readings, without velocity and acceleration.
-    `min_speed` and `standstill` [rad/s or m/s], one or per joint, on the thinned velocity: see `readings.moving`.
-    `segment_s` [s]: length of the segments, None for the rule of `motion`. `period_s` [s]: after which the motion
-    repeats itself, 0 for never; None: found from the positions.
     Raises LogError for values that make no sense.
     """
 
     clock: Literal["auto", "stamps"] = "auto"
+    """"stamps": the time as logged; "auto": even steps where stamps jitter and positions do not, rows lost or written
+    twice counted, positions that are held interpolated (`find_clock`).
+    """
     spikes: Literal["kept", "interpolated"] = "kept"
+    """Whether positions, velocities and torques that leap away from their neighbours and back within two samples stay
+    or are interpolated.
+    """
     delay_s: PerJoint = 0.0
+    """Torque lags position by this much [s], one or per joint; negative: leads. Taken out by interpolation."""
     position_delay_s: PerJoint = 0.0
+    """Position and velocity lag the time stamps by this much [s], one or per joint."""
     resample_hz: float | None = None
+    """All signals are brought onto the uniform grid k / resample_hz [Hz]; None: rows as they are."""
     interpolation: Interpolation = "cubic"
+    """How they are interpolated there."""
     nominal_rate_hz: float | None = None
+    """The rate [Hz] that filters are designed for, in place of the recording's mean rate."""
     order: int = 4
+    """Of each zero-phase Butterworth low-pass, per direction."""
     position_hz: float | None = None
+    """Cut-off [Hz] of the zero-phase low-pass of positions; None for none."""
     velocity_hz: float | None = None
+    """The same of velocities."""
     acceleration_hz: float | None = None
+    """The same of accelerations, which are the derivative of the filtered velocity."""
     torque_hz: float | None = None
+    """The same of torques alone; it rounds friction's corners off."""
     velocity: Literal["position", "measured"] = "position"
+    """The derivative of the position, or the velocity that was measured."""
     derivative: Literal["central", "savgol", "fourier"] = "central"
+    """"central" (with the measured steps), "savgol" (Savitzky-Golay; uniform samples only), or "fourier": q, qd, qdd
+    are a fitted series and its exact derivatives, over the whole recording.
+    """
     savgol_window: int = 11
+    """Samples of the Savitzky-Golay window, an odd number."""
     savgol_degree: int = 3
+    """Degree of its polynomial, 2 or more."""
     fourier_period_s: float | None = None
+    """Period [s] of the series."""
     fourier_harmonics: int | None = None
+    """Number of its harmonics."""
     edge_s: Ends = 0.0
+    """Cut from the recording's ends [s], one or (start, end), where filters miss their neighbours."""
     edge_samples: int | tuple[int, int] = 0
+    """The same in samples."""
     start_s: float | None = None
+    """Only what comes so long after the recording's first row [s] is kept; filters still see what lies outside."""
     stop_s: float | None = None
+    """Only what comes before it is kept."""
     decimation: tuple[int, ...] = ()
+    """Factors (2 to 13) by which regressor and torque are thinned alike when the motion is compressed."""
     min_speed: PerJoint = 0.0
+    """A joint's rows slower than this [rad/s or m/s], one or per joint, do not count: the sign of friction is unknown."""
     standstill: PerJoint = 0.0
+    """Rows where every joint is slower than this [rad/s or m/s], one or per joint, do not count: `readings.moving`."""
     segment_s: float | None = None
+    """Length of the segments [s], of which error bars are made; None for the rule of `motion`."""
     period_s: float | None = None
+    """After which the motion repeats itself [s], 0 for never; None: found from the positions."""
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -27,6 +27,12 @@ FILES = ("fleet.parquet", "fleet.html")
 #: The verdict of a robot that could not be fitted; its row has no parameter.
 FAILED = "failed"
 _ALONE = Sharing()
+_KEYS = {
+    "title": "Heading of the page.",
+    "experiment": "The robot, model and fit of all; its own data, too, where it has no [model].",
+    "data": "Patterns of data sets, one for each robot.",
+    "experiments": "Instead of experiment and data: patterns of experiment files, one for each robot.",
+}
 _PATTERNS = typed(tuple[str, ...], "a list of patterns such as 'robots/*/experiment.toml'", bool)
 
 
@@ -166,6 +172,7 @@ def _read(file: Path) -> tuple[str, Loaded | None, tuple[Member, ...]]:
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
     top.known(("fleet",))
     head = top.table("fleet")
+    head.known(_KEYS)
     several = "experiments" in head.data
     readers = {"experiments": _PATTERNS} if several else {"experiment": string, "data": _PATTERNS}
     given = head.values({"title": string, **readers}, {})

@@ -29,10 +29,56 @@ ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
 #: Lengths [m] and gravity [m/s^2] beyond which a file has them in another unit.
 LONGEST, STRONGEST = 20.0, 30.0
-_COMMON = ("name", "angle", "gravity", "mounting_rpy", "transmission", "literal_angles", "flange")
-_URDF_KEYS = (*_COMMON, "urdf", "lock", "keep")
-_DH_KEYS = (*_COMMON, "convention", "length", "base", "joint")
-_LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk", "effort")
+# The keys of each table, and what they mean.
+_COMMON = {
+    "name": "Of the robot; without, the file's (a URDF's own).",
+    "angle": "Unit of all angles of the file.",
+    "gravity": "In the base frame [m/s^2]; without, (0, 0, -9.81).",
+    "mounting_rpy": "Instead of gravity: the base frame seen from the world, turned about its fixed x, y and z axes.",
+    "transmission": "How motors turn joints: q_motor = matrix @ q_joint.",
+    "literal_angles": "Whether 1.5708 is taken as it is written, not as the right angle that it means.",
+    "flange": "Where tools are mounted: the name of a frame, or of a DH table a frame fixed to the last link.",
+}
+_URDF_KEYS = _COMMON | {
+    "urdf": "The file of the description; it stays in this file's folder or $IDENT_DATA.",
+    "lock": 'Moving joints to hold at zero, as if fixed; patterns such as "finger_*" too.',
+    "keep": "Instead of lock: those to leave moving; all others are held.",
+}
+_DH_KEYS = _COMMON | {
+    "convention": '"dh": Rz(theta) Tz(d) Tx(a) Rx(alpha); "mdh" (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d).',
+    "length": "Unit of all lengths of the file.",
+    "base": "First DH frame seen from the base frame.",
+    "joint": "One table for each row, from the base on.",
+}
+_POSE = {"xyz": "Position of the frame.", "rpy": "Its turn about fixed x, y and z axes."}
+_FLANGE = {"name": "Of the flange's frame."} | _POSE
+_ROW = {
+    "name": "Of the joint; without, joint1, joint2 and so on.",
+    "link": "Name of the link that it moves; without, link1, link2 and so on.",
+    "kind": "Whether it turns or slides.",
+    "a": "Length along x; without, 0, as for the next three.",
+    "alpha": "Angle about x.",
+    "d": "Length along z.",
+    "theta": "Angle about z.",
+    "offset": "Added to sign * q, q as the controller counts it: a joint's zero.",
+    "sign": "1, or -1 where the controller counts the other way.",
+    "limits": "In the controller's q.",
+}
+_LIMITS = {
+    "lower": "Least position.",
+    "upper": "Largest position.",
+    "velocity": "Largest speed.",
+    "acceleration": "Largest acceleration.",
+    "jerk": "Largest jerk.",
+    "effort": "Largest torque [N m], or force [N].",
+}
+_TRANSMISSION = {
+    "motors": "Names of the motors, one for each joint.",
+    "ratios": "Turns of a motor for one of its joint, with sign: the diagonal of the matrix.",
+    "coupling": "Entries beside the diagonal.",
+    "matrix": "Instead of both: all rows.",
+}
+_COUPLING = {"motor": "The motor's name.", "joint": "The joint's name.", "ratio": "The entry of the matrix."}
 
 
 def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None) -> Robot:
@@ -122,7 +168,7 @@ def _from_urdf(table: Table, path: Path) -> Robot:
 
 def _from_table(table: Table, path: Path) -> Robot:
     if not table.data.keys() & {"convention", "joint"}:
-        table.known((*_DH_KEYS, *_URDF_KEYS))
+        table.known(_DH_KEYS | _URDF_KEYS)
         raise table.error("", "the file has neither a DH table nor a urdf", "Add [[joint]] tables, or urdf = 'FILE'")
     table.known(_DH_KEYS)
     convention = table.choice("convention", ("dh", "mdh"))
@@ -130,7 +176,7 @@ def _from_table(table: Table, path: Path) -> Robot:
     angle = ANGLE[table.choice("angle", ANGLE)]
     base = Pose.identity()
     if "base" in table.data:
-        base = _placed(table, "base", ("xyz", "rpy"))
+        base = _placed(table, "base", _POSE)
     rows = [_row(row, length, angle) for row in table.tables("joint")]
     name = table.text("name", path.stem)
     rounded = {}
@@ -161,14 +207,14 @@ def _with_flange(table: Table, robot: Robot) -> Robot:
         return replace(robot, flange=table.text("flange"))
     if "urdf" in table.data:
         raise table.error("flange", "must be the name of a frame of the URDF, such as 'tool0'")
-    pose = _placed(table, "flange", ("name", "xyz", "rpy"))
+    pose = _placed(table, "flange", _FLANGE)
     name = table.table("flange").text("name", "flange")
     if name in (robot.base, *robot.links, *(body.name for body in robot.fixed)):
         raise table.table("flange").error("name", f"'{name}' is the name of another frame")
     return replace(robot, fixed=(*robot.fixed, FixedBody(name, robot.n - 1, pose)), flange=name)
 
 
-def _placed(table: Table, key: str, known: tuple[str, ...]) -> Pose:
+def _placed(table: Table, key: str, known: Mapping[str, str]) -> Pose:
     """Return the pose { xyz, rpy } of a DH robot's file in SI units; each defaults to zero."""
     given = table.table(key)
     given.known(known)
@@ -179,7 +225,7 @@ def _placed(table: Table, key: str, known: tuple[str, ...]) -> Pose:
 
 def _row(table: Table, length: float, angle: float) -> dict[str, Any]:
     """Return the fields of a DHJoint or MDHJoint in SI units."""
-    table.known(("name", "link", "kind", "a", "alpha", "d", "theta", "offset", "sign", "limits"))
+    table.known(_ROW)
     kind = table.choice("kind", ("revolute", "prismatic"), "revolute")
     moving = angle if kind == "revolute" else length
     units = {"a": length, "alpha": angle, "d": length, "theta": angle, "offset": moving}
@@ -212,7 +258,7 @@ def _gravity(table: Table) -> Array:
 
 def _transmission(table: Table, robot: Robot) -> Transmission:
     """Return q_motor = matrix @ q_joint from ratios on the diagonal and couplings beside it, or the matrix itself."""
-    table.known(("motors", "ratios", "coupling", "matrix"))
+    table.known(_TRANSMISSION)
     motors = table.texts("motors")
     if len(motors) != robot.n or len(set(motors)) != robot.n:
         raise table.error("motors", f"must be {robot.n} different names, one per joint of '{robot.name}'")
@@ -227,7 +273,7 @@ def _transmission(table: Table, robot: Robot) -> Transmission:
     else:
         matrix = np.diag(table.numbers("ratios", robot.n))
         for entry in table.tables("coupling", optional=True):
-            entry.known(("motor", "joint", "ratio"))
+            entry.known(_COUPLING)
             motor, joint = entry.choice("motor", motors), entry.choice("joint", robot.joint_names)
             matrix[motors.index(motor), robot.joint_names.index(joint)] = entry.number("ratio")
     with table.place():

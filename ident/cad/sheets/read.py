@@ -217,6 +217,9 @@ def _printed(sheets: Mapping[str, Sheet], products: Products | None) -> Table | 
     return Table(Convention(mass, length, inertia, at, sign), tuple(rows))  # type: ignore[arg-type]
 
 
+_FRAME = {"position": "Of the frame's origin [m].", "rpy": "Its turn about fixed x, y and z axes [rad], as in URDF."}
+
+
 def read_frames(path: str | Path) -> dict[str, Pose]:
     """Read the poses of the CAD output frames, each seen from its link frame, from a TOML file::
 
@@ -230,7 +233,7 @@ def read_frames(path: str | Path) -> dict[str, Pose]:
     found = {}
     for link in top.data:
         entry = top.table(link)
-        entry.known(("position", "rpy"))
+        entry.known(_FRAME)
         position, turn = (entry.numbers(k, 3) if k in entry.data else np.zeros(3) for k in ("position", "rpy"))
         if np.abs(turn).max() > 2 * math.pi:
             raise entry.error("rpy", "an angle is more than a turn", "Write it in radians")

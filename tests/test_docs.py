@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -117,9 +118,9 @@ def site(tmp_path_factory):
     """Return the site, built with every warning an error."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # the theme's own notice
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=quiet)
+    assert (done.returncode, done.stderr) == (0, "")
     return folder
 
 

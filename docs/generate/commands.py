@@ -44,7 +44,8 @@ def pages() -> dict[str, str]:
 
 
 def _ended() -> str:
-    return f"Results go to stdout, all else to stderr. {EXIT_CODES} More in [exit codes](../guide/exit-codes.md).\n"
+    said = "Results go to stdout, all else to stderr; [what `--json` prints](../formats/answers.md)."
+    return f"{said} {EXIT_CODES} More in [exit codes](../guide/exit-codes.md).\n"
 
 
 def _page(name: str, command: Any) -> str:

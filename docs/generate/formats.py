@@ -214,7 +214,10 @@ def _index() -> str:
         lines.append("| [{}]({}.md) | {} |".format(form.heading.split(":")[0], name, form.heading.split(": ")[1]))
     lines += ["| [cad.csv, cad.toml](cad.md) | masses, centres and inertias, as CAD has them |", ""]
     lines += ["Files that `ident` writes, by their JSON schema:", ""]
-    return "\n".join(lines + [f"- [{p.name.split('.')[0]}.json]({p.name.split('.')[0]}.md)" for p in schemas()]) + "\n"
+    for path in schemas():
+        title = json.loads(path.read_text(encoding="utf-8")).get("title", path.name).replace("`", "")
+        lines.append(f"- [{title}]({path.name.split('.')[0]}.md)")
+    return "\n".join(lines) + "\n"
 
 
 def _page(name: str) -> str:
@@ -309,14 +312,22 @@ def cad_keys() -> list[str]:
 
 def _schema(path: Path) -> str:
     schema = json.loads(path.read_text(encoding="utf-8"))
-    name = path.name.split(".")[0]
-    lines = [f"# {name}.json", "", schema.get("description", ""), ""]
-    lines += ["| key | takes | meaning |", "|---|---|---|"]
-    for key, told in schema["properties"].items():
-        kind = told.get("type", "")
+    heading = f"{path.name.split('.')[0]}.json" if "properties" in schema else schema["title"]
+    lines = [f"# {heading}", "", schema.get("description", ""), ""]
+    lines += _properties(schema)
+    for name, part in schema.get("$defs", {}).items():
+        lines += [f"## {name}", "", part.get("description", ""), "", *_properties(part)]
+    return "\n".join([*lines, "## The schema", "", "```json", path.read_text(encoding="utf-8").rstrip(), "```", ""])
+
+
+def _properties(schema: dict[str, Any]) -> list[str]:
+    """Return the table of an object's keys, nothing where it says none."""
+    rows = []
+    for key, told in schema.get("properties", {}).items():
+        kind = told.get("type", told.get("$ref", "").rpartition("/")[2])
         kind = " or ".join(kind) if isinstance(kind, list) else kind or f"`{json.dumps(told.get('const', ''))}`"
-        lines.append(f"| `{key}` | {kind} | {told.get('description', '')} |".replace("[", "\\["))
-    return "\n".join([*lines, "", "## The schema", "", "```json", path.read_text(encoding="utf-8").rstrip(), "```", ""])
+        rows.append(f"| `{key}` | {kind} | {told.get('description', '')} |".replace("[", "\\["))
+    return ["| key | takes | meaning |", "|---|---|---|", *rows, ""] if rows else []
 
 
 def readers() -> dict[str, Callable[[Path], object]]:

@@ -88,7 +88,7 @@ class Processing:
     decimation: tuple[int, ...] = ()
     """Factors (2 to 13) by which regressor and torque are thinned alike when the motion is compressed."""
     min_speed: PerJoint = 0.0
-    """A joint's rows slower than this [rad/s or m/s], one or per joint, do not count: the sign of friction is unknown."""
+    """A joint's rows slower than this [rad/s or m/s], one or per joint, do not count: friction has no sign there."""
     standstill: PerJoint = 0.0
     """Rows where every joint is slower than this [rad/s or m/s], one or per joint, do not count: `readings.moving`."""
     segment_s: float | None = None

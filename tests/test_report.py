@@ -27,7 +27,7 @@ from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
-from ident.report.drawings import errors, friction_law, identifiability
+from ident.report.drawings import correlated, errors, friction_law, identifiability
 from ident.report.drawn import figure_of
 from ident.report.embed import page_data
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
@@ -132,7 +132,7 @@ def test_the_page_is_whole_and_needs_nothing_else(report):
     figures_of = set(re.findall(r'<figure id="([^"]+)"', report))
     per_joint = ("torque_held-out", "torque_fitted", "residual", "friction")
     assert figures_of == {f"{what}_{j}" for what in per_joint for j in range(1, 1 + len(kinds))} | {
-        "errors", "cad_standard_errors", "cad_intervals", "inertia_ellipsoids", "prior_weight",
+        "errors", "cad_standard_errors", "cad_intervals", "correlation", "inertia_ellipsoids", "prior_weight",
     }  # fmt: skip
     assert report.count("<svg") == found.tags.count("svg") == 1  # the script draws all but the robot
     assert re.findall(r'data-picture="(\d+)"', report) == [str(k) for k in range(len(figures_of) - 1)]
@@ -275,7 +275,7 @@ def test_pdf_and_pictures(tmp_path):
         for name, more in (("b.pdf", {"pictures": tmp_path / "figures"}), ("c.PDF", {}))
     ]
     assert made[0] == made[1]
-    stems = {"errors", "identifiability", "inertia_ellipsoids", "cad_standard_errors", "cad_intervals"}
+    stems = {"errors", "identifiability", "inertia_ellipsoids", "cad_standard_errors", "cad_intervals", "correlation"}
     assert {p.name for p in (tmp_path / "figures").iterdir()} == {s + e for s in stems for e in (".png", ".svg")}
     named = {d.name for d in gather(c.constrained, model=c.model, fit=[c.fit], held_out=c.other).drawings}
     assert named >= {
@@ -288,6 +288,31 @@ def test_pdf_and_pictures(tmp_path):
     with pytest.raises(InputError, match=r"a report ends in .html, .htm, .pdf, got '.txt'"):
         write_report(tmp_path / "r.txt", c.constrained, fit_motions=[], **given)
     assert not (tmp_path / "r.txt").exists()
+
+
+def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():
+    c = case()
+    matrix = np.diag([4.0, 1.0, 9.0])
+    matrix[0, 2] = matrix[2, 0] = -5.7
+    matrix[1] = matrix[:, 1] = np.nan
+    values = pictures.correlations(matrix)
+    assert values[0, 2] == values[2, 0] == pytest.approx(-0.95)
+    assert np.isnan(np.delete(values.ravel(), [2, 6])).all()
+    (drawn,) = correlated(c.constrained)
+    (cells,) = drawn.shown.panels[0].marks
+    errors = c.constrained.covariance.standard_errors
+    assert np.allclose((cells.values * np.outer(errors, errors))[1, 0], c.constrained.covariance.matrix[1, 0])
+    assert drawn.title.startswith("Correlation of base parameters: ")
+
+
+def test_a_residual_is_compared_with_a_normal_one():
+    rng = np.random.default_rng(0)
+    for sample, bent in ((rng.normal(size=20_000), False), (rng.standard_t(3, size=20_000), True)):
+        histogram, quantiles = residual_picture(np.arange(20_000.0), 7 * sample, sample, sample, title="t").panels[4:]
+        area = np.trapezoid(histogram.marks[0].high, histogram.marks[0].x)
+        assert area == pytest.approx(1.0, abs=0.02)
+        line = quantiles.marks[1]
+        assert (np.abs(line.y - line.x).max() > 1.0) == bent
 
 
 def test_the_verdict():

@@ -35,7 +35,7 @@ addEventListener("load", () => {
   for (const f of document.querySelectorAll("iframe")) {
     const d = f.contentDocument, root = d.documentElement, one = {...root.dataset, width: +f.width};
     const pictures = [...d.querySelectorAll("figure.picture")];
-    one.curves = pictures.map((p) => p.querySelectorAll("path.curve, circle, rect[fill]").length);
+    one.curves = pictures.map((p) => p.querySelectorAll("path.curve, path.cloud, circle, rect[fill]").length);
     one.ticks = pictures.map((p) => p.querySelectorAll("text.tick").length);
     one.small = [...d.querySelectorAll("figure")].filter((c) => c.getBoundingClientRect().width < 200).length;
     one.background = f.contentWindow.getComputedStyle(root).backgroundColor;
@@ -120,7 +120,7 @@ def brightness(colour: str) -> float:
 def structure(pages: dict[str, str]) -> None:
     """Check what can be checked without a browser."""
     report = pages["report"]
-    assert report.count('class="picture"') == 15
+    assert report.count('class="picture"') == 16
     assert "prefers-color-scheme: dark" in report
     assert "@media print" in report
     for page in pages.values():
@@ -157,7 +157,7 @@ def test_pages_in_a_browser(pages, tmp_path, dark):
         assert 100 < one["csv"] < 400
         assert one["contents"] >= 3
     for one in found[:2]:
-        assert one["ready"] == "15"
+        assert one["ready"] == "16"
         assert min(one["curves"]) >= 2
         assert min(one["ticks"]) >= 5
         assert len(one["whole"]) > 1000

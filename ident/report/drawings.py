@@ -11,6 +11,7 @@ from ident.arrays import Array
 from ident.compare.difference import Comparison
 from ident.compare.residuals import Residuals
 from ident.compare.validate import ZERO, Validation
+from ident.errors import plural
 from ident.estimate.estimate import Estimate, NamedCause
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -22,6 +23,8 @@ from ident.report.parts import Drawing, pictured
 from ident.report.picture import short
 from ident.report.residual_picture import alike_for, residual_picture
 from ident.spatial.inertia import INERTIAL
+
+_TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
 
 
 def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Drawing]:
@@ -180,6 +183,19 @@ def identifiability(estimate: Estimate) -> list[list[str]]:
         return "sum" if now[k] else "logs" if ever[k] else "never"
 
     return [[state(10 * i + k) for k in range(10)] for i in range(len(estimate.links))]
+
+
+def correlated(estimate: Estimate) -> Iterator[Drawing]:
+    """Yield how the base parameters' errors go together."""
+    values, names = pictures.correlations(estimate.covariance.matrix), estimate.base.names
+    if len(names) < 2 or not np.isfinite(values).any():
+        return
+    a, b = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
+    strong = int(np.sum(np.triu(np.abs(values), 1) > _TOGETHER))
+    count = f"{plural(strong, 'pair')} beyond {_TOGETHER}" if strong else f"none beyond {_TOGETHER}"
+    title = f"Correlation of base parameters: {count}, {short(names[a])} and {short(names[b])} {values[a, b]:+.2f}"
+    drawn = pictures.correlation_picture(names, estimate.covariance.matrix, title=title)
+    yield pictured("correlation", "Correlation of the errors of all base parameters with each other", drawn)
 
 
 def inertias(

@@ -17,7 +17,7 @@ from ident.report.picture import Line, Picture, stretched
 
 #: Bytes that all curves of a page take together, before base64 makes them a third longer.
 BUDGET = 1_800_000
-_LISTED = 400  # so many numbers or fewer stand there as text
+_LISTED = 400  # so many numbers or fewer stand there as text, and matrices
 
 
 def stretches(samples: int, curves: int) -> int:
@@ -43,7 +43,7 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
     if isinstance(thing, Line):
         return _line(thing, arrays)
     if isinstance(thing, np.ndarray):
-        return _place(_listed(thing) if thing.size <= _LISTED else _binary(thing, "<f4"), arrays)
+        return _place(_listed(thing) if thing.size <= _LISTED or thing.ndim == 2 else _binary(thing, "<f4"), arrays)
     if is_dataclass(thing):
         own = {f.name: getattr(thing, f.name) for f in fields(thing) if getattr(thing, f.name) is not f.default}
         return {"kind": type(thing).__name__.lower()} | {name: _plain(x, arrays) for name, x in own.items()}

@@ -118,10 +118,11 @@
       x: (m) => spread(m.x, 0, m.x.length), y: (m) => spread(m.y, 0, m.y.length),
       draw: (m, p, g) => {
         const size = m.size || 5;
-        if (m.x.length > 200) {  // one path is quicker than many circles
+        if (m.x.length > 200) {  // one path of squares is quicker than many circles
           let d = "";
-          for (let i = 0; i < m.x.length; i++) if (p.inside(m.x[i])) d += `M${p.sx(m.x[i]).toFixed(1)} ${p.sy(m.y[i]).toFixed(1)}h0`;
-          element("path", { d, class: "curve", stroke: colour(m), "stroke-width": size, "stroke-linecap": "round" }, g);
+          for (let i = 0; i < m.x.length; i++)
+            if (p.inside(m.x[i])) d += `M${(p.sx(m.x[i]) - size / 2).toFixed(1)} ${(p.sy(m.y[i]) - size / 2).toFixed(1)}h${size}v${size}h-${size}z`;
+          element("path", { d, class: "cloud", fill: colour(m) }, g);
         } else for (let i = 0; i < m.x.length; i++) sign(g, m.sign, p.sx(m.x[i]), p.sy(m.y[i]), size, colour(m));
       },
     },
@@ -161,7 +162,7 @@
     cells: {
       draw: (m, p, g) => m.values.forEach((row, r) => row.forEach((v, c) => {
         const x = p.sx(c - 0.5), y = p.sy(r - 0.5), look = { fill: v < 0 ? "var(--red)" : "var(--blue)", opacity: Math.abs(v) };
-        if (Math.abs(v) > 0.004) element("rect", { x, y, width: p.sx(c + 0.5) - x, height: p.sy(r + 0.5) - y, ...look }, g);
+        if (Math.abs(v) > 0.03) element("rect", { x, y, width: p.sx(c + 0.5) - x, height: p.sy(r + 0.5) - y, ...look }, g);
       })),
     },
   };
@@ -233,18 +234,20 @@
     }
     draw(svg) {
       const { left, top, width, height, bottom } = this, named = this.x.label || this.x.named;
-      for (const [v, text] of this.yticks) {
+      const every = (ticks, room) => (v, k) => !(k % Math.ceil((11 * ticks.length) / room));  // names that do not touch
+      const across = every(this.xticks, width), down = every(this.yticks, height);
+      this.yticks.forEach(([v, text], k) => {
         const y = this.sy(v), most = Math.max(4, Math.floor((left - this.edge - 6) / 6));
         element("line", { x1: left, x2: left + width, y1: y, y2: y, class: "grid" }, svg);
         const shown = this.y.named && text.length > most ? `${text.slice(0, most - 1)}…` : text;
-        if (this.y.label || this.y.named) element("text", { x: left - 5, y: y + 3.5, class: "tick end" }, svg, shown);
-      }
-      for (const [v, text] of this.xticks) {
+        if (this.y.label || (this.y.named && down(v, k))) element("text", { x: left - 5, y: y + 3.5, class: "tick end" }, svg, shown);
+      });
+      this.xticks.forEach(([v, text], k) => {
         const x = this.sx(v), y = bottom + 13;
         element("line", { x1: x, x2: x, y1: top, y2: bottom, class: "grid" }, svg);
         const turned = this.slanted ? { class: "tick end", transform: `rotate(-45 ${x} ${y})` } : { class: "tick middle" };
-        if (named) element("text", { x, y, ...turned }, svg, text);
-      }
+        if (named && (!this.x.named || across(v, k))) element("text", { x, y, ...turned }, svg, text);
+      });
       const clip = `clip${clips++}`;
       element("rect", { x: left, y: top - 1, width, height: height + 2 }, element("clipPath", { id: clip }, element("defs", {}, svg)));
       const g = element("g", { "clip-path": `url(#${clip})` }, svg);

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, MEASURED, MUTED, RED
-from ident.report.picture import LONG, Axis, Band, Bars, Dots, Line, Mark, Panel, Picture, Strip, rows, short, sparse
+from ident.report.picture import (
+    LONG,
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Dots,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Strip,
+    rows,
+    short,
+    sparse,
+)
 
 #: Errors [%] from which on the error of predicting no torque is drawn beside them.
 NO_TORQUE_SHOWN = 40.0
@@ -55,7 +71,7 @@ def friction_picture(
 
     torque: measured, less all that the model explains otherwise.
     """
-    dots = Dots(*sparse(velocity, torque), MEASURED, "measured less rigid body", 2.6)
+    dots = Dots(*sparse(velocity, torque), MEASURED, "measured less rigid body", 2.0)
     return _friction(title, unit, velocity_unit, dots, Line(np.asarray(grid), np.asarray(law), BLUE, "fitted law", 2.2))
 
 
@@ -165,6 +181,24 @@ def selection_picture(weights: ArrayLike, errors: ArrayLike, chosen: float, *, t
         named = tuple((x, f"{x:g}") for x in ticks)
         axis = Axis(axis.label, "%", (-3.0, 1.5 * most), "symlog", edge=10.0, ticks=named)
     return Picture(title, (Panel(Axis("weight of the prior", "-", scale="log"), axis, marks, 200.0),))
+
+
+def correlation_picture(names: Sequence[str], covariance: Array, *, title: str) -> Picture:
+    """Return the correlations of estimates with covariance (b, b); what is not determined is left empty."""
+    values = correlations(covariance)
+    ticks = tuple((float(k), short(name)) for k, name in enumerate(names))
+    axis = Axis(limits=(-0.5, len(names) - 0.5), ticks=ticks, named=True)
+    height = 2.0 * _AROUND + 12.0 * len(names)
+    return Picture(title, (Panel(axis, replace(axis, limits=(len(names) - 0.5, -0.5)), (Cells(values),), height),))
+
+
+def correlations(covariance: Array) -> Array:
+    """Return the correlations (b, b) of a covariance, NaN for what is not determined and on the diagonal."""
+    sizes = np.sqrt(np.diag(covariance))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = covariance / np.outer(sizes, sizes)
+    np.fill_diagonal(values, np.nan)
+    return np.asarray(np.where(np.isfinite(values), values, np.nan))
 
 
 def _bars(

@@ -25,6 +25,7 @@ from ident.report.calibration_text import calibration_rows
 from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.drawings import (
     comparisons,
+    correlated,
     errors,
     evidence,
     frictions,
@@ -169,9 +170,12 @@ def gather(
 _KINDS = {"held-out": "Motion never seen", "fitted": "Fitted recording"}
 _CAD_ALONE = "A prediction from CAD counts as zero every friction and drive inertia that CAD does not state."
 _LEFT = (
-    "Measured less predicted torque. Bands hold the middle 90 % of the samples, lines the median: where a line leaves"
-    " zero, the model lacks something that depends on velocity or position. Residuals that stay correlated for long are"
-    " not noise."
+    "Measured less predicted torque: over time, its autocorrelation, over velocity and position, its histogram with a"
+    " normal distribution of the same rms, and its quantiles against that one. Bands hold the middle 90 % of the"
+    " samples, lines the median: where a line leaves zero, the model lacks something that depends on velocity or"
+    " position. Residuals that stay correlated for long are"
+    " not noise. The intervals count whole segments as independent, not samples, and ask for no normal residual; long"
+    " tails, where the last picture leaves its line, mean that few samples decide much."
 )
 _COMPARED = (
     "Torque shows only these combinations of the links' parameters, so CAD is compared on them. A value is contradicted"
@@ -182,6 +186,10 @@ _DOTS = "Dots: measured torque less what the model explains by everything but th
 _BODIES = (
     "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"
     " among many."
+)
+_TOGETHER = (
+    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. Another"
+    " motion that moves them apart is designed by: ident excite --after ESTIMATE"
 )
 _ALONE = (
     "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
@@ -247,7 +255,14 @@ def _identifiable(
     drawn = identifiable(estimate)
     standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
-    weak = Block("What the logs show worst", items=tuple(_weakest(estimate, regression)), table=standard, opened=False)
+    weak = Block(
+        "What the logs show worst",
+        items=tuple(_weakest(estimate, regression)),
+        note=_TOGETHER,
+        drawings=tuple(correlated(estimate)),
+        table=standard,
+        opened=False,
+    )
     shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
     return _section("identifiable", "What is identifiable", shown, weak)
 

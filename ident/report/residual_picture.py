@@ -1,8 +1,8 @@
-"""The residual of one joint over time, velocity and position, and for how long it is correlated with itself."""
+"""The residual of one joint over time, velocity and position, its correlation with itself and its distribution."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -27,10 +27,11 @@ def residual_picture(
     position_unit: str = "rad",
     starts: Sequence[int] = (0,),
 ) -> Picture:
-    """Return measured - predicted torque (N,) [unit] over t [s], velocity and position (N,), and its autocorrelation.
+    """Return measured - predicted torque (N,) [unit] over t [s], velocity and position (N,), and how it is distributed.
 
-    Over velocity and position: median and the middle 90 % of the samples in each of 40 bins. starts: first sample of
-    each recording, increasing from 0; several are drawn one after the other, with a line between.
+    Over velocity and position: median and the middle 90 % of the samples in each of 40 bins. Besides, autocorrelation,
+    histogram, and quantiles against those of a normal distribution. starts: first sample of each recording, increasing
+    from 0; several are drawn one after the other, with a line between.
     """
     t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
     shown, left = one_after_another(t, starts), Axis("residual", unit)
@@ -42,6 +43,7 @@ def residual_picture(
         _alike(t, residual, starts),
         Panel(Axis("velocity", f"{position_unit}/s"), left, _spread(velocity, residual), _HEIGHT),
         Panel(Axis("position", position_unit), left, _spread(position, residual), _HEIGHT),
+        *_distributed(residual),
     )
     return Picture(title, panels, 2)
 
@@ -60,6 +62,27 @@ def _alike(t: Array, residual: Array, starts: Sequence[int]) -> Panel:
     )
     limits = min(-0.25, 1.1 * float(r.min(initial=0.0))), 1.05
     return Panel(Axis("lag", "ms"), Axis("autocorrelation", "-", limits), marks, _HEIGHT)
+
+
+def _distributed(residual: Array) -> Iterator[Panel]:
+    """Yield the histogram of a residual over its rms, and its quantiles against those of a normal distribution."""
+    from scipy.special import ndtr, ndtri
+
+    rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else 0.0
+    if not rms:
+        return
+    edges = np.linspace(-4.0, 4.0, 41)
+    counts = np.histogram(residual / rms, edges)[0] / (len(residual) * (edges[1] - edges[0]))
+    corners, heights = np.repeat(edges, 2)[1:-1], np.repeat(counts, 2)
+    grid = np.linspace(-4.0, 4.0, 121)
+    bell = Line(grid, np.exp(-0.5 * grid**2) / np.sqrt(2.0 * np.pi), BLUE, width=1.6)
+    marks = Band(corners, np.zeros(len(corners)), heights, PALE), Strip("y", 0.0, 0.0, MUTED), bell
+    yield Panel(Axis("residual / rms", "-"), Axis("density", "-"), marks, _HEIGHT)
+    reach = min(4.0, float(-ndtri(0.5 / len(residual))))
+    normal = np.linspace(-reach, reach, 121)
+    straight = Line(normal, normal, MUTED, width=1.0, dash="--")
+    found = Line(normal, np.quantile(residual / rms, ndtr(normal)), RED, width=1.8)
+    yield Panel(Axis("normal quantile", "-"), Axis("residual / rms", "-"), (straight, found), _HEIGHT)
 
 
 def _spread(x: ArrayLike, residual: Array) -> tuple[Mark, ...]:

@@ -63,7 +63,7 @@ TESTERS := pytest pytest-xdist hypothesis
 lowest:
 	$(PYTHON) -m venv --clear .venv-lowest
 	.venv-lowest/$(PIP) uv
-	.venv-lowest/bin/uv pip install -q --python .venv-lowest --resolution lowest-direct -e .
+	.venv-lowest/bin/uv pip install -q --python .venv-lowest --resolution lowest-direct -e ".[all]"
 	.venv-lowest/bin/uv pip install -q --python .venv-lowest $(TESTERS)
 	.venv-lowest/bin/python -m ident run experiments/arm5 --out results/lowest
 	$(TWO) .venv-lowest/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS)
@@ -74,7 +74,7 @@ pythons:
 	  python=; for p in python$$v $$HOME/.pyenv/versions/$$v*/bin/python$$v; do "$$p" -c "" 2>/dev/null && python=$$p; done; \
 	  if [ -z "$$python" ]; then echo "no Python $$v here"; continue; fi; \
 	  found=yes; echo "Python $$v: $$python"; "$$python" -m venv --clear .venv-$$v; \
-	  .venv-$$v/$(PIP) -c constraints.txt -e . $(TESTERS); \
+	  .venv-$$v/$(PIP) -c constraints.txt -e ".[all]" $(TESTERS); \
 	  .venv-$$v/bin/python -m ident run experiments/arm5 --out results/python$$v; \
 	  $(TWO) .venv-$$v/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS); \
 	done; [ -n "$$found" ]
@@ -100,11 +100,12 @@ consumers: $(VENV)/.dev .venv-consumers/.ready
 	$(call install,.venv-consumers,-r tests/consumers/constraints.txt)
 	touch $@
 
-# A wheel, installed where no source lies, must import and run.
+# Wheel and source as they would be published; the wheel, installed where no source lies, must import and run.
 wheel: $(VENV)/.dev
 	rm -rf build dist
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
-	$(BIN)/python tests/wheel.py dist/*.whl
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/wheel.py dist/*.whl dist/*.tar.gz
 
 clean:
 	rm -rf $(VENV) .venv-* build dist results experiments/*/results
@@ -114,7 +115,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(call install,$(VENV),-c constraints.txt -e .)
+	$(call install,$(VENV),-c constraints.txt -e ".[parquet]")
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt

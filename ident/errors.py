@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,22 @@ class UnusableError(EstimationError):
 
 class InfeasibleError(EstimationError):
     """The numbers that would be written out are not physically consistent."""
+
+
+#: Packages that extras of the installation bring: what needs them, and the extra.
+EXTRAS = {
+    "pyarrow": ("Parquet", "parquet"),
+    "rosbags": ("reading ROS 2 bags and MCAP", "ros"),
+    "sympy": ("equations in closed form", "symbolic"),
+    "cvxpy": ("a fit that ident's own solver gives up", "solvers"),
+}
+
+
+def need(package: str) -> None:
+    """Raise InputError, which says how to install it, where the package of an extra is not there."""
+    if find_spec(package) is None:
+        what, extra = EXTRAS[package]
+        raise InputError(f"{what} needs {package}, which is not installed", fix=f"pip install 'robot-ident[{extra}]'")
 
 
 def require_known(

@@ -61,8 +61,10 @@ COMPILED = {
 
 #: What is committed at the root of the repository.
 ROOT_ENTRIES = {
-    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "constraints.txt",
-    "datasets", "docs", "experiments", "ident", "mkdocs.yml", "notebooks", "pyproject.toml", "tests",
+    ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
+    "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md",
+    "constraints.txt", "datasets", "docs", "experiments", "ident", "mkdocs.yml", "notebooks", "pyproject.toml", "recipe",
+    "tests",
 }  # fmt: skip
 
 

@@ -1,8 +1,10 @@
-"""Install a wheel without its dependencies into an empty folder and import it from there: python wheel.py FILE.whl."""
+"""Look into a wheel and a source archive, and import the wheel from an empty folder: python wheel.py WHEEL SDIST."""
 
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 CHECK = """
@@ -17,7 +19,27 @@ print("wheel imports from an empty folder:", ident.__version__)
 source = Path(__file__).resolve().parent.parent / "ident"
 data = [p.relative_to(source).as_posix() for p in source.rglob("*") if p.suffix in (".j2", ".json", ".typed", ".pyi")]
 data.append("py.typed")
-wheel = Path(sys.argv[1]).resolve()
+wheel, sdist = (Path(name).resolve() for name in sys.argv[1:])
+sources = {
+    p.relative_to(source.parent).as_posix() for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts
+}
+with zipfile.ZipFile(wheel) as packed:
+    inside = set(packed.namelist())
+    metadata = packed.read(next(name for name in inside if name.endswith("/METADATA"))).decode()
+about = {name for name in inside if ".dist-info/" in name}
+assert inside - about == sources, sorted((inside - about) ^ sources)
+assert {name.rpartition("/")[2] for name in about} == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "LICENSE"}, (
+    about
+)
+assert "Requires-Dist: pyarrow" in metadata
+assert not [
+    line for line in metadata.splitlines() if line.startswith("Requires-Dist: pyarrow") and "extra ==" not in line
+]
+with tarfile.open(sdist) as archive:
+    names = {name.partition("/")[2] for name in archive.getnames() if not name.endswith("/")}
+kept = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "PKG-INFO", ".gitignore"}
+assert names - {""} == sources | kept, sorted((names - {""}) ^ (sources | kept))
+assert max(wheel.stat().st_size, sdist.stat().st_size) < 2**20, "over 1 MiB: what is in it?"
 with tempfile.TemporaryDirectory() as empty:
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", "site", str(wheel)]
     subprocess.run([*install, "--disable-pip-version-check"], cwd=empty, check=True)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import EstimationError
+from ident.errors import EstimationError, InputError, need
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE, SECONDS, Block, feasible, least_norm
 from ident.estimate.coordinates import SYMMETRIC, Coordinates, edge, interior, stated
@@ -75,6 +75,10 @@ class Program:
         together may take. Raises EstimationError, with the status of
         every solver, where none is found.
         """
+        try:
+            need("cvxpy")
+        except InputError as missing:
+            raise EstimationError(f"the constrained fit was not solved at weight {weight:g}: {missing}") from None
         at, inaccurate, told = self._start, None, list[str]()
         if near is not None:
             at = at.at(interior(near[: self._model.n_rigid], at.prior))

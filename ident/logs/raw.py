@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import LogError
+from ident.errors import LogError, need
 from ident.logs.manifest import Column as Reference
 from ident.logs.manifest import TextFormat
 from ident.logs.readers.formats import Request, format_of, is_bag, read_chunks
@@ -154,6 +154,7 @@ def _split(line: str, mark: str) -> list[str]:
 
 
 def _parquet_table(path: Path) -> RawTable:
+    need("pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.errors import ConfigError, IdentError, InputError, plural
+from ident.errors import ConfigError, IdentError, InputError, need, plural
 from ident.files import short_names, whole_file, whole_folder
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.factors import fitted, of_recordings
@@ -94,6 +94,7 @@ def fleet(
     work. Robots that cannot be fitted stop nothing: they are listed. Raises ConfigError for the file, what `load`
     raises for an experiment that all share, InputError where no robot could be fitted.
     """
+    need("pyarrow")
     from ident.compare.fleet import compared
     from ident.report.fleet_report import write_fleet
 

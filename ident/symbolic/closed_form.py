@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.errors import ModelError
+from ident.errors import ModelError, need
 from ident.regression.base import BaseParameters
 from ident.robot.file import DHJoint, from_dh
 from ident.robot.robot import Robot
@@ -155,6 +155,7 @@ def closed_form(robot: Robot, inertials: ArrayLike | None = None) -> ClosedForm:
     cos(pi/2) is 0, cosines of multiples of pi/12 are exact, lengths are those given.
     Raises ModelError when inertials do not fit or an expression has more terms than anyone reads.
     """
+    need("sympy")
     numbers = None if inertials is None else checked(inertials, (robot.n, 10), "inertials", ModelError)
     names = parameter_names(robot)
     arm = mechanism(robot)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import LogError, nearest, plural
+from ident.errors import LogError, nearest, need, plural
 from ident.logs.readers import bag1
 from ident.logs.readers.formats import Chunk, Request
 from ident.logs.readers.joint_state import ARRAYS, Alike, decode
@@ -297,6 +297,7 @@ def _require_whole(path: Path, name: str) -> None:
 @contextlib.contextmanager
 def _faults(name: str) -> Iterator[None]:
     """Turn what `rosbags` and the packages below it raise for damaged files into one sentence."""
+    need("rosbags")
     import apsw
     from rosbags.rosbag2 import ReaderError
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.errors import LogError, plural
+from ident.errors import LogError, need, plural
 from ident.files import whole_file, write_whole
 from ident.logs.check import GAP
 from ident.logs.manifest import si_factor
@@ -309,6 +309,7 @@ def _quoted(text: str) -> str:
 
 def _write(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:
     """Write the table; return how many rows were dropped because their clock repeats."""
+    need("pyarrow")
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet

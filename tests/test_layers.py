@@ -63,8 +63,8 @@ COMPILED = {
 ROOT_ENTRIES = {
     ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
     "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md",
-    "constraints.txt", "datasets", "docs", "experiments", "ident", "mkdocs.yml", "notebooks", "pyproject.toml", "recipe",
-    "tests",
+    "constraints.txt", "datasets", "docs", "experiments", "ident", "mkdocs.yml", "notebooks", "pyproject.toml",
+    "recipe", "tests",
 }  # fmt: skip
 
 

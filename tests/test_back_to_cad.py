@@ -25,7 +25,7 @@ from ident.cad.sheets.sheet import half_widths, values
 from ident.cad.table import COLUMNS
 from ident.errors import CadError
 from ident.report.body_figures import ellipse, link_figure
-from ident.report.figures import svg
+from ident.report.figures import svg_file
 from ident.robot import DHJoint, from_dh
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia, transformed
 
@@ -301,4 +301,4 @@ def test_chinese_names_get_a_font_that_has_them(monkeypatch):
     title = figure._suptitle
     assert title.get_fontfamily() == ["DejaVu Sans", "WenQuanYi Zen Hei"]
     assert all("WenQuanYi Zen Hei" not in text.get_fontfamily() for text in figure.axes[0].get_xticklabels())
-    assert "WenQuanYi Zen Hei" in svg(figure, "link")
+    assert "WenQuanYi Zen Hei" in svg_file(figure, "link")

@@ -381,14 +381,14 @@ def drawings(robot):
 @pytest.mark.slow
 def test_figures_fit_their_frames_in_the_colours_of_the_page(robot):
     for name, figure in drawings(robot).items():
-        svg = figures.svg(figure, "d")
+        svg = figures.svg_file(figure, "d")
         width, height = figure.get_size_inches()
         box = figure.get_tightbbox(figure.canvas.get_renderer())
         assert min(box.x0, box.y0) > -0.02, name
         assert max(box.x1, *(x.get_window_extent().x1 / figure.dpi for x in figure.texts)) < width + 0.02, name
         assert box.y1 < height + 0.02, name
         colours = set(re.findall(r"#[0-9a-f]{6}\b", svg))
-        assert not colours - {"#000000", "#ffffff"}, name
+        assert not colours - {*figures.COLOURS, "#000000", "#ffffff"}, name
         assert ("$at$" in svg) == (robot is MIXED and name not in ("hidden", "poses"))
 
 

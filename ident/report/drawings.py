@@ -22,6 +22,7 @@ from ident.report.body_figures import inertia_figure
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import short
 from ident.report.residual_picture import alike_for, residual_picture
+from ident.report.space import space_data
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
@@ -211,7 +212,7 @@ def inertias(
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
     figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title)
-    yield Drawing("inertia_ellipsoids", title, about, figure)
+    yield Drawing("inertia_ellipsoids", title, about, figure, space_data(model.robot, q, inertials, cad))
 
 
 def selection(estimate: Estimate) -> Iterator[Drawing]:

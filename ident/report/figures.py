@@ -1,7 +1,7 @@
 """What all figures by matplotlib share: colours, frames, legends, and how they become files.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart; `svg` exchanges them for variables of
-the page, so that the same figure serves a light and a dark background. Without a page they suit white paper.
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart. Each has a variable of the page, which is
+another one on a dark background.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def plain(text: str, longest: int = 28) -> str:
     return short.replace("$", r"\$")
 
 
-def svg(figure: Figure, description: str) -> str:
-    """Return the figure as one <svg> element for a page that defines the variables of COLOURS."""
+def svg_file(figure: Figure, description: str) -> str:
+    """Return the figure as an SVG file on white; the same figure gives the same text."""
     from xml.sax.saxutils import quoteattr
 
     import matplotlib as mpl
@@ -95,20 +95,8 @@ def svg(figure: Figure, description: str) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
         legible(figure).savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S).replace(
-        "<svg", f"<svg role='img' aria-label={quoteattr(description)}", 1
-    )
-    for colour, variable in COLOURS.items():
-        text = text.replace(colour, f"var({variable})")
-    return text
-
-
-def svg_file(figure: Figure, description: str) -> str:
-    """Return the figure as an SVG file on white."""
-    text = svg(figure, description)
-    for colour, variable in COLOURS.items():
-        text = text.replace(f"var({variable})", colour)
-    return text.replace("<svg", "<svg style='background: white'", 1)
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+    return text.replace("<svg", f"<svg style='background: white' role='img' aria-label={quoteattr(description)}", 1)
 
 
 def legible(figure: Figure) -> Figure:

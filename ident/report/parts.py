@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ident.report import figures, text
+from ident.report import text
 from ident.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -17,24 +17,21 @@ if TYPE_CHECKING:
 class Drawing:
     """A picture with a name that suits a file and a description for those who do not see it.
 
-    shown: a picture, which a page draws itself; or a function that returns a figure, where the page has something else.
+    shown: a picture, which a page draws itself; or a function that returns a figure for paper, where the page has
+    something else: space, what `space_data` returns, or the map of the drawing's block.
     """
 
     name: str
     title: str
     description: str
     shown: Picture | Callable[[], Figure]
+    space: str = ""
 
     def figure(self) -> Figure:
         """Return the figure by matplotlib, for paper."""
         from ident.report.drawn import figure_of
 
         return figure_of(self.shown) if isinstance(self.shown, Picture) else self.shown()
-
-    @property
-    def svg(self) -> str:
-        """The figure as <svg> for the page."""
-        return figures.svg(self.figure(), self.description)
 
 
 def pictured(name: str, description: str, picture: Picture) -> Drawing:

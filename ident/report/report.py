@@ -185,7 +185,7 @@ _COMPARED = (
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
 _BODIES = (
     "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"
-    " among many."
+    " among many. Up is against gravity."
 )
 _TOGETHER = (
     "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. Another"

@@ -245,6 +245,26 @@ def test_python_and_matlab_of_random_robots(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
+def test_casadi_of_random_robots(tmp_path, seed):
+    casadi = pytest.importorskip("casadi")
+    x = example(seed)
+    made = module(x.write("casadi", tmp_path / "x.py"))
+    made.self_test()
+    found = {}
+    for name, arrays in FUNCTIONS.items():
+        function = getattr(made, name)
+        assert isinstance(function, casadi.Function)
+        values = [function(*state).full() for state in zip(*(x.given[a] for a in arrays), strict=True)]
+        found[name] = np.array(values).reshape(x.expected[name].shape)
+    x.check(found, 1e-9)
+    n = x.robot.n
+    q, qd, qdd = (casadi.SX.sym(name, n) for name in ("q", "qd", "qdd"))
+    slope = casadi.Function("slope", [q, qd, qdd], [casadi.jacobian(made.inverse_dynamics(q, qd, qdd), qdd)])
+    mass = np.array([slope(*state).full() for state in zip(*x.given.values(), strict=True)])
+    np.testing.assert_allclose(mass, x.expected["mass_matrix"], atol=1e-9 * np.abs(mass).max())
+
+
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_c_and_cpp_of_random_robots_in_double_and_float(tmp_path, seed):
     """C for even seeds, C++ for odd ones: their functions are the same text."""
     x = example(seed)
@@ -439,13 +459,14 @@ def test_names_do_not_become_code(tmp_path):
         done = program(header, "ERROR" if form == "c" else "ERROR_DYNAMICS", compiler)
         assert done.returncode == 0
         assert done.stdout.splitlines()[1].startswith(f"{evil}: ")
-    module(x.write("python", tmp_path / "x.py")).self_test()
+    for form in ("python", "casadi"):
+        module(x.write(form, tmp_path / f"{form}.py")).self_test()
     Matlab(x.write("matlab", tmp_path / "x.m"))
 
 
 def test_a_robot_is_needed(tmp_path):
     x = arm3()
-    for form in ("c", "cpp", "python", "matlab"):
+    for form in ("c", "cpp", "python", "casadi", "matlab"):
         with pytest.raises(ModelError, match="needs the geometry of the robot"):
             export_to(form, x.estimate, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []

@@ -190,7 +190,7 @@ class LogDetNewton:
         links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
-        r, s = target.A @ x - target.z, self._h - self._G @ x
+        r, s = target.A @ x - target.z, self._room(x)
         mu *= float(r @ r) + target.constant + weight
         local_at = self._locals(target, self._linear)
         for _ in range(STEPS):
@@ -250,7 +250,7 @@ class LogDetNewton:
         links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
-        r, s = target.A @ x - target.z, self._h - self._G @ x
+        r, s = target.A @ x - target.z, self._room(x)
         local_at = self._locals(target, self._linear if weight else self._coordinates.trace)
         count = 4 * links // 10 + len(s)
         for _ in range(CENTRAL):
@@ -283,6 +283,11 @@ class LogDetNewton:
             r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
         self.lost += time.process_time() - began
         return None
+
+    def _room(self, x: Array) -> Array:
+        """Return h - G x, no less than its own rounding, which may be more than what steps have left of it."""
+        least = np.finfo(float).eps * (np.abs(self._h) + np.abs(self._G) @ np.abs(x))
+        return np.asarray(np.maximum(self._h - self._G @ x, least))
 
     def _aims(self, target: _Target, weight: float, square: float, count: int) -> tuple[float, float, float]:
         """Return the slope of what is linear, what the last step may change, and the least mu of each inequality."""

@@ -42,7 +42,7 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q, moves = log.q, np.diff(log.q, axis=0)
     if len(moves) < 4 * SIDE:
         return None
-    usual = np.median([moves[:-4], moves[1:-3], moves[3:-1], moves[4:]], axis=0)  # one leap nearby is none of it
+    usual = _median_of_four(moves[:-4], moves[1:-3], moves[3:-1], moves[4:])  # one leap nearby is none of it
     own = moves[2:-2]
     steps = np.array([position_quantum(x) or 0.0 for x in q[:_SEEN].T])
     scatter = np.maximum(np.quantile(np.abs(own - usual), TAIL, axis=0) / _DEVIATE, steps)  # coarse readings leap
@@ -75,6 +75,12 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     if sound.all() and (count == 1.0).all():
         return None
     return np.concatenate([[0.0], np.cumsum(count)]), sound
+
+
+def _median_of_four(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """Return the median, number by number: `np.median` takes ten times as long to sort four at a time."""
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    return np.asarray((low + np.minimum(np.maximum(a, b), np.maximum(c, d))) / 2.0)
 
 
 def _written_twice(log: Log) -> NDArray[np.bool_]:

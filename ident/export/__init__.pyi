@@ -1,0 +1,15 @@
+from .formats import FORMATS as FORMATS
+from .formats import PAYLOAD_FORMATS as PAYLOAD_FORMATS
+from .formats import Format as Format
+from .formats import PayloadFormat as PayloadFormat
+from .formats import export_payload as export_payload
+from .formats import export_to as export_to
+from .formats import format_named as format_named
+from .formats import listing as listing
+from .formats import payload_format_named as payload_format_named
+from .gate import with_validation as with_validation
+from .identified import Exported as Exported
+from .identified import exportable as exportable
+from .payload import Payload as Payload
+from .payload import identified_load as identified_load
+from .payload import payload_of as payload_of

@@ -13,7 +13,7 @@ export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
 # Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint docs wheel clean
+.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint docs wheel bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
@@ -106,6 +106,15 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tests/wheel.py dist/*.whl dist/*.tar.gz
+
+# The rows of experiments/benchmarks/README.md, ours beside the peers', one thread on both sides, in a quarter of an hour.
+ROWS := accuracy regressor forward endtoend codegen controllers fit "refine 20" "memory csv 1e6" "memory parquet 1e6" cli
+bench: $(VENV)/.dev kernels
+	@for row in $(ROWS); do \
+	  set -- $$row; name=$$1; shift; printf '\n%s %s\n' "$$name" "$$*"; \
+	  OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE \
+	    $(BIN)/python experiments/benchmarks/$$name.py "$$@" || echo "$$name failed"; \
+	done
 
 clean:
 	rm -rf $(VENV) .venv-* build dist results experiments/*/results

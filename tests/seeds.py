@@ -7,4 +7,4 @@ ALL, FEWEST = 20, 3
 
 def cases(every: int) -> int:
     """Return how many of `every` random cases are tried, FEWEST of them at least."""
-    return max(every * int(os.environ["IDENT_TEST_SEEDS"]) // ALL, min(every, FEWEST))
+    return max(every * int(os.environ.get("IDENT_TEST_SEEDS", ALL)) // ALL, min(every, FEWEST))

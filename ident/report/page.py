@@ -18,7 +18,7 @@ from ident.spatial.inertia import INERTIAL
 
 #: Endings of a report.
 FORMATS = (".html", ".htm", ".pdf")
-_SCRIPTS = ("picture.js", "space.js", "tables.js", "report.js")
+_SCRIPTS = ("shared.js", "picture.js", "space.js", "tables.js", "report.js")
 
 
 def known_format(path: str | Path) -> Path:

@@ -188,8 +188,8 @@ _BODIES = (
     " among many. Up is against gravity."
 )
 _TOGETHER = (
-    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. Another"
-    " motion that moves them apart is designed by: ident excite --after ESTIMATE"
+    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. A"
+    " motion that adds what these logs lack is designed by: ident excite ROBOT --after EXPERIMENT"
 )
 _ALONE = (
     "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"

@@ -1,13 +1,7 @@
 "use strict";
 // The robot in space: drag or press an arrow key to turn it, + and - to come closer, 0 for the first view.
 (() => {
-  const element = (name, attributes, parent, text) => {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const k in attributes) e.setAttribute(k, attributes[k]);
-    if (text !== undefined) e.textContent = text;
-    parent.appendChild(e);
-    return e;
-  };
+  const { element, watch } = SHARED;
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const unit = (a) => { const size = Math.hypot(...a); return a.map((x) => x / size); };
@@ -106,9 +100,5 @@
   }
 
   const spaces = [...document.querySelectorAll("figure[data-space]")].map((figure) => new Space(figure));
-  let width = document.documentElement.clientWidth;
-  addEventListener("resize", () => {
-    if (document.documentElement.clientWidth !== width) for (const one of spaces) one.draw();
-    width = document.documentElement.clientWidth;
-  });
+  watch(() => { for (const one of spaces) one.draw(); });
 })();

@@ -131,6 +131,7 @@ EXTRAS = {
     "pyarrow": ("Parquet", "parquet"),
     "rosbags": ("reading ROS 2 bags and MCAP", "ros"),
     "sympy": ("equations in closed form", "symbolic"),
+    "xarray": ("labelled arrays", "xarray"),
     "cvxpy": ("a fit that ident's own solver gives up", "solvers"),
 }
 

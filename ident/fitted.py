@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import ModelError
+from ident.errors import ModelError, need
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
 from ident.estimate.prior import Metric
@@ -26,6 +26,7 @@ from ident.shown import Shown, shows, text_lines
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
     from ident.cad.table import Cad
     from ident.compare import Comparison, Validation
@@ -175,6 +176,26 @@ class Fit:
             upper=ends["upper"],
             unit=[unit(name, self._slides) for name in base.names],
             combination=[base.expression(k) for k in range(len(base.names))],
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return value, standard error, unit and covariance of the base parameters [SI] by name; needs xarray."""
+        need("xarray")
+        import xarray as xr
+
+        from ident.report.text import unit
+
+        e = self.estimate
+        names = list(e.base.names)
+        return xr.Dataset(
+            {
+                "value": ("parameter", e.phi),
+                "std_error": ("parameter", e.covariance.standard_errors),
+                "covariance": (("parameter", "other"), e.covariance.matrix),
+                "unit": ("parameter", [unit(name, self._slides) for name in names]),
+            },
+            {"parameter": names, "other": names},
+            {"robot": e.robot, "estimator": e.estimator, "covariance": e.covariance.kind, "dof": e.covariance.dof},
         )
 
     @property

@@ -203,6 +203,13 @@ def test_from_motions_to_files(tmp_path):
     c = case()
     fit = ident.fit(c.model, iter(fitted()), ident.Prior(c.inertials, "cad"))
     table = fit.to_frame()
+    arrays = fit.to_xarray()
+    assert arrays["value"].to_series().tolist() == table["value"].tolist()
+    assert arrays["covariance"].shape == (len(table), len(table))
+    name = table.index[0]
+    error = float(arrays["covariance"].sel(parameter=name, other=name)) ** 0.5
+    assert error == pytest.approx(table["std_error"].iloc[0])
+    assert arrays["unit"].to_series().tolist() == table["unit"].tolist()
     assert list(table.columns) == ["value", "std_error", "lower", "upper", "unit", "combination"]
     assert (table["lower"] < table["value"]).all()
     np.testing.assert_allclose(fit.conf_int(0.95)["upper"], table["upper"])

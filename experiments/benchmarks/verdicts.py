@@ -1,6 +1,6 @@
 """Experiments with one mistake in their files, and the same without it: what does `ident run` say?
 
-    python experiments/benchmarks/verdicts.py [SEED] [CASES]
+    python experiments/benchmarks/verdicts.py [SEED] [CASES] [KIND ...]
 
 Files are written as a user has them: a Denavit-Hartenberg table, two CSV logs (200 Hz, time, positions in steps of an
 encoder, torques with noise), dataset.toml, an experiment that sets nothing. Six arms, two of them with sliding joints,
@@ -142,18 +142,20 @@ class Files:
         return folder / "experiment.toml"
 
 
-def mistaken(rng: np.random.Generator, files: Files) -> tuple[str, str]:
+KINDS = (
+    "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
+    " rate dead clipped late weightless shift speed tilt order coupled load touch drift skew copied wrap blur"
+)
+
+
+def mistaken(rng: np.random.Generator, files: Files, kinds: list[str]) -> tuple[str, str]:
     """Make a mistake in the files; return what, and what a verdict that names it holds (a regular expression)."""
     n, sign = files.n, float(rng.choice([-1, 1]))
     turning = [j for j in range(n) if files.rows[j]["kind"] == "revolute"]
     j, k = (int(x) for x in rng.choice(n, 2, replace=False))
     t = int(rng.choice(turning))
     one, two = f"joint{j + 1}", f"joint{k + 1}"
-    kinds = (
-        "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
-    )
-    kinds += " rate dead clipped late weightless shift speed"
-    kind = str(rng.choice(kinds.split()))
+    kind = str(rng.choice(kinds))
     row = files.rows[t]
     if kind == "axis":
         files.head["gravity"] = str(rng.choice(["[0, 0, 9.81]", "[0, 9.81, 0]", "[-9.81, 0, 0]"]))
@@ -232,7 +234,87 @@ def mistaken(rng: np.random.Generator, files: Files) -> tuple[str, str]:
     if kind == "speed":
         files.change([f"q{j + 1}"], lambda x: np.gradient(x, 0.005))
         return f"velocity in the place of the position of {one}", f"{one}"
+    if kind in ("tilt", "order", "coupled", "copied", "wrap"):
+        return described(rng, files, kind)
+    if kind in ("load", "touch", "drift", "skew", "blur"):
+        return happened(rng, files, kind)
     return "weightless", "without gravity"
+
+
+def described(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, str]:
+    """Make one more mistake in what the files say of the robot or of the columns."""
+    j, k = (int(x) for x in rng.choice(files.n, 2, replace=False))
+    one, two = f"joint{j + 1}", f"joint{k + 1}"
+    if kind == "tilt":
+        angle, way = rng.uniform(3, 8) * np.pi / 180, rng.uniform(0, 2 * np.pi)
+        down = 9.81 * np.array([np.sin(angle) * np.cos(way), np.sin(angle) * np.sin(way), -np.cos(angle)])
+        files.head["gravity"] = "[" + ", ".join(f"{x:.4f}" for x in down) + "]"
+        return f"base tilted by {np.rad2deg(angle):.1f} degrees", "tilt"
+    if kind == "order":
+        files.q[j], files.q[k] = files.q[k], files.q[j]
+        files.tau[j], files.tau[k] = files.tau[k], files.tau[j]
+        return f"{one}, {two} in the other order", f"{one} and {two}|{two} and {one}"
+    if kind == "copied":
+        files.change([f"tau{j + 1}"], lambda x: x)
+        files.logs = {key: t.assign(**{f"tau{j + 1}": t[f"tau{k + 1}"]}) for key, t in files.logs.items()}
+        return f"torque of {one} is that of {two}", f"{one}.*{two}|{two}.*{one}"
+    if kind == "wrap":
+        turning = [i for i in range(files.n) if files.rows[i]["kind"] == "revolute"]
+        t = int(rng.choice(turning))
+        files.rows[t]["offset"] = float(files.rows[t]["offset"]) - np.rad2deg(3.0)  # type: ignore[arg-type]
+        files.change([f"q{t + 1}"], lambda x: (x + 3.0 + np.pi) % (2 * np.pi) - np.pi)
+        return f"joint{t + 1} wraps", f"joint{t + 1}|wrap|turn|leap"
+    a = int(rng.integers(files.n - 1))
+    for key, table in files.logs.items():  # the next joint's drive turns with this one too
+        q, tau = (table[[f"{x}{i + 1}" for i in range(files.n)]].to_numpy().copy() for x in ("q", "tau"))
+        q[:, a + 1] += q[:, a]
+        tau[:, a] -= tau[:, a + 1]
+        named = {f"q{i + 1}": q[:, i] for i in range(files.n)} | {f"tau{i + 1}": tau[:, i] for i in range(files.n)}
+        files.logs[key] = table.assign(**named)
+    return f"joint{a + 2} coupled with joint{a + 1}", f"joint{a + 2}|coupl"
+
+
+def happened(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, str]:
+    """Let something happen to the robot, or to its signals, that the files do not say."""
+    n, j = files.n, int(rng.integers(files.n))
+    every = [f"tau{i + 1}" for i in range(n)]
+    table = files.logs["first"]
+    t, size = table["t"].to_numpy(), table[every].std().to_numpy()
+    if kind == "touch":
+        begin, most = rng.uniform(5, 20), int(rng.integers(1, n + 1))
+        bump = np.where((t > begin) & (t < begin + 2), np.sin((t - begin) * np.pi / 2) ** 2, 0.0)
+        push = rng.uniform(0.3, 1.0, n) * size * (np.arange(n) < most)
+        files.logs["first"] = table.assign(**{c: table[c] + x * bump for c, x in zip(every, push, strict=True)})
+        return f"touched at {begin:.0f} s", "touch|unlike|rows|s: "
+    if kind == "drift":
+        # a drive's gain falls as it warms
+        files.logs = {
+            key: x.assign(**{f"tau{j + 1}": x[f"tau{j + 1}"] * (1.0 - 0.2 * (x["t"] + start) / 45)})
+            for (key, x), start in zip(files.logs.items(), (0, 30), strict=True)
+        }
+        return f"torque of joint{j + 1} falls by 20 %", f"joint{j + 1}"
+    if kind == "skew":
+        rows = int(rng.integers(2, 5))
+        files.change([f"q{j + 1}"], lambda x: np.concatenate([np.full(rows, x[0]), x[:-rows]]))
+        return f"position of joint{j + 1} late by {5 * rows} ms", f"joint{j + 1}|late|delay"
+    if kind == "blur":
+        share = 0.005 * 2 * np.pi * rng.uniform(1.0, 4.0)
+        files.change(every, lambda x: np.asarray(pd.Series(x).ewm(alpha=share, adjust=False).mean()))
+        return f"torques filtered at {share / 0.0314:.1f} Hz", "late|filter|delay"
+    with TemporaryDirectory() as place:
+        file = Path(place) / "robot.toml"
+        file.write_text(robot_file(files.name, files.how, files.rows, files.head))
+        robot = read_robot(file)
+    body = np.zeros((n, 10))
+    mass = rng.uniform(0.5, 3.0)
+    body[-1, [0, 3]] = mass, mass * 0.1
+    second = files.logs["second"]
+    when, q = second["t"].to_numpy(), second[[f"q{i + 1}" for i in range(n)]].to_numpy()
+    q = np.column_stack([np.convolve(np.pad(x, 10, "edge"), np.ones(21) / 21, "valid") for x in q.T])
+    qd = np.gradient(q, when, axis=0)
+    more = torque(Model(robot), body.ravel(), q, qd, np.gradient(qd, when, axis=0))
+    files.logs["second"] = second.assign(**{c: second[c] + x for c, x in zip(every, more.T, strict=True)})
+    return f"{mass:.1f} kg carried in the second recording", "load|kg"
 
 
 def experiment(rng: np.random.Generator, weightless: bool) -> tuple[Files, np.ndarray]:
@@ -288,6 +370,7 @@ def said(files: Files) -> tuple[str, str, np.ndarray | None, float]:
 
 def main() -> None:
     seed, cases = (int(x) for x in (*sys.argv[1:], "2026", "20")[:2])
+    kinds = sys.argv[3:] or KINDS.split()
     right, wrong = Counter[str](), Counter[str]()
     for k in range(cases):
         rng = np.random.default_rng([seed, k])
@@ -296,7 +379,7 @@ def main() -> None:
         right["READY" if headline.startswith("Ready") else headline] += 1
         if not headline.startswith("Ready"):
             print(f"{k:3} {files.name:7} right: {headline}: {reason[:200]}", flush=True)
-        what, names = mistaken(rng, files)
+        what, names = mistaken(rng, files, kinds)
         if what == "weightless":
             files, _ = experiment(np.random.default_rng([seed, k]), True)
         headline, reason, rms, took = said(files)

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ident.errors import InputError
-from ident.logs.log import file_sha256
+from ident.logs.located import file_sha256
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
 FITTED = "fitted on"

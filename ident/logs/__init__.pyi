@@ -2,8 +2,8 @@ from .check import Finding as Finding
 from .check import LogReport as LogReport
 from .check import check_log as check_log
 from .filter import decimate as decimate
+from .located import locate as locate
 from .log import Log as Log
-from .log import locate as locate
 from .log import read_log as read_log
 from .manifest import Manifest as Manifest
 from .manifest import read_manifest as read_manifest

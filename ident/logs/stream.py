@@ -14,7 +14,8 @@ from ident.errors import LogError
 from ident.logs.check import LogReport, check_log, together
 from ident.logs.clock import Clock, find_clock, on_clock
 from ident.logs.filter import thinning_memory
-from ident.logs.log import Log, locate, read_parts, span
+from ident.logs.located import locate
+from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import MANY, USUAL, Motion
 from ident.logs.process import Prepared, Processing, memory, motion, prepare, repeats, window

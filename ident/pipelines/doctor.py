@@ -48,12 +48,15 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
     return Examined(loaded, examination(loaded, tell))
 
 
-def examination(loaded: Loaded, tell: Tell = logged, motions: Sequence[Motion] = ()) -> Examination:
+def examination(
+    loaded: Loaded, tell: Tell = logged, motions: Sequence[Motion] = (), *, kept: bool = False
+) -> Examination:
     """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows.
 
-    motions: its fitted ones where they are at hand.
+    motions: its fitted ones where they are at hand; kept: whether those for validation are examined, too.
     """
-    given = motions or first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0])
+    names = loaded.experiment.fit + (loaded.experiment.validate if kept else ())
+    given = motions or first_parts(loaded, names, processing_of(loaded)[0])
     parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
@@ -68,8 +71,7 @@ def suspicious(result: Result) -> bool:
     estimate, regression, comparison = result.estimate, result.regression, result.comparison
     if estimate.implausible or any("at zero" in a for a in estimate.active):
         return True
-    total = result.validation.total("identified") if result.validation else None
-    if total is not None and total.relative_total > max(_WORSE * estimate.relative_total, _LARGE):
+    if badly_predicted(result):
         return True
     if comparison is not None and comparison.count("contradicted") > _CONTRADICTED * max(len(comparison.rows), 1):
         return True
@@ -83,6 +85,12 @@ def suspicious(result: Result) -> bool:
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
     squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
+
+
+def badly_predicted(result: Result) -> bool:
+    """Return whether recordings that were not fitted are so badly predicted that something may be wrong with them."""
+    total = result.validation.total("identified") if result.validation else None
+    return total is not None and total.relative_total > max(_WORSE * result.estimate.relative_total, _LARGE)
 
 
 def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:

@@ -15,7 +15,7 @@ from ident.estimate import Bounds, Estimate, estimated
 from ident.files import short_names
 from ident.logs import Motion, Processing, locate
 from ident.logs.automatic import as_toml, in_words
-from ident.logs.log import file_sha256
+from ident.logs.located import file_sha256
 from ident.model import Model
 from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded

@@ -111,11 +111,12 @@ def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, 
 
 def _doctored(result: Result, tell: Tell) -> Estimate:
     """Return the estimate with what is wrong with the robot file or the logs, where the result looks like that."""
-    from ident.pipelines.doctor import causes_of, examination, suspicious
+    from ident.pipelines.doctor import badly_predicted, causes_of, examination, suspicious
 
     if not suspicious(result):
         return result.estimate
-    return replace(result.estimate, causes=causes_of(examination(result.loaded, tell), result.loaded))
+    found = examination(result.loaded, tell, kept=badly_predicted(result))
+    return replace(result.estimate, causes=causes_of(found, result.loaded))
 
 
 def fit(

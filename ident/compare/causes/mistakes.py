@@ -17,8 +17,9 @@ from ident.robot.robot import Robot
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
     "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
-    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.11,
+    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.09,
     "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.02, "load": 0.02,
+    "fading": 0.01, "warming": 0.01,
 }  # fmt: skip
 #: Those that are in the robot file; the others are in the log.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
@@ -32,7 +33,7 @@ _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
 #: Words after values above 0, and after those below.
-_OPPOSITES = {"larger": "smaller", "longer": "shorter", "ms late": "ms early"}
+_OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late": "ms early"}
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
 #: times as long is within the others.
 _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
@@ -246,5 +247,11 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         what = "its torque has to be {} larger (torque constant, gear ratio, unit)"
         mend = f'multiply its torque by {{factor}}, its `gain`; or [calibrate] gains = ["{name}"]'
         yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
+        what = "its torque counts {} more at a recording's end than at its beginning, for the same motion"
+        mend = "find what warms or fades there (amplifier, gauge), and log it anew"
+        yield Mistake("fading", name, what, mend, undone.fading(j), Size(0.1, 0.04))
+        what = "its friction is {} larger at a recording's end than at its beginning"
+        mend = "warm it up before the log, or begin later: start_s in [processing]"
+        yield Mistake("warming", name, what, mend, undone.warming(j), Size(0.2, 0.3))
         what, mend = "its position has to be {} larger (gear ratio)", "multiply its position by {factor}, its `gain`"
         yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.06))

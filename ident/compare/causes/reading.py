@@ -1,6 +1,9 @@
 """How a robot file and a log are read: what joints, torques and time are if some of it is mistaken.
 
-    q = positions q_log + zeros,   tau = torques tau_log,   t = clock t_log,   torques are logged `late` after positions
+    q = positions q_log + zeros,   tau = exp(-fading x) torques tau_log,   friction exp(warming x) times that of the
+    model,   t = clock t_log,   torques are logged `late` after positions
+
+x from -1/2 at the beginning of a recording to 1/2 at its end,
 
 with another robot (gravity, lengths, axes) where that is mistaken.
 """
@@ -51,6 +54,15 @@ class Rows:
         """Samples of each recording."""
         return [slice(a, b) for a, b in zip(self.starts, (*self.starts[1:], len(self.t)), strict=True)]
 
+    @property
+    def passed(self) -> Array:
+        """How much of its recording has passed at each sample (M,), from -1/2 to 1/2."""
+        found = np.empty(len(self.t))
+        for part in self.parts:
+            t = self.t[part] - self.t[part][0]
+            found[part] = t / max(float(t[-1]), 1e-9) - 0.5
+        return found
+
     def left(self, x: Array) -> Array:
         """Return the rows (N, k) that are left of columns x (M, k)."""
         return np.concatenate([_left(x[part], *how) for part, how in zip(self.parts, self.thinning, strict=True)])
@@ -90,6 +102,7 @@ def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
 class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
+    fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
     some recording alone: its index, and the body (10,).
     """
@@ -101,27 +114,32 @@ class Reading:
     clock: float
     late: float
     weightless: NDArray[np.bool_]
+    fading: Array
+    warming: Array
     loads: tuple[tuple[int, Array], ...] = ()
 
     @staticmethod
     def plain(robot: Robot) -> Reading:
         """Return how robot and log stand in their files."""
         n = robot.n
-        return Reading(robot, np.eye(n), np.zeros(n), np.eye(n), 1.0, 0.0, np.zeros(n, dtype=bool))
+        none = np.zeros(n)
+        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, none.astype(bool), none, none)
 
     def of(self, rows: Rows) -> Rows:
         """Return the samples as they are if this reading is right."""
         q, qd, qdd = rows.q, rows.qd, rows.qdd
         if self.late:  # states are smooth, torques are not: those of before
             q, qd, qdd = (_earlier(x, rows, self.late) for x in (q, qd, qdd))
-        P = self.positions.T
+        tau, P = rows.tau @ self.torques.T, self.positions.T
+        if self.fading.any():
+            tau = tau * np.exp(-rows.passed[:, None] * self.fading)
         return replace(
             rows,
             t=self.clock * rows.t,
             q=q @ P + self.zeros,
             qd=qd @ P / self.clock,
             qdd=qdd @ P / self.clock**2,
-            tau=rows.tau @ self.torques.T,
+            tau=tau,
         )
 
 

@@ -92,6 +92,16 @@ def larger_torque(j: int) -> Without:
     return lambda r, value: torques(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)
 
 
+def fading(j: int) -> Without:
+    """Return the torque of a joint without its growth, by exp(value), from a recording's beginning to its end."""
+    return lambda r, value: replace(r, fading=r.fading + value * np.eye(len(r.zeros))[j])
+
+
+def warming(j: int) -> Without:
+    """Return the friction of a joint with a growth by exp(value) from a recording's beginning to its end."""
+    return lambda r, value: replace(r, warming=r.warming + value * np.eye(len(r.zeros))[j])
+
+
 def larger_position(j: int) -> Without:
     """Return the position of a joint multiplied by exp(value)."""
     return lambda r, value: positions(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)

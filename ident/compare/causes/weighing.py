@@ -25,6 +25,7 @@ from ident.estimate.coordinates import Coordinates
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior, neutral_prior
 from ident.model.model import Model
+from ident.model.term import names
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, state_rows
 
@@ -79,6 +80,8 @@ class Weigher:
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
         self._columns: dict[str, Columns] = {}
+        own = [each.kind.friction for each in model.terms for _ in names(each, model.robot)]
+        self._friction = np.array([False] * model.n_rigid + own)
         self._last: tuple[Weighed, Array, Array] | None = None
         self.independent = float(len(rows.keep))
         start = self.weighed(Reading.plain(model.robot), left_out=False)
@@ -193,6 +196,9 @@ class Weigher:
             other = state_rows(without, rows.q, rows.qd, rows.qdd)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
+        for j in np.flatnonzero(reading.warming):
+            rubbing = columns.span[j][0] + np.flatnonzero(self._friction[list(columns.parameters[j])])
+            packed[:, rubbing] *= np.exp(reading.warming[j] * rows.passed)[:, None]
         tau = rows.tau.copy()
         for k, body in reading.loads:
             for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):

@@ -183,11 +183,14 @@
         const shown = this.y.named && text.length > most ? `${text.slice(0, most - 1)}…` : text;
         if (this.y.label || (this.y.named && down(v, k))) element("text", { x: left - 5, y: y + 3.5, class: "tick end" }, svg, shown);
       });
+      let end = -Infinity;  // of the number before
       this.xticks.forEach(([v, text], k) => {
         const x = this.sx(v), y = bottom + 13;
         element("line", { x1: x, x2: x, y1: top, y2: bottom, class: "grid" }, svg);
         const turned = this.slanted ? { class: "tick end", transform: `rotate(-45 ${x} ${y})` } : { class: "tick middle" };
-        if (named && (!this.x.named || across(v, k))) element("text", { x, y, ...turned }, svg, text);
+        const half = 3.1 * text.length, free = this.x.named ? across(v, k) : x - half > end;
+        if (named && free) element("text", { x, y, ...turned }, svg, text);
+        if (named && free) end = x + half;
       });
       const clip = `clip${clips++}`;
       element("rect", { x: left, y: top - 1, width, height: height + 2 }, element("clipPath", { id: clip }, element("defs", {}, svg)));

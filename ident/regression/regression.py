@@ -23,6 +23,8 @@ ROUNDING = 1e-12
 #: Root mean square difference of two recordings' moments, columns scaled to one, below which both show one motion.
 #: Periods of one motion are within 0.007 of each other on real logs, different motions of a robot 0.05 or more apart.
 ALIKE = 0.03
+#: Columns of a triangular factor from which it pays to make use of its zeros.
+_LARGE = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +263,7 @@ def _gram(R: Array) -> Array:
     from scipy.linalg.lapack import dlauum
 
     k = R.shape[1]
-    if len(R) != k or np.tril(R, -1).any():
+    if k < _LARGE or len(R) != k or np.tril(R, -1).any():
         return np.asarray(R.T @ R)
     found, _ = dlauum(np.ascontiguousarray(R).reshape(-1)[::-1].copy().reshape(k, k).T, overwrite_c=1)
     return np.asarray(found.T.reshape(-1)[::-1].reshape(k, k))

@@ -25,7 +25,7 @@ from ident.logs.filter import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
 from ident.regression.base import LARGEST, units
-from ident.regression.regression import r_factor
+from ident.regression.regression import _gram, r_factor
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -868,3 +868,11 @@ def test_nothing_is_left_behind_when_a_file_cannot_be_written(factors: Regressio
     with pytest.raises(Exception, match="cannot be written"):
         save_regression(factors, tmp_path / "folder")
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_the_square_of_a_factor_is_the_product_whatever_its_size_and_shape():
+    rng = np.random.default_rng(0)
+    for k in (20, 200):
+        for R in (np.triu(rng.normal(size=(k, k))), rng.normal(size=(k, k)), rng.normal(size=(k - 5, k))):
+            whole = R.T @ R
+            np.testing.assert_allclose(np.triu(_gram(R)), np.triu(whole), atol=1e-13 * np.abs(whole).max())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from identified import NOISE, case, moved
 
-from ident.compare.delay import delays
+from ident.compare.delay import Delays, delays
 from ident.model import torque
 
 STEP = 0.005  # seconds per sample
@@ -84,3 +84,14 @@ def test_too_few_samples_tell_nothing():
     keep[:5] = True
     for part in (replace(motion, keep=keep), replace(motion, keep=np.zeros((SAMPLES, 3), bool))):
         assert not delays(case().model, part).seconds.any()
+
+
+def test_delays_of_which_one_motion_of_two_knows_nothing_are_not_taken(monkeypatch):
+    from ident.compare import settled
+
+    seen = iter([[0.004, 0.004, -0.002], [0.005, 0.0, 0.003]])
+    monkeypatch.setattr(settled, "delays", lambda *_, **__: Delays(np.array(next(seen))))
+    monkeypatch.setattr(settled, "out_of_reach", lambda *_: ())
+    motion = type("M", (), {"q": None})()
+    model = type("M", (), {"robot": None})()
+    assert settled.late_positions(model, [motion, motion]) == (0.004, 0.0, 0.0)

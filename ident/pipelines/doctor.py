@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +55,9 @@ def examination(
 
     motions: its fitted ones where they are at hand; kept: whether those for validation are examined, too.
     """
+    fit, judged = processing_of(loaded)
     names = loaded.experiment.fit + (loaded.experiment.validate if kept else ())
-    given = motions or first_parts(loaded, names, processing_of(loaded)[0])
+    given = motions or first_parts(loaded, names, replace(fit, position_hz=judged.position_hz) if kept else fit)
     parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")

@@ -17,14 +17,16 @@ from ident.cad import Cad, Convention, read_cad, write_cad
 from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
+from ident.compare.coulomb_width import smoothed
 from ident.compare.doctor import other_convention
 from ident.estimate import refine_cad, solid_bodies
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import cad_tables
 from ident.pipelines import steps as pipeline
+from ident.pipelines.factors import of_recordings, save_factors
 from ident.pipelines.loaded import load
-from ident.regression import compress, save_regression
+from ident.regression import base_parameters, compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
 
@@ -207,6 +209,20 @@ def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
     assert result.exit_code == BAD_INPUT
     assert "another robot or model" in result.output
     assert run("doctor", there, "--fit", tmp_path).exit_code == BAD_INPUT
+
+
+def test_doctor_takes_a_fit_with_the_friction_that_its_logs_chose(made, tmp_path):
+    there, _ = with_mistake(made, tmp_path)
+    text = (there / "experiment.toml").read_text(encoding="utf-8")
+    (there / "experiment.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
+    loaded = load(replace(read_experiment(there), cad=None))
+    model = smoothed(loaded.model, np.full(3, 0.02))
+    assert model.fingerprint() != loaded.model.fingerprint()
+    chosen = replace(loaded, model=model, base=base_parameters(model))
+    save_factors(of_recordings(chosen), tmp_path / "factors.npz")
+    result = run("doctor", there, "--fit", tmp_path / "factors.npz")
+    assert result.exit_code == PROBLEMS, result.output
+    assert "PROBLEM: link3: mass and inertia are in g where kg is declared" in result.output
 
 
 def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tmp_path):

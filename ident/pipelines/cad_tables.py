@@ -26,9 +26,9 @@ from ident.estimate.refined import Refined
 from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
-from ident.model import Model
 from ident.pipelines.checks import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination
+from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
@@ -162,7 +162,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     warned: list[Warned] = []
     moved: list[Motion] = []
     if wishes.fit is not None:
-        regression = _fitted(wishes.fit, loaded.model)
+        loaded, regression = _fitted(wishes.fit, loaded)
     else:
         moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
         regression = compress(loaded.model, moved, base=loaded.base)
@@ -200,18 +200,23 @@ def _require_table_alone(found: Examined) -> None:
         )
 
 
-def _fitted(fit: Path, model: Model) -> Regression:
-    """Return the factors that lie beside a saved estimate; RegressionError where they are another model's."""
+def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression]:
+    """Return the factors that lie beside a saved estimate, and the experiment with the joint terms that they have.
+
+    Raises RegressionError where they are another model's.
+    """
     folder = fit if fit.is_dir() else fit.parent
     path = fit if fit.suffix == ".npz" else folder / "factors.npz"
     regression = load_regression(path)
-    if regression.model != model.fingerprint():
+    if regression.model != loaded.model.fingerprint() and not loaded.experiment.own_model:
+        loaded = as_compressed(loaded, load_factors(path))
+    if regression.model != loaded.model.fingerprint():
         raise RegressionError(
             "belongs to another robot or model than the experiment's",
             file=path,
             fix="Run `ident run` again, or leave out --fit",
         )
-    return regression
+    return loaded, regression
 
 
 def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> RefinedTable:

@@ -53,7 +53,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:
-        context, as_json, quiet = (given.pop(key) for key in _OUTPUT)
+        context, as_json, quiet = (given.pop(key, None) for key in _OUTPUT)
         with answering(as_json, quiet) as asked, heard(quiet):
             code, failed = attempted(command, *args, **given)
             if as_json:

@@ -18,7 +18,9 @@ def changes(experiment: Path) -> Iterator[None]:
     while True:
         before = stamps(experiment)
         yield
-        while stamps(experiment) == before:
+        seen = before
+        while seen == before or seen != stamps(experiment):  # a file may be half written
+            seen = stamps(experiment)
             time.sleep(EVERY)
 
 

@@ -20,6 +20,7 @@ from test_factors import days
 from ident import pipelines
 from ident.errors import InputError, LogError
 from ident.estimate.storage import load_estimate
+from ident.logs import stream
 from ident.pipelines import Sharing
 from ident.pipelines import cluster as shared
 from ident.pipelines.compressed import begun, compressed, in_parts
@@ -62,6 +63,13 @@ def test_workers_give_the_digits_of_one_process(days, client):
     assert many.inputs == alone.inputs
 
 
+def test_workers_leave_numba_of_this_process_alone(monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    with shared.sharing(Sharing(workers=1)) as client:
+        assert client.run(os.getenv, "NUMBA_NUM_THREADS").popitem()[1] == "1"
+        assert "NUMBA_NUM_THREADS" not in os.environ
+
+
 def test_a_killed_worker_loses_nothing(days, client, tmp_path):
     loaded = load(days / "all.toml")
     alone = compressed(loaded)
@@ -83,23 +91,26 @@ def test_a_killed_worker_loses_nothing(days, client, tmp_path):
     assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
 
 
-def shrink(numbers: int) -> None:
-    from ident.logs import stream
+class SmallParts(distributed.WorkerPlugin):
+    """Parts of so many numbers at every worker, those included that come later in the place of a killed one."""
 
-    stream.NUMBERS = numbers
+    def __init__(self, numbers: int) -> None:
+        self.numbers = numbers
+
+    def setup(self, worker) -> None:
+        self.usual, stream.NUMBERS = stream.NUMBERS, self.numbers
+
+    def teardown(self, worker) -> None:
+        stream.NUMBERS = self.usual
 
 
 @pytest.fixture
-def small_parts(client):
+def small_parts(client, monkeypatch):
     """Let parts have 100 rows of two joints, everywhere."""
-    from ident.logs import stream
-
-    usual = stream.NUMBERS
-    for numbers in (100 * 7, usual):
-        client.run(shrink, numbers)
-        shrink(numbers)
-        if numbers != usual:
-            yield
+    monkeypatch.setattr(stream, "NUMBERS", 100 * 7)
+    client.register_plugin(SmallParts(100 * 7), name="small parts")
+    yield
+    client.unregister_worker_plugin("small parts")
 
 
 PROCESSINGS = {

@@ -17,7 +17,7 @@ from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError
 from ident.estimate import storage
-from ident.estimate.estimate import NamedCause
+from ident.estimate.estimate import NamedCause, Structure, TriedTerm
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact
 
@@ -52,7 +52,12 @@ def estimates():
         active=("tower: mass at its bound",),
     )
     cause = NamedCause("robot", "wrong", "r.toml", "mend", ("or",), ("a", "b"), (0.2, 0.1), (0.1, 0.0), (0.1, 0.05))
-    chosen = replace(c.constrained, causes=(cause,), selection=((1e-6, 1.0), (1e-5, np.nan)))
+    taken = TriedTerm("a spring", "stiffness", 0.1, 0.01, 0.2)
+    other = TriedTerm("hysteresis over 0.001", "hysteresis", np.nan, 0.01, 0.2, "the error grows")
+    way = ((other, taken), (other,))
+    structure = Structure(0.3, 0.2, np.nan, 72, 6, "", ("spring = true",), (taken, other), way)
+    tried = ((1e-6, 1.0), (1e-5, np.nan))
+    chosen = replace(c.constrained, causes=(cause,), selection=tried, structure=structure)
     return {"wls": c.wls, "constrained": c.constrained, "missing": missing, "chosen": chosen}
 
 
@@ -70,7 +75,7 @@ def test_the_schema_describes_the_file(tmp_path, name):
     schema = json.loads(SCHEMA.read_text())
     document = json.loads(save_estimate(estimates()[name], tmp_path / "e.json").read_text())
     jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
-    newer = {"implausible", "causes", "calibration"}  # which files of earlier versions do not have
+    newer = {"implausible", "causes", "calibration", "structure"}  # which files of earlier versions do not have
     for key in document.keys() - newer:
         less = {k: v for k, v in document.items() if k != key}
         with pytest.raises(jsonschema.ValidationError):

@@ -52,6 +52,43 @@ class NamedCause:
         return f"{self.short} ({evidence}){rival}; {self.file}: {self.mend}"
 
 
+@dataclass(frozen=True)
+class TriedTerm:
+    """Joint terms of one kind that were tried beside others, in words.
+
+    gain: by what share the left-out error falls, error: its standard error; missed: share of the torque that is missed
+    with it on what is left out; reason: why it is not taken, "" where it is.
+    """
+
+    candidate: str
+    kind: str
+    gain: float
+    error: float
+    missed: float
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How joint terms were chosen beside a model's own (`ident.structure`).
+
+    before, after, honest: share of the torque missed on what is left out: without them, with them, and with terms that
+    were chosen without what they are judged on. segments, folds: how many there were; note: why nothing was tried.
+    lines: the terms taken, as [model] asks for them. tried: the best of each kind, beside all that are taken. steps:
+    the way there: what was tried beside none, beside the first, and so on, of which the best one is the next.
+    """
+
+    before: float = float("nan")
+    after: float = float("nan")
+    honest: float = float("nan")
+    segments: int = 0
+    folds: int = 0
+    note: str = ""
+    lines: tuple[str, ...] = ()
+    tried: tuple[TriedTerm, ...] = ()
+    steps: tuple[tuple[TriedTerm, ...], ...] = ()
+
+
 @shows
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -69,6 +106,7 @@ class Estimate:
     torques that are no measurement, in words. causes: what is wrong with the robot file or the logs, as far as it
     explains them (`ident.compare.causes`). provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`. calibration: what was found of robot and log.
+    structure: how joint terms were chosen, None where nothing was looked for.
     """
 
     estimator: str
@@ -98,6 +136,7 @@ class Estimate:
     provenance: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     calibration: tuple[Calibrated, ...] = ()
+    structure: Structure | None = None
     floor: Array | None = None
 
     def corrected(self, robot: Robot) -> Robot:

@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, NamedCause
+from ident.estimate.estimate import Estimate, NamedCause, Structure, TriedTerm
 from ident.estimate.written import rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
@@ -29,6 +29,8 @@ FORMAT = JsonFormat(
 )
 #: Fields that stand in the file as they are: single values, and lists.
 _VALUES, _LISTS = ("estimator", "robot", "solver", "feasible", "prior"), ("links", "joints", "active", "warnings")
+
+_SHARES = ("before", "after", "honest")
 
 
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
@@ -99,6 +101,7 @@ def document(e: Estimate) -> dict[str, Any]:
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
         "causes": [_listed(asdict(c)) for c in e.causes],
         "calibration": [_calibrated(c) for c in e.calibration],
+        "structure": None if e.structure is None else _chosen(e.structure),
     }
 
 
@@ -147,6 +150,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         provenance=stored["provenance"],
         shapes=stored["shapes"],
         calibration=tuple(map(_calibration, stored.get("calibration", ()))),
+        structure=_structure(stored.get("structure")),
     )
 
 
@@ -167,6 +171,29 @@ def _calibration(stored: dict[str, Any]) -> Calibrated:
     own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own", "direction")}
     return Calibrated(
         Unknown(**_tupled(own)), stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"]
+    )
+
+
+def _chosen(found: Structure) -> dict[str, Any]:
+    shares = {key: _number(getattr(found, key)) for key in _SHARES}
+    steps = [list(map(_tried, step)) for step in found.steps]
+    return _listed(asdict(found)) | shares | {"tried": list(map(_tried, found.tried)), "steps": steps}
+
+
+def _tried(one: TriedTerm) -> dict[str, Any]:
+    return asdict(one) | {key: _number(getattr(one, key)) for key in ("gain", "error", "missed")}
+
+
+def _structure(stored: dict[str, Any] | None) -> Structure | None:
+    if stored is None:
+        return None
+
+    def each(given: list[dict[str, Any]]) -> tuple[TriedTerm, ...]:
+        return tuple(TriedTerm(**one | {key: _or(one[key]) for key in ("gain", "error", "missed")}) for one in given)
+
+    shares = {key: _or(stored[key]) for key in _SHARES}
+    return Structure(
+        **_tupled(stored) | shares | {"tried": each(stored["tried"]), "steps": tuple(map(each, stored["steps"]))}
     )
 
 

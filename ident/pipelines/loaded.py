@@ -12,6 +12,7 @@ from ident.arrays import Array
 from ident.cad import read_source, require_consistent
 from ident.errors import ConfigError, InputError, ModelError, RobotError, nearest, require_known
 from ident.estimate import Prior, cad_prior, neutral_prior
+from ident.estimate.estimate import Structure
 from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Model
@@ -35,7 +36,8 @@ class Loaded:
     cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
     notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
-    where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
+    where that was settled before the model was. described: the robot as its file has it, where it was calibrated. structure: how
+    joint terms were chosen, where they were.
     """
 
     experiment: Experiment
@@ -52,6 +54,7 @@ class Loaded:
     notes: tuple[str, ...] = ()
     processing: tuple[Processing, Processing] | None = None
     described: Robot | None = None
+    structure: Structure | None = None
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

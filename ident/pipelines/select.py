@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError
+from ident.estimate.estimate import Structure, TriedTerm
 from ident.experiment import Experiment
 from ident.model.coulomb import SIGN
 from ident.model.term import Term
@@ -16,7 +17,7 @@ from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Warned, first_parts, processing_of
 from ident.regression import base_parameters
 from ident.report.text import percent
-from ident.structure import Selection, selected
+from ident.structure import Selection, Tried, selected
 from ident.structure.lines import lines
 from ident.tell import Tell, logged
 
@@ -54,6 +55,7 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     if loaded.experiment.own_model:
         return loaded
     found = selection_of(loaded, tell)
+    loaded = replace(loaded, structure=kept(found))
     if not found.terms:
         return loaded
     shares = f"{percent(found.before)} to {percent(found.honest)}"
@@ -72,6 +74,19 @@ def selection_of(loaded: Loaded, tell: Tell = logged) -> Selection:
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
     return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell)
+
+
+def kept(found: Selection) -> Structure:
+    """Return a choice as an estimate keeps it: numbers and words."""
+    steps = tuple(tuple(map(_in_words, step)) for step in found.steps)
+    shares = (found.before, found.after, found.honest)
+    tried = tuple(map(_in_words, found.tried))
+    return Structure(*shares, found.segments, found.folds, found.note, lines(found.terms), tried, steps)
+
+
+def _in_words(one: Tried) -> TriedTerm:
+    own = one.candidate
+    return TriedTerm(own.words, own.kind.name, one.gain, one.error, one.missed, one.reason)
 
 
 def _smooth(loaded: Loaded) -> tuple[Term, ...]:

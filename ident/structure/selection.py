@@ -40,18 +40,21 @@ FEWEST = 12
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 GROWS = "the error grows"
 PRUNED = "no joint's own number can be told from zero"
+LATER = "another one takes more"
 
 
 @dataclass(frozen=True)
 class Tried:
     """One candidate: by what share the left-out error falls, with its standard error, and why it is not taken.
 
-    gain, error: beside the terms that are taken; reason: "" where it is one of them.
+    gain, error: beside the terms that are taken; missed: share of the torque that is left out; reason: "" where it is
+    one of them.
     """
 
     candidate: Candidate
     gain: float
     error: float
+    missed: float = float("nan")
     reason: str = ""
 
 
@@ -59,7 +62,8 @@ class Tried:
 class Selection:
     """Joint terms that logs support beside a model's own, and the errors of what was left out, relative to its torque.
 
-    tried: the best candidate of each kind. before, after: without and with the terms; honest: with terms that were
+    tried: the best candidate of each kind. steps: the way there, what was tried beside none of the terms taken, beside
+    the first, and so on; the one without a reason is the next. before, after: without and with the terms; honest: with terms that were
     chosen without what they are judged on, NaN where nothing was chosen. segments, folds: how many there were. note:
     why nothing could be tried.
     """
@@ -67,6 +71,7 @@ class Selection:
     model: Model
     terms: tuple[Term, ...] = ()
     tried: tuple[Tried, ...] = ()
+    steps: tuple[tuple[Tried, ...], ...] = ()
     before: float = float("nan")
     after: float = float("nan")
     honest: float = float("nan")
@@ -136,6 +141,7 @@ class Search:
     def __init__(self, logs: Logs, pool: Sequence[Candidate], begun: Sequence[Candidate] = ()):
         self._logs, self._pool, self._places = logs, tuple(pool), logs.places(pool)
         self._evidence = logs.evidence(pool)
+        self._torques = self._evidence.regression.squared_torques.sum()
         self._taken = [self._pool.index(candidate) for candidate in begun]
         for _ in range(TURNS):
             self._judge = Judge(self._evidence, self._columns(self._taken))
@@ -162,7 +168,13 @@ class Search:
         without, with_terms = (judge.left_out(c, every) for c in ([], columns))
         before, after = self._relative(without), self._relative(with_terms)
         found = Selection(
-            model, (), self._told(columns), before, before, segments=len(self._logs.fold), folds=len(every)
+            model,
+            tried=self._told(columns),
+            steps=self._steps(),
+            before=before,
+            after=before,
+            segments=len(self._logs.fold),
+            folds=len(every),
         )
         if not columns:
             return found
@@ -227,20 +239,45 @@ class Search:
 
     def _told(self, columns: Sequence[int]) -> tuple[Tried, ...]:
         """Return the best candidate of each kind, beside those that are taken."""
+        best = self._beside(self._taken)
+        for k in self._taken:
+            own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
+            reason = "" if set(self._places[k]) & set(columns) else PRUNED
+            best[own.candidate.kind.name] = replace(own, reason=reason)
+        return tuple(best[kind] for kind in dict.fromkeys(c.kind.name for c in self._pool))
+
+    def _beside(self, taken: Sequence[int]) -> dict[str, Tried]:
+        """Return the best candidate of each kind that is not among some that are taken."""
         best: dict[str, Tried] = {}
+        has = {self._pool[k].kind.name for k in taken}
         for k, candidate in enumerate(self._pool):
             kind = candidate.kind.name
-            if k in self._taken:
-                own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
-                best[kind] = replace(own, reason="" if set(self._places[k]) & set(columns) else PRUNED)
-            elif kind not in {c.kind.name for c in self.taken}:
-                own = self._step(self._taken, k, self._judge.folds)
+            if kind not in has:
+                own = self._step(taken, k, self._judge.folds)
                 if kind not in best or own.gain > best[kind].gain:
                     best[kind] = own
-        return tuple(best.values())
+        return best
+
+    def _steps(self) -> tuple[tuple[Tried, ...], ...]:
+        """Return the way to the terms that are taken, the largest gain first, with what was tried at each step."""
+        left, taken, found = list(self._taken), list[int](), list[tuple[Tried, ...]]()
+        while True:
+            best = self._beside(taken)
+            if left:
+                after = min(left, key=lambda k: _size(self._errors([*taken, k], self._judge.folds)))
+                own = self._step(taken, after, self._judge.folds)
+                best = {kind: replace(one, reason=one.reason or LATER) for kind, one in best.items()}
+                best[own.candidate.kind.name] = replace(own, reason="")
+            found.append(tuple(best.values()))
+            if not left:
+                return tuple(found)
+            left.remove(after)
+            taken.append(after)
 
     def _step(self, taken: Sequence[int], k: int, every: Sequence[int]) -> Tried:
-        return _compared(self._pool[k], self._errors(taken, every), self._errors([*taken, k], every))
+        after = self._errors([*taken, k], every)
+        found = _compared(self._pool[k], self._errors(taken, every), after)
+        return replace(found, missed=float(np.sqrt(after[1].sum() / self._torques)))
 
     def _errors(self, taken: Sequence[int], every: Sequence[int]) -> Array:
         """Return each segment's left-out errors (2, s), as `_weighed` has them."""
@@ -255,7 +292,7 @@ class Search:
 
     def _relative(self, errors: Array) -> float:
         """Return errors (s, n) relative to the torque of all segments."""
-        return float(np.sqrt(errors.sum() / self._evidence.regression.squared_torques.sum()))
+        return float(np.sqrt(errors.sum() / self._torques))
 
     def _columns(self, taken: Sequence[int]) -> list[int]:
         return [c for k in taken for c in self._places[k]]

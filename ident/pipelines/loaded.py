@@ -36,8 +36,8 @@ class Loaded:
     cad (n, 10): link parameters that the result is compared with, None without; joint_values: CAD's values of joint
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
     notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
-    where that was settled before the model was. described: the robot as its file has it, where it was calibrated. structure: how
-    joint terms were chosen, where they were.
+    where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
+    structure: how joint terms were chosen, where they were.
     """
 
     experiment: Experiment

@@ -63,9 +63,9 @@ class Selection:
     """Joint terms that logs support beside a model's own, and the errors of what was left out, relative to its torque.
 
     tried: the best candidate of each kind. steps: the way there, what was tried beside none of the terms taken, beside
-    the first, and so on; the one without a reason is the next. before, after: without and with the terms; honest: with terms that were
-    chosen without what they are judged on, NaN where nothing was chosen. segments, folds: how many there were. note:
-    why nothing could be tried.
+    the first, and so on; the one without a reason is the next. before, after: without and with the
+    terms; honest: with terms that were chosen without what they are judged on, NaN where nothing was chosen. segments,
+    folds: how many there were. note: why nothing could be tried.
     """
 
     model: Model

@@ -105,8 +105,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*estimate.implausible, *unusable(warned))
-    told = {"warnings": estimate.warnings + more, "structure": loaded.structure}
-    return replace(estimate, implausible=doubts, provenance=origin, **told)
+    estimate = replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
+    return replace(estimate, structure=loaded.structure)
 
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:

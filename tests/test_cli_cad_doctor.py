@@ -107,6 +107,22 @@ def made(tmp_path_factory):
     return folder, bodies
 
 
+@pytest.fixture
+def once(monkeypatch):
+    """Let an experiment that no command changes be examined once, for tests of what is done with the diagnosis."""
+    examine = cad_tables._examined
+
+    def examined(path, wishes, tell):
+        if (path, wishes) not in EXAMINED:
+            EXAMINED[path, wishes] = examine(path, wishes, tell)
+        return EXAMINED[path, wishes]
+
+    monkeypatch.setattr(cad_tables, "_examined", examined)
+
+
+EXAMINED: dict[tuple[Path, cad_tables.CadWishes], cad_tables.Examined] = {}
+
+
 def with_mistake(made, tmp_path):
     """Return a copy of the experiment whose third link has its mass and inertia in grams."""
     folder, bodies = made
@@ -120,14 +136,14 @@ def with_mistake(made, tmp_path):
     return there, bodies
 
 
-def test_doctor_accepts_a_right_table(made):
+def test_doctor_accepts_a_right_table(made, once):
     result = run("doctor", made[0])
     assert result.exit_code == 0, result.output
     assert "no mistake of the list is shown" in result.output
     assert "cannot be decided: link1" in result.output
 
 
-def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, tmp_path):
+def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
     there = tmp_path / "three"
     shutil.copytree(made[0], there)
     (there / "robot.toml").write_text(ROBOT.replace("[0, 0, -9.81]", "[0, 9.81, 0]"), encoding="utf-8")
@@ -258,7 +274,7 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     assert run("report", there, "--out", out).exit_code == BAD_INPUT
 
 
-def test_refine_writes_the_table_in_its_own_convention(made, tmp_path):
+def test_refine_writes_the_table_in_its_own_convention(made, once, tmp_path):
     folder, bodies = made
     result = run("refine", folder, "--out", tmp_path / "refined.toml", "--way", "data-first")
     assert result.exit_code == 0, result.output
@@ -306,7 +322,7 @@ def test_a_link_that_nothing_explains_is_freed_from_the_table(made, tmp_path, mo
 
 
 @pytest.mark.parametrize("way", ["weighted", "data-first", "cross-validated"])
-def test_radii_of_gyration_are_within_their_tolerance_or_what_the_logs_allow(made, tmp_path, monkeypatch, way):
+def test_radii_of_gyration_are_within_their_tolerance_or_what_the_logs_allow(made, once, tmp_path, monkeypatch, way):
     """All that are refined are; one that is not is named, and the exit code tells."""
     given = ("refine", made[0], "--out", tmp_path / "refined.csv", "--way", way)
     result = run(*given)
@@ -326,7 +342,7 @@ def test_radii_of_gyration_are_within_their_tolerance_or_what_the_logs_allow(mad
     assert "'link2'" not in result.output
 
 
-def test_data_first_warns_of_numbers_that_the_logs_do_not_ask_for(made, tmp_path):
+def test_data_first_warns_of_numbers_that_the_logs_do_not_ask_for(made, once, tmp_path):
     given = ("refine", made[0], "--out", tmp_path / "refined.csv", "--way")
     result = run(*given, "data-first")
     assert "numbers ended farther from CAD than the logs ask for" in result.output
@@ -343,7 +359,7 @@ def test_a_length_unit_that_is_wrong_by_far_is_named(made, tmp_path):
     assert "PROBLEM: the whole table: centre is in mm where m is declared" in result.output
 
 
-def test_refine_takes_the_tolerances_that_cad_states(made, tmp_path):
+def test_refine_takes_the_tolerances_that_cad_states(made, once, tmp_path):
     """The tighter a mass is stated, the less of it comes from the log."""
     folder, _ = made
     given = read_cad(folder / "cad.csv").inertials[:, 0]
@@ -388,6 +404,20 @@ def test_what_is_refused(made, tmp_path):
         assert result.exit_code == BAD_INPUT, result.output
         assert said in result.output
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_wishes_and_folders_that_are_refused_cost_no_examination(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(cad_tables, "_examined", lambda *_: pytest.fail("examined first"))
+    (tmp_path / "own.txt").write_text("kept", encoding="utf-8")
+    for args, said in (
+        (("refine", made[0], "--out", tmp_path / "x.csv", "--mass-tolerance", 2), "Write a share"),
+        (("report", made[0], "--out", tmp_path / "new", "--mass-tolerance", 2), "Write a share"),
+        (("report", made[0], "--out", tmp_path), "which ident did not write"),
+    ):
+        result = run(*args)
+        assert result.exit_code == BAD_INPUT, result.output
+        assert said in " ".join(result.stderr.split())
+    assert [p.name for p in tmp_path.iterdir()] == ["own.txt"]
 
 
 def test_the_other_convention_of_a_table(made, tmp_path):

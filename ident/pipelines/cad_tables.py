@@ -111,6 +111,7 @@ def cad_refine(
     Raises what `cad_doctor` raises, and EstimationError where no links that can exist explain the logs.
     """
     table_ending(out)
+    _sensible(how)
     found = _examined(Path(experiment), wishes, tell)
     _require_table_alone(found)
     done = _refined(found, how, tell, whole=False)
@@ -130,10 +131,12 @@ def cad_report(
 
     The folder appears whole or not at all. Raises what `cad_refine` raises, and InputError for a folder in use.
     """
-    found = _examined(Path(experiment), wishes, tell)
-    _require_table_alone(found)
-    done = _refined(found, how, tell, whole=True)
-    _write_report(out, done, wishes)
+    _sensible(how)
+    with whole_folder(out) as work:  # which refuses a folder in use at once
+        found = _examined(Path(experiment), wishes, tell)
+        _require_table_alone(found)
+        done = _refined(found, how, tell, whole=True)
+        _write_report(work, done, wishes)
     return done
 
 
@@ -221,7 +224,6 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression]:
 
 def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> RefinedTable:
     """Return the refined table; `whole`: with what the logs allow for each number."""
-    _sensible(how)
     tell("refining", 0, 1)
     model, diagnosis = found.loaded.model, found.diagnosis
     corrected = solid_bodies(model.robot, diagnosis.corrected, list(diagnosis.unknown))
@@ -338,7 +340,7 @@ def _changes(
     return back_to_cad.changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 
-def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> None:
+def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
     from ident.report.body_figures import link_figure
     from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
     from ident.report.figures import save_figure
@@ -346,32 +348,31 @@ def _write_report(out: str | Path, done: RefinedTable, wishes: CadWishes) -> Non
     found, allowed = done.examined, done.allowed
     assert allowed is not None
     assert done.refined.estimate.inertials is not None
-    with whole_folder(out) as work:
-        identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
-        given = found.cad.for_robot(robot)
-        as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
-        back_to_cad.write_cad(done.table, found.cad.convention, work / "refined.csv")
-        back_to_cad.write_changes(done.changes, work / "side_by_side.csv")
-        ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
-        judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}
-        back_to_cad.write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
-        back_to_cad.write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
-        findings = diagnosis_sentences(found.diagnosis, found.cad) + freed_sentences(found.diagnosis)
-        write_whole(work / "findings.txt", "\n".join([*findings, *interval_sentences(allowed)]) + "\n")
-        if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
-            (work / "reports").mkdir()
-            frames, products = words_of(wishes.frames, wishes.products)
-            back_to_cad.write_reports(
-                found.source, done.table, work / "reports", _output_frames(found, frames or {}), products
-            )
-        clouds = _outlines(found)
-        words = [file_word(link, "link") for link in robot.links]
-        for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
-            bodies = {"CAD": given[i], "refined": done.refined.estimate.inertials[i]}
-            if identified is not None:
-                bodies["identified"] = identified[i]
-            name = word if words.count(word) == 1 else f"{word}_{i + 1}"
-            save_figure(link_figure(link, bodies, clouds.get(link)), work / f"{name}.png")
+    identified, robot, corrected = _identified(found), found.loaded.robot, found.diagnosis.corrected
+    given = found.cad.for_robot(robot)
+    as_given, as_corrected = verdicts(allowed, given), verdicts(allowed, corrected)
+    back_to_cad.write_cad(done.table, found.cad.convention, work / "refined.csv")
+    back_to_cad.write_changes(done.changes, work / "side_by_side.csv")
+    ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
+    judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}
+    back_to_cad.write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
+    back_to_cad.write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
+    findings = diagnosis_sentences(found.diagnosis, found.cad) + freed_sentences(found.diagnosis)
+    write_whole(work / "findings.txt", "\n".join([*findings, *interval_sentences(allowed)]) + "\n")
+    if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
+        (work / "reports").mkdir()
+        frames, products = words_of(wishes.frames, wishes.products)
+        back_to_cad.write_reports(
+            found.source, done.table, work / "reports", _output_frames(found, frames or {}), products
+        )
+    clouds = _outlines(found)
+    words = [file_word(link, "link") for link in robot.links]
+    for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
+        bodies = {"CAD": given[i], "refined": done.refined.estimate.inertials[i]}
+        if identified is not None:
+            bodies["identified"] = identified[i]
+        name = word if words.count(word) == 1 else f"{word}_{i + 1}"
+        save_figure(link_figure(link, bodies, clouds.get(link)), work / f"{name}.png")
 
 
 def _output_frames(found: Examined, given: Mapping[str, Pose]) -> dict[str, Pose]:

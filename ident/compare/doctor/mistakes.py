@@ -18,7 +18,6 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import transformed
 from ident.spatial.pose import Pose
 
-_UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
 _PRODUCTS = {"Ixy": 5, "Ixz": 6, "Iyz": 8}  # their places among the ten numbers
 _LB, _IN = 0.45359237, 0.0254
 
@@ -197,8 +196,9 @@ def inertials_of(numbers: Array, about_origin: bool) -> Array:
 
 def _shift(c: Array) -> Array:
     """Return what a tensor about the origin has more than about the centre (..., 3), per mass: xx xy xz yy yz zz."""
-    squares = np.sum(c**2, axis=-1)[..., None, None] * np.eye(3) - c[..., :, None] * c[..., None, :]
-    return np.asarray(squares[..., _UPPER[0], _UPPER[1]])
+    x, y, z = c[..., 0], c[..., 1], c[..., 2]
+    xx, yy, zz = x * x, y * y, z * z
+    return np.stack([yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy], axis=-1)
 
 
 def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:

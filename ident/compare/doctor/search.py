@@ -226,6 +226,7 @@ class Search:
     def _scored(self, E: Evidence, state: Hypothesis, p: Parts, bad: Sequence[bool]) -> Iterator[_Scored]:
         """Yield moves of links with their log probabilities (g, k), and how many impossible links each mends."""
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
+        known = state.moves
         for i, alone in enumerate(links_alone(E, p)):  # in the ten directions or fewer that a link can change
             readings = self._readings(i, state.numbers[i], state.view)
             roots = E.roots(i, readings.spreads)
@@ -235,10 +236,9 @@ class Search:
             A = E.A[:, 10 * i : 10 * i + 10]
             for mistake, mean, root in zip(readings.mistakes, readings.inertials @ A.T, A @ roots, strict=True):
                 whole.setdefault(mistake, {})[i] = (mean, root)
-            for part in PARTS:
-                if part == "all" or not any(alike(Unexplained((i,), 0.0, part), m) for m in state.moves):
-                    wider, logs = self._part_off(E, state, p, alone, i, part)
-                    yield wider, logs, [0] * len(wider)
+            parts = [x for x in PARTS if x == "all" or not any(alike(Unexplained((i,), 0.0, x), m) for m in known)]
+            wider, logs = self._parts_off(E, state, p, alone, i, parts)
+            yield wider, logs, [0] * len(wider)
         yield from self._several(E, state, p, bad, whole)
         if not state.extras:
             tolerance = self.tolerance(state)
@@ -247,31 +247,45 @@ class Search:
                     mean, added = E.extra(extra)
                     yield [extra], log_student((p.residual - mean)[None], p.covariances() + added)[:, None], [0]
 
-    def _part_off(
-        self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int, part: str
+    def _parts_off(
+        self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int, parts: Sequence[str]
     ) -> tuple[list[Unexplained], Array]:
         """Return that a part of one link's numbers is off, by each share that is more than now, and the logs (g, k)."""
-        space, which = self.space, PARTS[part]
-        now, least = space.inertials(state)[i], space.tolerances[0]
-        levels = np.array([u for u in UNEXPLAINED if u > least and (u * which > state.shares[i]).any()])
-        shares = np.maximum(p.shares[:, i : i + 1], levels[:, None] * which)
-
-        def logs_of(body: Array) -> Array:
-            root = E.roots(i, spread(body)[None])
-            return alone.logs(E, np.repeat(body[None], len(levels), 0), np.repeat(root, len(levels), 0), shares)
-
-        logs = logs_of(now)
-        if part in ("all", "tensor") or not len(levels):
-            return [Unexplained((i,), float(u), part) for u in levels], logs
+        space, origin = self.space, self.space.setting.about_origin
+        cases = [
+            (part, u)
+            for part in parts
+            for u in UNEXPLAINED
+            if u > space.tolerances[0] and (u * PARTS[part] > state.shares[i]).any()
+        ]
+        if not cases:
+            return [], np.empty((len(p.shares), 0))
+        shares = np.maximum(p.shares[:, i : i + 1], np.array([u * PARTS[part] for part, u in cases]))
+        bodies = np.repeat(space.inertials(state)[i][None], len(cases), axis=0)
+        roots = np.repeat(E.roots(i, spread(bodies[0])[None]), len(cases), axis=0)
+        logs = alone.logs(E, bodies, roots, shares)
+        moves = [Unexplained((i,), u, part) for part, u in cases]
         # the torques are quadratic in the centre: about the one that the logs ask for
-        g, k = divmod(int(np.argmax(logs)), logs.shape[1])
-        asked, off = alone.asked(E, space, i, state.numbers[i], part, shares[g, k], g)
-        moved = space.with_asked(state.numbers[i], part, asked)
-        if not can_exist(moved, space.setting.about_origin):
-            return [], logs[:, :0]
-        costs = (-0.5 * np.sum(off**2) / levels**2).tolist()
-        wider = [Unexplained((i,), float(u), part, asked, c) for u, c in zip(levels, costs, strict=True)]
-        return wider, logs_of(inertials_of(moved, space.setting.about_origin))
+        moved, impossible = [], []
+        for part in (x for x in ("mass", "density", "centre") if x in parts):
+            at = [k for k, case in enumerate(cases) if case[0] == part]
+            if not at:
+                continue
+            g, k = divmod(int(np.argmax(logs[:, at])), len(at))
+            asked, off = alone.asked(E, space, i, state.numbers[i], part, shares[g, at[k]], g)
+            numbers = space.with_asked(state.numbers[i], part, asked)
+            if not can_exist(numbers, origin):
+                impossible += at
+                continue
+            moved += at
+            bodies[at] = inertials_of(numbers, origin)
+            roots[at] = E.roots(i, spread(bodies[at[0]])[None])
+            for k in at:
+                moves[k] = replace(moves[k], asked=asked, cost=float(-0.5 * off**2 / moves[k].share ** 2))
+        if moved:
+            logs[:, moved] = alone.logs(E, bodies[moved], roots[moved], shares[:, moved])
+        kept = [k for k in range(len(cases)) if k not in impossible]
+        return [moves[k] for k in kept], logs[:, kept]
 
     def _several(
         self,

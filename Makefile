@@ -13,7 +13,7 @@ export NUMBA_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numba
 # Bytecode is kept, whatever the environment says: to rewrite all asserts takes ten seconds a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint docs wheel bench clean
+.PHONY: demo kernels test test-quick nightly portability portability-short lowest pythons consumers lint docs notebooks wheel bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/ident run experiments/arm5
@@ -83,6 +83,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict ident
+
+# The notebooks with what they print and draw, as they are stored; a test compares.
+notebooks: $(VENV)/.dev
+	$(BIN)/python notebooks/execute.py
 
 # The site, in build/site: every warning is an error, and nothing is fetched.
 docs: $(VENV)/.dev

@@ -198,6 +198,22 @@ class Fit:
             {"robot": e.robot, "estimator": e.estimator, "covariance": e.covariance.kind, "dof": e.covariance.dof},
         )
 
+    def draws(self, count: int = 1000, chains: int = 4, seed: int = 0) -> xr.Dataset:
+        """Return independent draws of the base parameters [SI], (chains, count, parameters); needs xarray.
+
+        They are of the distribution that the intervals assume: Student's, with the covariance and its degrees of
+        freedom. ArviZ reads the dataset as it is: `arviz.summary(fit.draws())`.
+        """
+        need("xarray")
+        import xarray as xr
+
+        e, rng = self.estimate, np.random.default_rng(seed)
+        return xr.Dataset(
+            {"phi": (("chain", "draw", "parameter"), e.phi + e.covariance.errors(rng, (chains, count)))},
+            {"chain": np.arange(chains), "draw": np.arange(count), "parameter": list(e.base.names)},
+            {"robot": e.robot, "estimator": e.estimator, "covariance": e.covariance.kind, "dof": e.covariance.dof},
+        )
+
     @property
     def theta(self) -> pd.Series[float]:
         """The standard parameters [SI] by name: ten per link, then joint terms.

@@ -3,6 +3,7 @@
 import ast
 import json
 import logging
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 import ident
 from ident.cli import answers
-from ident.cli.main import app
+from ident.cli.main import app, main
 from ident.pipelines import fit, validate
 
 __all__ = ["made", "two"]  # fixtures
@@ -129,6 +130,25 @@ def test_an_error_says_its_parts(kept):
     document = answered(kept, "check", "{here}/nothing.toml")
     assert (document["exit_code"], document["error"], document["file"]) == (2, "InputError", "nothing.toml")
     assert "cannot be read" in document["problem"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "schema"),
+    [
+        (("check", "{here}/robot.toml"), 0, "ident.check/1"),
+        (("check", "{here}/nothing.toml"), 2, "ident.error/1"),
+        (("check",), 2, "ident.error/1"),
+        (("check", "{here}/robot.toml", "--nothing"), 2, "ident.error/1"),
+        (("nothing",), 2, "ident.error/1"),
+    ],
+)
+def test_a_wrong_command_answers_as_well(kept, monkeypatch, capsys, words, code, schema):
+    monkeypatch.setattr(sys, "argv", ["__main__.py", *(word.replace("{here}", str(kept)) for word in words), "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    document = json.loads(capsys.readouterr().out)
+    VALIDATOR.validate(document)
+    assert (ended.value.code or 0, document["exit_code"], document["schema"]) == (code, code, schema)
 
 
 def test_messages_go_to_stderr_and_quiet_leaves_problems_only(two):

@@ -198,6 +198,21 @@ def test_weights_of_samples_are_those_of_numpys_least_squares():
         compress(c.model, [a, motion("b", 4), motion("c", 5)], weights=[np.ones(900), np.ones(900)])
 
 
+def test_draws_fill_the_intervals_and_are_read_by_arviz():
+    import arviz_stats
+
+    fit = ident.fit(case().model, fitted())
+    drawn, ends = fit.draws(2000), fit.conf_int().to_numpy().T
+    assert drawn["phi"].shape == (4, 2000, len(fit.params))
+    inside = ((drawn["phi"] > ends[0]) & (drawn["phi"] < ends[1])).mean(("chain", "draw"))
+    np.testing.assert_allclose(inside, 0.95, atol=0.02)
+    table = arviz_stats.summary(drawn.isel(parameter=[0, 3]), kind="stats", round_to="none")
+    assert list(table.index) == [f"phi[{fit.params.index[k]}]" for k in (0, 3)]
+    assert (
+        abs(table["mean"] - fit.params.iloc[[0, 3]].to_numpy()) < 0.1 * fit.std_errors.iloc[[0, 3]].to_numpy()
+    ).all()
+
+
 @pytest.mark.slow
 def test_from_motions_to_files(tmp_path):
     c = case()

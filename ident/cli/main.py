@@ -6,16 +6,17 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, compared, outcome, parts_of
+from ident.cli.answers import Asked, answer, asked, compared, outcome, parts_of
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
@@ -214,7 +215,16 @@ def main() -> None:
     """Run the command line."""
     # Matrices are small here, and a busy machine's cores wait for each other: one BLAS thread is never slower by much.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    app()
+    if "--json" not in sys.argv:
+        app(prog_name="ident")
+    usage_error: Any = typer.BadParameter.__base__  # Click's, of which Typer has a copy of its own or not
+    try:
+        sys.exit(app(prog_name="ident", standalone_mode=False))
+    except usage_error as wrong:
+        wrong.show()
+        cause = InputError(wrong.format_message(), fix=f"Try {wrong.ctx.command_path} --help" if wrong.ctx else None)
+        typer.echo(Asked(json=True).document("", wrong.exit_code, cause))
+        sys.exit(wrong.exit_code)
 
 
 def _show_run(result: Result, checked: Sequence[Checked]) -> None:

@@ -57,6 +57,14 @@ class Covariance:
         """Return half the width of each base parameter's interval (b,) at this level."""
         return half_widths(self.standard_errors, self.dof, level)
 
+    def errors(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Return draws (*shape, b) of what the base parameters are off by: Student's t, NaN where not determined."""
+        known = np.isfinite(self.standard_errors)
+        drawn = np.full((*shape, len(known)), np.nan)
+        normal = rng.multivariate_normal(np.zeros(known.sum()), self.matrix[np.ix_(known, known)], shape, method="eigh")
+        drawn[..., known] = normal / np.sqrt(rng.chisquare(self.dof, (*shape, 1)) / self.dof)
+        return drawn
+
 
 def half_widths(errors: ArrayLike, dof: int, level: float = 0.95) -> Array:
     """Return half the width of intervals at this level, by Student's t, for standard errors of any shape."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
 from ident.regression.base import BaseParameters
-from ident.shown import shows
+from ident.shown import Shown, shows
 
 #: A column whose norm is below this share of the largest one's is rounding: each entry is a sum with terms as large as
 #: gravity's, rounded to 2e-16 of them, and filters add some digits more. The least of real ones, squares of speeds of
@@ -126,6 +126,17 @@ class Regression:
                 fix="Compress the logs again with one and the same release",
             )
         return replace(self, segments=self.segments + other.segments)
+
+    def shown(self) -> Shown:
+        """Return what is to be shown of it."""
+        rows = int(self.rows.max()) if self.segments else 0
+        told = [
+            ("base parameters", f"{len(self.base.names)}: {', '.join(self.base.names[:5])}, ..."),
+            ("joints", f"{self.n_joints}, {rows} rows each at most"),
+            ("recordings", f"{len(self.recordings)}: {', '.join(self.recordings[:5])}"),
+            ("segments", str(len(self.segments))),
+        ]
+        return "Regression", ("", ""), told
 
     @property
     def n_joints(self) -> int:

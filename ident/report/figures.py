@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +143,20 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
 
 
 def empty(width: float, height: float) -> Figure:
-    """Return a Figure [inch] without a window."""
+    """Return a Figure [inch] without a window, which a notebook shows as it does those of pyplot."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    setattr(figure, "_repr_png_", partial(_png, figure))  # noqa: B010  what a notebook asks of all that it shows
     return figure
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
 
 
 def keep(figure: Figure, side: float, top: float) -> None:

@@ -13,7 +13,7 @@ from ident.logs.check import Finding
 from ident.logs.clock import find_clock, freshly_read
 from ident.logs.log import Log
 from ident.logs.sampled import central
-from ident.report.figures import BLUE, INK, MUTED, RED, plain
+from ident.report.figures import BLUE, INK, MUTED, RED, empty, plain
 from ident.report.picture import envelope
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     Spectrum of the velocity: the band of the motion (99 % of its power) is shaded, and the frequency marked above which
     noise outweighs the motion. Velocity: from positions, and as logged. Rows that `findings` name are marked.
     """
-    from matplotlib.figure import Figure
-
     clock, n = find_clock(log), log.n
-    figure = Figure(figsize=(13.0, 2.2 + 1.7 * n), layout="constrained")
+    figure = empty(13.0, 2.2 + 1.7 * n)
     grid = figure.add_gridspec(n + 1, 3, height_ratios=[1.1, *[1.0] * n])
     _steps(figure.add_subplot(grid[0, :]), log, _times(log, findings, CLOCK))
     read = freshly_read(log, clock)

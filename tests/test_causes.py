@@ -10,6 +10,7 @@ from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.mistakes import PRIOR, mistakes
 from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weigher
 from ident.estimate import neutral_prior
 from ident.logs import Motion
@@ -85,6 +86,14 @@ def test_a_planted_mistake_is_named_first(name: str) -> None:
     assert not first.ordinary
     assert first.after < first.before
     assert result.error < 0.025
+    with_it, without = (np.square(x).mean() for x in (first.trace.before, first.trace.after))
+    assert without < with_it
+    assert first.trace.joint in arm().joint_names
+
+
+@pytest.mark.parametrize(("x", "share"), [(np.arange(400.0), 1.0), (np.arange(400.0) * 7919 % 400, 0.0)])
+def test_what_explains_a_residual_holds_its_squares(x: np.ndarray, share: float) -> None:
+    assert abs(explained(x, np.sin(np.arange(400.0) / 60)) - share) < 0.1
 
 
 @pytest.mark.parametrize("what", ["frame", "axis"])

@@ -17,7 +17,7 @@ from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError
 from ident.estimate import storage
-from ident.estimate.estimate import NamedCause, Structure, TriedTerm
+from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.spatial.inertia import is_positive_semidefinite, pseudo_inertia_exact
 
@@ -57,7 +57,9 @@ def estimates():
     way = ((other, taken), (other,))
     structure = Structure(0.3, 0.2, np.nan, 72, 6, "", ("spring = true",), (taken, other), way)
     tried = ((1e-6, 1.0), (1e-5, np.nan))
-    chosen = replace(c.constrained, causes=(cause,), selection=tried, structure=structure)
+    trace = Trace("a", "N m", "position of b", "rad", (0.0, 0.1), (1.0, 2.0), (0.1, 0.2), (0.0, -0.1))
+    causes = (cause, replace(cause, trace=trace))
+    chosen = replace(c.constrained, causes=causes, selection=tried, structure=structure)
     return {"wls": c.wls, "constrained": c.constrained, "missing": missing, "chosen": chosen}
 
 

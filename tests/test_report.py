@@ -22,7 +22,7 @@ from identified import case
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
-from ident.estimate.estimate import NamedCause
+from ident.estimate.estimate import NamedCause, Trace
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, pictures, text, write_report
@@ -333,7 +333,7 @@ def test_what_to_mend_comes_first():
     cause = NamedCause(
         "joint1", "its zero is off by 5 degrees", "robot.toml", 'add -5 degrees; or [calibrate] zeros = ["joint1"]',
         ("joint2: it turns the other way",), c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
-        9.2,
+        9.2, Trace("turn", "N m", "position of lift", "rad", (0.0, 1.0), (0.3, 0.2), (3.0, 4.0), (0.3, 0.4)),
     )  # fmt: skip
     estimate = replace(c.constrained, causes=(cause,))
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
@@ -345,8 +345,14 @@ def test_what_to_mend_comes_first():
     sure, rival = first.blocks[0].items
     assert sure == "The odds are 10,000 to one."
     assert rival == "Cannot be told apart from: joint2: it turns the other way"
-    assert "15.0 % error, 3.00 % without" in first.blocks[0].drawings[0].title
-    before, after = (m.value for m in first.blocks[0].drawings[0].shown.panels[0].marks)
+    shows, errors_ = first.blocks[0].drawings
+    assert shows.title == "turn: 3.54 N m rms left, 0.354 without the mistake"
+    over, in_time = shows.shown.panels
+    assert over.x.words == "position of lift [rad]"
+    assert [m.label for m in over.marks[1:]] == ["as the files are", "without the mistake", "what the mistake explains"]
+    assert [m.y.tolist() for m in in_time.marks[1:]] == [[3.0, 4.0], [0.3, 0.4]]
+    assert "15.0 % error, 3.00 % without" in errors_.title
+    before, after = (m.value for m in errors_.shown.panels[0].marks)
     assert np.allclose([before, after], [[20.0, 10.0, 10.0], [2.0, 3.0, 4.0]])
 
 

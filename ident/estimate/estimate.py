@@ -21,12 +21,31 @@ from ident.shown import shows
 
 
 @dataclass(frozen=True)
+class Trace:
+    """What is left of one joint's torque with a mistake in a file and without it, at some samples (k,).
+
+    joint: its name, torque_unit: of before, after (k,). along: what explains their difference best, such as "position
+    of lift"; x (k,) [unit]: that; t (k,) [s]: time, of recordings one after the other.
+    """
+
+    joint: str
+    torque_unit: str
+    along: str
+    unit: str
+    t: tuple[float, ...]
+    x: tuple[float, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class NamedCause:
     """A mistake that explains the logs.
 
     where: joint or file part; what: is wrong there; file: that it is in; mend: what to change in it; rivals: what
     explains the logs as well. joints: names; before, after (n,): their errors on stretches left out, relative to the
-    torque, and total: those of all joints together. log_odds: against no mistake, None in files of earlier versions.
+    torque, and total: those of all joints together. log_odds: against no mistake, trace: of the joint that shows it
+    best; both None in files of earlier versions.
     """
 
     where: str
@@ -39,6 +58,7 @@ class NamedCause:
     after: tuple[float, ...]
     total: tuple[float, float]
     log_odds: float | None = None
+    trace: Trace | None = None
 
     @property
     def short(self) -> str:

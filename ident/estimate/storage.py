@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, NamedCause, Structure, TriedTerm
+from ident.estimate.estimate import Estimate, NamedCause, Structure, Trace, TriedTerm
 from ident.estimate.written import rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
@@ -136,7 +136,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         relative=np.array([_or(f["relative"]) for f in fit]),
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
-        causes=tuple(NamedCause(**_tupled(c)) for c in stored.get("causes", ())),
+        causes=tuple(_cause(c) for c in stored.get("causes", ())),
         base=base,
         phi=phi,
         theta=_theta(stored, base.K, phi, refuse, path),
@@ -155,11 +155,17 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
 
 
 def _listed(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    plain = {key: _listed(value) if isinstance(value, dict) else value for key, value in given.items()}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
 
 
 def _tupled(given: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+
+
+def _cause(stored: dict[str, Any]) -> NamedCause:
+    trace = stored.get("trace")
+    return NamedCause(**_tupled(stored) | {"trace": None if trace is None else Trace(**_tupled(trace))})
 
 
 def _calibrated(found: Calibrated) -> dict[str, Any]:

@@ -108,6 +108,7 @@ def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
             c.joints_after,
             (c.before, c.after),
             min(c.log_odds, _CERTAIN),
+            c.trace,
         )
         for c in found.causes
         if not c.ordinary

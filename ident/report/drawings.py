@@ -19,9 +19,10 @@ from ident.model.offset import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
 from ident.report.body_figures import inertia_figure
+from ident.report.figures import BLUE, RED
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import short
-from ident.report.residual_picture import alike_for, residual_picture
+from ident.report.residual_picture import alike_for, residual_picture, trace_picture
 from ident.report.space import space_data
 from ident.spatial.inertia import INERTIAL
 
@@ -129,7 +130,23 @@ def evidence(cause: NamedCause, k: int) -> Drawing:
     errors = {"as the files are": cause.before, "without the mistake": cause.after}
     about = "Error of each joint on stretches that the fit left out, with the mistake and without it"
     title = f"Stretches left out: {before} error, {after} without the mistake"
-    return pictured(f"mistake_{k}", about, pictures.error_picture(cause.joints, errors, title=title))
+    drawn = pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE))
+    return pictured(f"mistake_{k}", about, drawn)
+
+
+def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
+    """Yield what is left of one joint's torque with the k-th mistake and without it, against what explains it."""
+    trace = cause.trace
+    if trace is None:
+        return
+    unit = trace.torque_unit
+    was, rest = (text.number(float(np.sqrt(np.mean(np.square(x)))), 3) for x in (trace.before, trace.after))
+    title = f"{short(trace.joint)}: {was} {unit} rms left, {rest} without the mistake"
+    about = f"What is left of the torque of {trace.joint} over {trace.along} and over time"
+    drawn = trace_picture(
+        trace.t, trace.x, trace.before, trace.after, title=title, unit=unit, along=trace.along, along_unit=trace.unit
+    )
+    yield pictured(f"mistake_{k}_torque", about, drawn)
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:

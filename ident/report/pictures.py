@@ -144,10 +144,15 @@ def interval_picture(
     return _bars(title, axis, names, verdicts, x - half, x + half, x, tuple(_VERDICTS))
 
 
-def error_picture(joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str) -> Picture:
+def error_picture(
+    joints: Sequence[str],
+    relative: Mapping[str, ArrayLike],
+    *,
+    title: str,
+    colours: tuple[str, ...] = (BLUE, AMBER, MUTED, GREEN),
+) -> Picture:
     """Return the relative error (n,) of each prediction as bars per joint; 100 % is a prediction of no torque."""
     thick = 0.8 / len(relative)
-    colours = (BLUE, AMBER, MUTED, GREEN)
     marks, largest = list[Mark](), 0.0
     for k, (name, values) in enumerate(relative.items()):
         share = 100.0 * np.asarray(values, dtype=np.float64)

@@ -35,6 +35,7 @@ from ident.report.drawings import (
     residual_drawings,
     selection,
     torques,
+    traces,
 )
 from ident.report.embed import stretches
 from ident.report.page import known_format, write
@@ -205,7 +206,7 @@ def _mistakes(estimate: Estimate) -> Iterator[Section]:
             f"{cause.file}: {cause.mend}",
             tuple(_weight_of(cause)),
             lines_in(cause.mend),
-            drawings=(evidence(cause, k),),
+            drawings=(*traces(cause, k), evidence(cause, k)),
         )
         for k, cause in enumerate(estimate.causes, 1)
     )

@@ -13,7 +13,9 @@ from ident.arrays import Array
 from ident.compare.causes.loads import loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
+from ident.estimate.estimate import Trace
 from ident.estimate.prior import Prior
 from ident.jit import one_thread
 from ident.logs.motion import Motion
@@ -43,7 +45,7 @@ class Cause:
 
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
     words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints_before, joints_after
-    (n,): errors of each torque of the log.
+    (n,): errors of each torque of the log; trace: of the joint that shows it best.
     """
 
     mistake: Mistake
@@ -57,6 +59,7 @@ class Cause:
     ordinary: bool
     joints_before: tuple[float, ...]
     joints_after: tuple[float, ...]
+    trace: Trace
 
     @property
     def asserted(self) -> bool:
@@ -139,6 +142,7 @@ def _examined(
                 any(_ordinary(c) for c in (best, *near)),
                 _joints(now),
                 _joints(best.weighed),
+                trace_of(fine, now, best.weighed, model.robot),
             )
         )
         reading, now = best.weighed.reading, best.weighed

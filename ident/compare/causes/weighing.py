@@ -49,7 +49,7 @@ class Weighed:
     errors (K, n): mean squared errors of the torques, stretch by stretch, when they are left out; torques (n,): mean
     squares of the torques themselves; noise (n,); phi (p,): parameters, of least size where only their sums show; gram
     (p + 1, p + 1): of all rows divided by the noise. bodies: whether links that can exist have been asked for, and
-    excess (n,): the mean squared errors of those.
+    excess (n,): the mean squared errors of those, which have theta (p,), None where none were found.
     """
 
     reading: Reading
@@ -61,6 +61,7 @@ class Weighed:
     gram: Array
     bodies: bool = False
     excess: Array = field(default_factory=lambda: np.zeros(0))
+    theta: Array | None = None
 
     @property
     def left(self) -> Array:
@@ -141,7 +142,8 @@ class Weigher:
         found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)
         if bodies:
             theta = self._possible(columns, whole, float(counts.sum()))
-            found = replace(found, bodies=True, excess=torques if theta is None else squares(theta) / counts)
+            excess = torques if theta is None else squares(theta) / counts
+            found = replace(found, bodies=True, excess=excess, theta=theta)
         return replace(found, log=self._log(found))
 
     def slopes(self, state: Weighed, to: Reading, step: float) -> tuple[float, float]:
@@ -170,6 +172,13 @@ class Weigher:
             return 0.0, 0.0
         share = self.independent / max(len(self.rows.keep), 1)
         return -along / left, 0.5 * share * along**2 / left
+
+    def left_in_log(self, state: Weighed) -> Array:
+        """Return what a reading leaves of each torque of the log (N, n), of links that can exist where there are."""
+        columns = self.columns(state.reading)
+        theta = state.phi if state.theta is None else state.theta
+        left = self._residual(columns, self.packed(columns, state.reading), theta)
+        return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
 
     def _now(self, state: Weighed) -> tuple[Array, Array]:
         """Return rows and residuals of a reading, which is often asked for again."""

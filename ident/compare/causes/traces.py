@@ -1,0 +1,76 @@
+"""What a mistake leaves of one joint's torque, against what explains it: the picture of its evidence."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.compare.causes.reading import Rows
+from ident.compare.causes.weighing import Weighed, Weigher
+from ident.estimate.estimate import Trace
+from ident.robot.robot import Robot
+
+#: Samples that are kept, and stretches of what may explain them, equally full.
+KEPT, BINS = 240, 20
+_DIGITS = 4
+
+
+def trace_of(weigher: Weigher, before: Weighed, after: Weighed, robot: Robot) -> Trace:
+    """Return what two readings of the same rows leave of the joint that the second one helps most.
+
+    robot: as it is described, with the joints that the log names.
+    """
+    rows = weigher.rows
+    left = [weigher.left_in_log(state) for state in (before, after)]
+    at = _samples(rows)
+    j = _helped(left, rows.tau[at], rows.keep)
+    found = np.flatnonzero(rows.keep[:, j])
+    found = found[np.linspace(0, len(found) - 1, min(KEPT, len(found))).astype(int)]
+    t, own = _passed(rows)[at], robot.joints[j]
+    signals = [(f"torque of {own.name}", own.unit("torque"), rows.tau[at, j])]
+    for k, joint in enumerate(robot.joints):
+        signals.append((f"position of {joint.name}", joint.unit("position"), rows.q[at, k]))
+        signals.append((f"velocity of {joint.name}", joint.unit("velocity"), rows.qd[at, k]))
+    change = (left[0] - left[1])[:, j]
+    kept = rows.keep[:, j]
+    along, unit, x = max(signals, key=lambda s: explained(s[2][kept], change[kept]))
+    numbers = (_short(values[found]) for values in (t, x, left[0][:, j], left[1][:, j]))
+    return Trace(own.name, own.unit("torque"), along, unit, *numbers)
+
+
+def explained(x: Array, y: Array) -> float:
+    """Return which share of the squares of y (N,) its means over BINS stretches of x (N,) hold."""
+    parts = np.array_split(y[np.argsort(x, kind="stable")], BINS)
+    whole = float(y @ y)
+    return sum(len(p) * float(p.mean()) ** 2 for p in parts if len(p)) / whole if whole else 0.0
+
+
+def _samples(rows: Rows) -> NDArray[np.intp]:
+    """Return at which sample each row (N,) stands."""
+    parts = (
+        np.arange(part.start, part.stop, prod(factors))[::every]
+        for part, (factors, every) in zip(rows.parts, rows.thinning, strict=True)
+    )
+    return np.concatenate(list(parts))
+
+
+def _helped(left: list[Array], tau: Array, keep: NDArray[np.bool_]) -> int:
+    """Return the joint whose residual falls by the largest factor, which is what the evidence counts."""
+    was, is_left, whole = (np.linalg.norm(x * keep, axis=0) for x in (*left, tau))
+    return int(np.argmax(was / np.maximum(is_left, 1e-5 * whole + 1e-300)))
+
+
+def _passed(rows: Rows) -> Array:
+    """Return the time of each sample (M,) [s], that of recordings one after the other."""
+    t, end = rows.t.copy(), 0.0
+    for part in rows.parts:
+        t[part] += end - t[part][0]
+        end = float(t[part][-1])
+    return t
+
+
+def _short(values: Array) -> tuple[float, ...]:
+    return tuple(float(f"{x:.{_DIGITS}g}") for x in values)

@@ -15,6 +15,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.calibrate import Wishes
 from ident.errors import ConfigError, InputError, ModelError, require_known
+from ident.estimate import neutral_prior
 from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
 from ident.logs.process import Processing
@@ -67,7 +68,7 @@ class Experiment:
     by_hand: tuple[Processing, Processing] | None = None
     terms: tuple[Term, ...] = ()
     own_model: bool = True
-    """Whether the file has a [model]; if not, the logs have a say in its terms."""
+    """Whether the file has a [model] that names more than mechanisms; if not, the logs have a say in its terms."""
     coupled_drives: bool | None = None
     """Whether motors that a transmission couples have their drives' friction and inertia; without: where the robot has
     such a transmission.
@@ -165,6 +166,11 @@ def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
     return found
 
 
+def _mechanisms_only(model: Table) -> bool:
+    """Return whether a [model] names mechanisms of the robot and nothing else."""
+    return bool(model.data) and set(model.data) <= {term.kind.key for term in TERMS if term.kind.mechanism}
+
+
 def _number(description: str = "a number", **bounds: float) -> Reader:
     rules = {"gt": float.__gt__, "ge": float.__ge__, "lt": float.__lt__, "le": float.__le__}
     return typed(float, description, lambda x: all(rules[name](x, float(end)) for name, end in bounds.items()))
@@ -188,20 +194,24 @@ def _term(model: Table, place: str, laws: list[Any], given: dict[str, Any]) -> T
 def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = None) -> Model:
     """Return the model that the experiment asks for.
 
-    inertials (n, 10): the links as CAD has them, for friction that grows with their load. Raises ConfigError for joints
-    that the robot does not have, and where inertials are needed and not given.
+    inertials (n, 10): the links as CAD has them, for friction that grows with their load and for balancers. Raises
+    ConfigError for joints that the robot does not have, and where inertials are needed and not given.
     """
     terms: list[Term] = []
     for term in experiment.terms:
         has, fix = f"robot '{robot.name}' has no joint", f"Its joints are {', '.join(robot.joint_names)}"
         key = f"model.{term.kind.key}"
         require_known(term.joints or (), robot.joint_names, experiment.error, has, key=key, fix=fix)
-        if "load" not in getattr(term, "needs", ()):
+        if not hasattr(term, "at_work"):
             terms.append(term)
-        elif inertials is None:
+            continue
+        if "load" in getattr(term, "needs", ()) and inertials is None:
             raise experiment.error("needs the load that the links are, from a CAD table", key, "Give experiment.cad")
-        else:
-            terms += term.at_work(experiment.terms, robot, inertials)  # type: ignore[attr-defined]
+        bodies = neutral_prior(robot).inertials if inertials is None else inertials
+        try:
+            terms += term.at_work(experiment.terms, robot, bodies)
+        except InputError as cause:
+            raise experiment.error(cause.problem, key, cause.fix) from None
     if experiment.coupled_drives and robot.transmission is None:
         problem = f"robot '{robot.name}' has no transmission, so no drive is coupled"
         fix = "Give the robot file a [transmission], or leave this out"
@@ -218,7 +228,7 @@ _TABLES = {
     "experiment": "The files that it is about.",
     "recordings": "What is fitted, and what is kept for validation.",
     "processing": "Filters; without, chosen from the fitted logs. Where it is given, only what stands in it is done.",
-    "model": "Joint terms; without, the usual ones, and what `ident select` finds.",
+    "model": "Joint terms; without, or with balancers alone, the usual ones, and what `ident select` finds.",
     "fit": "How the parameters are estimated.",
     "calibrate": "What the description has wrong by a little, found with the parameters.",
     "expected": "Figures with their tolerances, for tests.",
@@ -282,7 +292,7 @@ def read_experiment(path: str | Path) -> Experiment:
         automatic=automatic,
         by_hand=both if automatic else None,
         terms=terms_of(model),
-        own_model="model" in top.data,
+        own_model="model" in top.data and not _mechanisms_only(model),
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
         calibrate=_calibrate(top.inner("calibrate")) if "calibrate" in top.data else None,
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),

@@ -21,13 +21,15 @@ def random_bodies(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.array([from_com(*cloud(rng)) for _ in range(n)])
 
 
-def random_tree(rng: np.random.Generator, n: int, *, points: bool = False, branches: bool = True) -> Robot:
+def random_tree(
+    rng: np.random.Generator, n: int, *, points: bool = False, branches: bool = True, sliding: bool = True
+) -> Robot:
     """Return a robot of n joints without fixed bodies; `points` puts the joints' lines beside the frames' origins."""
     joints = []
     for i in range(n):
         parent = int(rng.integers(-1, i)) if branches else i - 1
         placement = Pose(rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-0.5, 0.5, 3))
-        kind = "prismatic" if rng.random() < 0.3 else "revolute"
+        kind = "prismatic" if rng.random() < 0.3 and sliding else "revolute"
         point = rng.uniform(-0.3, 0.3, 3) if points else np.zeros(3)
         joints.append(Joint(f"joint{i + 1}", kind, parent, placement, rng.normal(size=3), point))
     links = tuple(f"link{i + 1}" for i in range(n))

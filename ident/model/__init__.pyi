@@ -1,3 +1,5 @@
+from .balancer import Balancer as Balancer
+from .balancer import BalancerSpring as BalancerSpring
 from .coulomb import Coulomb as Coulomb
 from .coulomb import Dahl as Dahl
 from .coulomb import SmoothCoulomb as SmoothCoulomb

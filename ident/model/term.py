@@ -40,7 +40,8 @@ class Kind:
     as a formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
     movement; key: in [model] of an experiment, by default the name; standard: whether a model has it unless it is told
     otherwise; example: of a table of it there; numbers: what the numbers of its terms are called in files of
-    parameters, where these mean nothing without them; trace: what a residual does that lacks it.
+    parameters, where these mean nothing without them; trace: what a residual does that lacks it; mechanism: whether it
+    is a part that the robot has, beside which the logs still have a say in the other terms.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Kind:
     example: str = ""
     numbers: str = ""
     trace: str = "follows its law"
+    mechanism: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.key or self.name)
@@ -132,7 +134,10 @@ def columns(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
             problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, SIGNALS)}"
             raise ModelError(problem, fix=f"There is {', '.join(SIGNALS)}")
         more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
-    found = term.column(*(_seen(term, robot, x) for x in (q, qd, qdd)), **more)
+    seen = tuple(_seen(term, robot, x) for x in (q, qd, qdd))
+    if hasattr(term, "require"):
+        term.require(*seen)
+    found = term.column(*seen, **more)
     if not hasattr(term, "along"):
         return found
     directions = along(term, robot)[1]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ident.errors import ModelError
+from ident.model.balancer import Balancer, BalancerSpring
 from ident.model.coulomb import Coulomb, Dahl, SmoothCoulomb
 from ident.model.drive_inertia import DriveInertia
 from ident.model.hysteresis import Hysteresis
@@ -22,7 +23,7 @@ from ident.model.viscous_asymmetry import ViscousAsymmetry
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
     *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
-    *(LoadFriction, Offset, Spring),
+    *(LoadFriction, Offset, Spring, Balancer, BalancerSpring),
 ]
 
 T = TypeVar("T", bound=type)

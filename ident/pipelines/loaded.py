@@ -15,7 +15,7 @@ from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.estimate.estimate import Structure
 from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, Processing, read_manifest
-from ident.model import Model
+from ident.model import Balancer, Model
 from ident.model.terms import kinds
 from ident.provenance import hashes
 from ident.regression import BaseParameters, base_parameters
@@ -90,6 +90,7 @@ def load(experiment: Experiment | str | Path) -> Loaded:
     model = build_model(experiment, robot, None if cad is None else np.where(np.isnan(cad), prior.inertials, cad))
     _known_links(experiment, model)
     base = base_parameters(model)
+    notes += [term.assumed for term in model.terms if isinstance(term, Balancer) and term not in experiment.terms]
     told = tuple(notes)
     return Loaded(experiment, robot, model, base, manifest, prior, cad, joint_values, source, truth, inputs, told)
 

@@ -307,8 +307,9 @@ _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
 class JsonFormat:
     """A kind of JSON file: what stands under its key "format", its noun, the file of its schema, the error it raises.
 
-    The schema (draft 2020-12) may say type, const, enum, minimum, exclusiveMaximum, properties, required,
-    additionalProperties, items, minItems. again: what to do about a file that is broken; given: about one that is none.
+    The schema (draft 2020-12) may say type, const, enum, minimum, exclusiveMaximum, properties, required, items,
+    additionalProperties, minItems, and a $ref to each of its $defs. again: what to do about a file that is broken;
+    given: about one that is none.
     """
 
     name: str
@@ -320,8 +321,10 @@ class JsonFormat:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The schema."""
-        found: dict[str, Any] = json.loads(self.schema_file.read_text(encoding="utf-8"))
+        """The schema, with what it defines in place of each reference to it."""
+        text = self.schema_file.read_text(encoding="utf-8")
+        named = {f"#/$defs/{name}": part for name, part in json.loads(text).get("$defs", {}).items()}
+        found: dict[str, Any] = json.loads(text, object_hook=lambda part: named.get(part.get("$ref", ""), part))
         return found
 
     def read(self, path: Path) -> dict[str, Any]:

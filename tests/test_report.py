@@ -22,7 +22,7 @@ from identified import case
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
-from ident.estimate.estimate import NamedCause, Trace
+from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, pictures, text, write_report
@@ -354,6 +354,39 @@ def test_what_to_mend_comes_first():
     assert "15.0 % error, 3.00 % without" in errors_.title
     before, after = (m.value for m in errors_.shown.panels[0].marks)
     assert np.allclose([before, after], [[20.0, 10.0, 10.0], [2.0, 3.0, 4.0]])
+
+
+def test_the_choice_of_joint_terms_is_drawn():
+    """Also where all that was taken on the way is given up in the end."""
+    c = case()
+    spring, other = TriedTerm("a spring", "stiffness", 0.25, 0.01, 0.15), TriedTerm("x", "y", 0.05, 0.04, 0.19, "less")
+    way = ((spring, other), (replace(other, missed=0.14),))
+    chosen = Structure(0.2, 0.13, 0.16, 72, 6, "", ("spring = true",), (spring, other), way)
+    lost = replace(spring, reason="nothing is gained")
+    rejected = replace(chosen, after=0.2, honest=0.21, lines=(), tried=(lost, other))
+    for structure, title, said in (
+        (chosen, "1 kind of joint terms: 20.0 % missed becomes 13.0 %", "16.0 % where they are chosen without"),
+        (rejected, "Taken on the way, and all given up", "given up: a spring; nothing is gained."),
+    ):
+        report = gather(replace(c.constrained, structure=structure), model=c.model, fit=[c.fit], held_out=None)
+        (block,) = next(s.blocks for s in report.sections if s.name == "terms")
+        assert said in block.items[-1]
+        (drawn,) = block.drawings
+        assert drawn.title == title
+        (panel,) = drawn.shown.panels
+        assert [name for _, name in panel.y.ticks] == ["the model as it is", "+ a spring", "in the end"]
+        honest, tried, path, paired, taken, *values = panel.marks
+        assert honest.low == 100.0 * structure.honest
+        assert np.allclose([tried.x, tried.y], [[19.0, 14.0], [1.0, 2.0]])
+        assert np.allclose([taken.x, path.x], [20.0, 15.0, 100.0 * structure.after])
+        assert np.allclose(paired.x[3:5], [14.6, 15.4])  # 2 x 1 % of the 20 % before
+        assert [note.text for note in values][:2] == ["20.0 %", "15.0 %"]
+        assert block.table.rows[0][-1] == ("taken" if structure is chosen else "nothing is gained")
+        assert figure_of(drawn.shown).axes[0].get_legend_handles_labels()[1][-1] == "taken"
+    untried = gather(replace(c.constrained, structure=Structure(note="no")), model=c.model, fit=[], held_out=None)
+    (block,) = next(s.blocks for s in untried.sections if s.name == "terms")
+    assert (block.items, block.drawings, block.table) == (("Nothing was tried: no.",), (), None)
+    assert "terms" not in [s.name for s in gather(c.constrained, model=c.model, fit=[], held_out=None).sections]
 
 
 def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():

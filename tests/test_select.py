@@ -73,8 +73,8 @@ def test_nothing_is_chosen_where_there_is_nothing(arm):
     found = chosen(arm, moved(arm, (), []), arm.robot.inertials)
     assert found.terms == ()
     assert found.model is arm
-    assert found.after == found.before
-    assert all(one.reason for one in found.tried)
+    assert found.structure.after == found.structure.before
+    assert all(one.reason for one in found.structure.tried)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_what_is_there_is_found_at_all_joints_and_nothing_else(arm, extra, value
     found = chosen(arm, moved(arm, (extra,), [value]))
     assert kinds(found) == {extra.kind.name}
     assert {j for term in found.terms for j in term.joints} == set(arm.robot.joint_names)
-    assert found.after < 0.9 * found.before
-    assert found.after <= 1.05 * found.honest
-    taken = [one for one in found.tried if not one.reason]
-    assert [one.candidate.kind for one in taken] == [extra.kind]
+    assert found.structure.after < 0.9 * found.structure.before
+    assert found.structure.after <= 1.05 * found.structure.honest
+    taken = [one for one in found.structure.tried if not one.reason]
+    assert [one.kind for one in taken] == [extra.kind.name]
 
 
 def test_stribeck_friction_is_found_at_the_nearest_speed(arm):
@@ -121,7 +121,7 @@ def test_few_segments_are_said(arm):
                   keep=motion.keep[:30], blocks=(), noise=0.0)  # fmt: skip
     found = chosen(arm, few)
     assert found.terms == ()
-    assert "short segments" in found.note
+    assert "short segments" in found.structure.note
 
 
 def test_joints_at_rest_are_no_candidates(arm):

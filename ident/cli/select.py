@@ -16,14 +16,14 @@ def select(experiment: ExperimentPath) -> None:
 
     with progress() as tell:
         found = pipelines.select(experiment, tell)
-    own = ("before", "after", "honest", "segments", "folds", "note")
-    tried = [{"candidate": t.candidate.words, **parts_of(t, "gain", "error", "reason")} for t in found.selection.tried]
-    answer(**parts_of(found.selection, *own), tried=tried, lines=found.lines)
+    own, structure = ("before", "after", "honest", "segments", "folds", "note"), found.selection.structure
+    tried = [parts_of(t, "candidate", "gain", "error", "reason") for t in structure.tried]
+    answer(**parts_of(structure, *own), tried=tried, lines=found.lines)
     e = found.loaded.experiment
     say(e.heading, "bold")
-    if found.selection.tried:
-        show(tried_rows(found.selection))
-    for sentence in selection_sentences(found.selection):
+    if structure.tried:
+        show(tried_rows(structure))
+    for sentence in selection_sentences(structure):
         say(sentence)
     if found.lines and asked().text:
         say(f"{'Add to' if e.own_model else 'Write into'} {e.file.name}:")

@@ -76,15 +76,15 @@ class NamedCause:
 class TriedTerm:
     """Joint terms of one kind that were tried beside others, in words.
 
-    gain: by what share the left-out error falls, error: its standard error; missed: share of the torque that is missed
-    with it on what is left out; reason: why it is not taken, "" where it is.
+    kind: the ending of their parameters. gain: by what share the left-out error falls, error: its standard error;
+    missed: share of the torque that is missed with it on what is left out; reason: why it is not taken, "" where it is.
     """
 
     candidate: str
     kind: str
     gain: float
     error: float
-    missed: float
+    missed: float = float("nan")
     reason: str = ""
 
 

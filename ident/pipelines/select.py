@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import LogError
-from ident.estimate.estimate import Structure, TriedTerm
 from ident.experiment import Experiment
 from ident.model.coulomb import SIGN
 from ident.model.term import Term
@@ -17,7 +16,7 @@ from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Warned, first_parts, processing_of
 from ident.regression import base_parameters
 from ident.report.text import percent
-from ident.structure import Selection, Tried, selected
+from ident.structure import Selection, selected
 from ident.structure.lines import lines
 from ident.tell import Tell, logged
 
@@ -55,11 +54,12 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     if loaded.experiment.own_model:
         return loaded
     found = selection_of(loaded, tell)
-    loaded = replace(loaded, structure=kept(found))
+    loaded = replace(loaded, structure=found.structure)
     if not found.terms:
         return loaded
-    shares = f"{percent(found.before)} to {percent(found.honest)}"
-    told = f"chosen by what is left out, whose error falls from {shares}: {'; '.join(lines(found.terms))} in [model]"
+    shares = f"{percent(found.structure.before)} to {percent(found.structure.honest)}"
+    taken = "; ".join(found.structure.lines)
+    told = f"chosen by what is left out, whose error falls from {shares}: {taken} in [model]"
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
     warned.append(Warned("model", "chosen", f"{told}; {more}"))
     model = restored(loaded.model, found.model.shapes, found.model.names)
@@ -74,19 +74,6 @@ def selection_of(loaded: Loaded, tell: Tell = logged) -> Selection:
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
     return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell)
-
-
-def kept(found: Selection) -> Structure:
-    """Return a choice as an estimate keeps it: numbers and words."""
-    steps = tuple(tuple(map(_in_words, step)) for step in found.steps)
-    shares = (found.before, found.after, found.honest)
-    tried = tuple(map(_in_words, found.tried))
-    return Structure(*shares, found.segments, found.folds, found.note, lines(found.terms), tried, steps)
-
-
-def _in_words(one: Tried) -> TriedTerm:
-    own = one.candidate
-    return TriedTerm(own.words, own.kind.name, one.gain, one.error, one.missed, one.reason)
 
 
 def _smooth(loaded: Loaded) -> tuple[Term, ...]:

@@ -12,7 +12,7 @@ from ident.compare.difference import Comparison
 from ident.compare.residuals import Residuals
 from ident.compare.validate import ZERO, Validation
 from ident.errors import plural
-from ident.estimate.estimate import Estimate, NamedCause
+from ident.estimate.estimate import Estimate, NamedCause, Structure
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.offset import Offset
@@ -24,6 +24,7 @@ from ident.report.parts import Drawing, pictured
 from ident.report.picture import short
 from ident.report.residual_picture import alike_for, residual_picture, trace_picture
 from ident.report.space import space_data
+from ident.report.structure_text import way_to
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
@@ -230,6 +231,27 @@ def inertias(
     about = f"{title}, on the robot"
     figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title)
     yield Drawing("inertia_ellipsoids", title, about, figure, space_data(model.robot, q, inertials, cad))
+
+
+def path_of_terms(found: Structure) -> Iterator[Drawing]:
+    """Yield how joint terms were chosen one after the other, where any were tried."""
+    if not found.steps:
+        return
+    way = way_to(found)
+    shares = f"{text.percent(found.before)} missed becomes {text.percent(found.after)}"
+    title = f"{plural(len(way), 'kind')} of joint terms: {shares}"
+    if not found.lines:
+        title = "Taken on the way, and all given up" if way else "No joint term is worth it"
+    missed = [found.before, *(one.missed for one in way), found.after]
+    drawn = pictures.path_picture(
+        ["the model as it is", *(f"+ {one.candidate}" for one in way), "in the end"],
+        missed,
+        [0.0, *(one.error * share for one, share in zip(way, missed, strict=False)), 0.0],
+        [[], *([one.missed for one in step if one.reason] for step in found.steps)],
+        title=title,
+        honest=found.honest,
+    )
+    yield pictured("steps", "Torque missed on what is left out after each joint term that was taken", drawn)
 
 
 def selection(estimate: Estimate) -> Iterator[Drawing]:

@@ -19,6 +19,7 @@ from ident.report.picture import (
     Dots,
     Line,
     Mark,
+    Note,
     Panel,
     Picture,
     Strip,
@@ -186,6 +187,40 @@ def selection_picture(weights: ArrayLike, errors: ArrayLike, chosen: float, *, t
         named = tuple((x, f"{x:g}") for x in ticks)
         axis = Axis(axis.label, "%", (-3.0, 1.5 * most), "symlog", edge=10.0, ticks=named)
     return Picture(title, (Panel(Axis("weight of the prior", "-", scale="log"), axis, marks, 200.0),))
+
+
+def path_picture(
+    names: Sequence[str],
+    missed: ArrayLike,
+    errors: ArrayLike,
+    others: Sequence[ArrayLike],
+    *,
+    title: str,
+    honest: float = float("nan"),
+) -> Picture:
+    """Return the torque missed on what is left out, missed (k,), after each step of a choice, with paired errors (k,).
+
+    names: of the steps; others: what else was tried, none at the first one. honest: what is missed where the choice is
+    made without what it is judged on, NaN for unknown. All are shares.
+    """
+    x, error = 100.0 * np.asarray(missed, dtype=np.float64), 200.0 * np.asarray(errors, dtype=np.float64)
+    place = np.arange(len(x), dtype=np.float64)
+    rest = [100.0 * np.asarray(values, dtype=np.float64) for values in others]
+    at = np.repeat(place, [len(values) for values in rest])
+    ends = np.column_stack([x - error, x + error, np.full(len(x), np.nan)]).ravel()
+    reach = [*x, *np.concatenate(rest), *ends[np.isfinite(ends)], *([100.0 * honest] if np.isfinite(honest) else [])]
+    span = (max(reach) - min(reach)) or 1.0
+    marks: list[Mark] = [Strip("x", 100.0 * honest, 100.0 * honest, GREEN, "chosen by other parts", "--")]
+    marks += [
+        Dots(np.concatenate(rest), at, MUTED, "tried, not taken", 5.0),
+        Line(x, place, BLUE, width=1.0, dash=":"),
+        Line(ends, np.repeat(place, 3), BLUE, "± 2 standard errors", 1.7),
+        Dots(x, place, BLUE, "taken", 8.0, "D"),
+        *(Note(value, k - 0.3, f"{value:#.3g} %", INK) for k, value in enumerate(x)),
+    ]
+    shown = marks if np.isfinite(honest) else marks[1:]
+    axis = Axis("torque missed on what is left out", "%", (min(reach) - 0.05 * span, max(reach) + 0.32 * span))
+    return Picture(title, (Panel(axis, rows(names), tuple(shown), _AROUND + 30.0 * len(names)),))
 
 
 def correlation_picture(names: Sequence[str], covariance: Array, *, title: str) -> Picture:

@@ -32,6 +32,7 @@ from ident.report.drawings import (
     identifiability,
     identifiable,
     inertias,
+    path_of_terms,
     residual_drawings,
     selection,
     torques,
@@ -40,6 +41,7 @@ from ident.report.drawings import (
 from ident.report.embed import stretches
 from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Cell, Report, Section
+from ident.report.structure_text import selection_sentences, tried_rows
 from ident.spatial.inertia import INERTIAL
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
@@ -160,6 +162,7 @@ def gather(
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
             _base_parameters(estimate, slides, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
+            *_terms(estimate),
             _identifiable(estimate, slides, comparison, regression),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             _section("fit", "About the fit", about),
@@ -187,6 +190,11 @@ _DOTS = "Dots: measured torque less what the model explains by everything but th
 _BODIES = (
     "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"
     " among many. Up is against gravity."
+)
+_CHOSEN = (
+    "From top to bottom: the kind of term is added that takes most from the error, and more than chance gives; in the"
+    " end it is left out at joints where it cannot be told from zero. The table has each kind's gain beside all that"
+    " are taken. The lines for [model] are printed by: ident select EXPERIMENT"
 )
 _TOGETHER = (
     "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. A"
@@ -219,6 +227,19 @@ def _weight_of(cause: NamedCause) -> Iterator[str]:
     if cause.log_odds is not None:
         yield odds_in_words(cause.log_odds)
     yield from (f"Cannot be told apart from: {rival}" for rival in cause.rivals)
+
+
+def _terms(estimate: Estimate) -> Iterator[Section]:
+    """Yield how joint terms were chosen, where they were."""
+    found = estimate.structure
+    if found is not None:
+        block = Block(
+            items=tuple(selection_sentences(found)),
+            note=_CHOSEN if found.steps else "",
+            drawings=tuple(path_of_terms(found)),
+            table=tried_rows(found) if found.tried else None,
+        )
+        yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
 
 
 def _section(name: str, title: str, *blocks: Block) -> Section:

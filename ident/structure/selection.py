@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
+from ident.estimate.estimate import Structure, TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
@@ -28,6 +29,7 @@ from ident.regression import BaseParameters, compress
 from ident.structure.candidates import Candidate, Renamed, candidates
 from ident.structure.folds import folds, shortened
 from ident.structure.judge import Evidence, Indices, Judge, with_columns
+from ident.structure.lines import lines
 from ident.tell import Tell, logged
 
 #: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
@@ -44,40 +46,12 @@ LATER = "another one takes more"
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One candidate: by what share the left-out error falls, with its standard error, and why it is not taken.
-
-    gain, error: beside the terms that are taken; missed: share of the torque that is left out; reason: "" where it is
-    one of them.
-    """
-
-    candidate: Candidate
-    gain: float
-    error: float
-    missed: float = float("nan")
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class Selection:
-    """Joint terms that logs support beside a model's own, and the errors of what was left out, relative to its torque.
-
-    tried: the best candidate of each kind. steps: the way there, what was tried beside none of the terms taken, beside
-    the first, and so on; the one without a reason is the next. before, after: without and with the
-    terms; honest: with terms that were chosen without what they are judged on, NaN where nothing was chosen. segments,
-    folds: how many there were. note: why nothing could be tried.
-    """
+    """Joint terms that logs support beside a model's own, the model with them, and how they were chosen."""
 
     model: Model
+    structure: Structure
     terms: tuple[Term, ...] = ()
-    tried: tuple[Tried, ...] = ()
-    steps: tuple[tuple[Tried, ...], ...] = ()
-    before: float = float("nan")
-    after: float = float("nan")
-    honest: float = float("nan")
-    segments: int = 0
-    folds: int = 0
-    note: str = ""
 
 
 def selected(
@@ -95,7 +69,8 @@ def selected(
     """
     short, levels = shortened([m for m in motions if m.keep.any()])
     if len(levels) < FEWEST:
-        return Selection(model, note=f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}")
+        note = f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}"
+        return Selection(model, Structure(note=note))
     logs = Logs(model, tuple(short), prior, base, folds(compress(model, short, base=base), levels))
     search = Search(logs, candidates(model, short, inertials))
     for number, ratio in enumerate(RATIOS):
@@ -157,7 +132,7 @@ class Search:
 
     def finer(self, ratio: float) -> Search:
         """Return the search that goes on with shapes nearer to those that are taken, and the best of other kinds."""
-        others = [tried.candidate for tried in self._told(()) if tried.candidate not in self.taken]
+        others = [self._pool[k] for k in self._beside(self._taken).values()]
         shaped = [near for candidate in self.taken for near in candidate.finer(ratio)]
         return Search(self._logs, [*others, *shaped], self.taken)
 
@@ -167,17 +142,16 @@ class Search:
         columns = self._pruned(self._taken, every)
         without, with_terms = (judge.left_out(c, every) for c in ([], columns))
         before, after = self._relative(without), self._relative(with_terms)
-        found = Selection(
-            model,
-            tried=self._told(columns),
-            steps=self._steps(),
+        found = Structure(
             before=before,
             after=before,
             segments=len(self._logs.fold),
             folds=len(every),
+            tried=self._told(columns),
+            steps=self._steps(),
         )
         if not columns:
-            return found
+            return Selection(model, found)
         nested = []
         for k in every:
             rest = [f for f in every if f != k]
@@ -187,10 +161,10 @@ class Search:
         honest, size = self._relative(unseen), _size(self._weighed(without))
         if not max(_size(self._weighed(unseen)), _size(self._weighed(with_terms))) < size:
             told = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
-            return replace(found, tried=told, honest=honest)
+            return Selection(model, replace(found, tried=told, honest=honest))
         terms = self._terms(columns)
         whole = replace(model, terms=(*model.terms, *terms))
-        return replace(found, model=whole, terms=terms, after=after, honest=honest)
+        return Selection(whole, replace(found, after=after, honest=honest, lines=lines(terms)), terms)
 
     def _chosen(self, begun: Sequence[int], every: Sequence[int]) -> list[int]:
         """Return the candidates that are taken on some folds: forward, shapes exchanged, backward, until all stays."""
@@ -237,44 +211,48 @@ class Search:
             columns.pop(least)
         return columns
 
-    def _told(self, columns: Sequence[int]) -> tuple[Tried, ...]:
+    def _told(self, columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are taken."""
-        best = self._beside(self._taken)
+        best = self._tried(self._taken)
         for k in self._taken:
             own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
             reason = "" if set(self._places[k]) & set(columns) else PRUNED
-            best[own.candidate.kind.name] = replace(own, reason=reason)
+            best[own.kind] = replace(own, reason=reason)
         return tuple(best[kind] for kind in dict.fromkeys(c.kind.name for c in self._pool))
 
-    def _beside(self, taken: Sequence[int]) -> dict[str, Tried]:
-        """Return the best candidate of each kind that is not among some that are taken."""
-        best: dict[str, Tried] = {}
+    def _beside(self, taken: Sequence[int]) -> dict[str, int]:
+        """Return the place of the best candidate of each kind that is not among some that are taken."""
+        best: dict[str, tuple[float, int]] = {}
         has = {self._pool[k].kind.name for k in taken}
         for k, candidate in enumerate(self._pool):
             kind = candidate.kind.name
             if kind not in has:
-                own = self._step(taken, k, self._judge.folds)
-                if kind not in best or own.gain > best[kind].gain:
-                    best[kind] = own
-        return best
+                gain = self._step(taken, k, self._judge.folds).gain
+                if kind not in best or gain > best[kind][0]:
+                    best[kind] = gain, k
+        return {kind: k for kind, (_, k) in best.items()}
 
-    def _steps(self) -> tuple[tuple[Tried, ...], ...]:
+    def _tried(self, taken: Sequence[int]) -> dict[str, TriedTerm]:
+        """Return what the best candidate of each kind is worth beside some that are taken."""
+        return {kind: self._step(taken, k, self._judge.folds) for kind, k in self._beside(taken).items()}
+
+    def _steps(self) -> tuple[tuple[TriedTerm, ...], ...]:
         """Return the way to the terms that are taken, the largest gain first, with what was tried at each step."""
-        left, taken, found = list(self._taken), list[int](), list[tuple[Tried, ...]]()
+        left, taken, found = list(self._taken), list[int](), list[tuple[TriedTerm, ...]]()
         while True:
-            best = self._beside(taken)
+            best = self._tried(taken)
             if left:
                 after = min(left, key=lambda k: _size(self._errors([*taken, k], self._judge.folds)))
                 own = self._step(taken, after, self._judge.folds)
                 best = {kind: replace(one, reason=one.reason or LATER) for kind, one in best.items()}
-                best[own.candidate.kind.name] = replace(own, reason="")
+                best[own.kind] = replace(own, reason="")
             found.append(tuple(best.values()))
             if not left:
                 return tuple(found)
             left.remove(after)
             taken.append(after)
 
-    def _step(self, taken: Sequence[int], k: int, every: Sequence[int]) -> Tried:
+    def _step(self, taken: Sequence[int], k: int, every: Sequence[int]) -> TriedTerm:
         after = self._errors([*taken, k], every)
         found = _compared(self._pool[k], self._errors(taken, every), after)
         return replace(found, missed=float(np.sqrt(after[1].sum() / self._torques)))
@@ -322,7 +300,7 @@ def _size(errors: Array) -> float:
     return float(np.log(np.maximum(errors.sum(axis=1), 1e-300)).sum())
 
 
-def _compared(candidate: Candidate, before: Array, after: Array) -> Tried:
+def _compared(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
     """Return what a candidate takes from the errors (2, s), and why that is too little.
 
     One weighing that asks for it is enough, where the other one's gain is not below zero by more than its error.
@@ -334,12 +312,13 @@ def _compared(candidate: Candidate, before: Array, after: Array) -> Tried:
     return best
 
 
-def _step(candidate: Candidate, before: Array, after: Array) -> Tried:
+def _step(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
     gains = before - after
     error = float(np.sqrt(len(gains)) * gains.std(ddof=1))
     total, whole = float(gains.sum()), float(before.sum())
     share = 1.0 - float(np.sqrt(after.sum() / whole))
-    found = Tried(candidate, share, share * error / total if total else 0.0)  # as many errors as of the squares
+    relative = share * error / total if total else 0.0  # as many errors as of the squares
+    found = TriedTerm(candidate.words, candidate.kind.name, share, relative)
     if total <= 0.0:
         return replace(found, reason=GROWS)
     if total < candidate.errors * error:

@@ -7,6 +7,7 @@ relative at most, as another sine or filter might give them. The same number get
 test's outcome may depend on that (`make portability`).
 """
 
+import functools
 import itertools
 import os
 import sys
@@ -17,6 +18,7 @@ from typing import IO
 
 import numpy as np
 import pytest
+import typer.testing
 from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -30,6 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["IDENT_TEST_SEEDS"] = str(config.getoption("--seeds"))
+    # a command's tree of options is made once, not for each call: a third of what test_cli.py costs
+    typer.testing._get_command = functools.cache(typer.testing._get_command)
     settings.register_profile("ident", deadline=None, max_examples=cases(100))
     settings.register_profile(
         "mutants", settings.get_profile("ident"), database=None, phases=(Phase.explicit, Phase.generate)

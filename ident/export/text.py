@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -63,8 +64,9 @@ def filled(template: str, **values: Any) -> str:
     return templates(keep_trailing_newline=True).get_template(template).render(values)
 
 
+@functools.cache
 def templates(package: str = "ident.export", **options: Any) -> Environment:
-    """Return the templates of a package, with the functions of this module as filters."""
+    """Return the templates of a package, with the functions of this module as filters; each is compiled once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(

@@ -121,7 +121,8 @@ _NAMES = typed(tuple[str, ...], "a list of names, each once")
 def terms_of(model: Table) -> tuple[Term, ...]:
     """Return the terms that [model] asks for, in the order of `TERMS`; ConfigError for numbers that no term takes.
 
-    A term without numbers of its own is asked for by true, false or joints, another by one table or several.
+    A term without numbers of its own is asked for by true, false or joints, another by one table or several; a table
+    gives a term of each kind that has its key.
     """
     kinds: dict[str, list[Any]] = {}
     for term in TERMS:
@@ -137,9 +138,10 @@ def terms_of(model: Table) -> tuple[Term, ...]:
 
 
 def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
-    kind, names = laws[0].kind, [x for law in laws for x in numbers(law)]
+    kind, names = laws[0].kind, list(dict.fromkeys(x for law in laws for x in numbers(law)))
+    alike = {law.kind.name: [x for x in laws if x.kind == law.kind] for law in laws}
     fields = {f.name: f for law in laws for f in dataclasses.fields(law)}
-    needed = [x for x in names if len(laws) == 1 and required(fields[x])]
+    needed = [x for x in names if len(laws) == len(alike) and required(fields[x])]
     readers: dict[str, Reader] = {x: _number(**fields[x].metadata) for x in names}
     others = {x: readers[x] for x in names if x not in needed} | {"joints": _NAMES}
     others |= {x: boolean for law in laws for x in numbers(law, "bool")}
@@ -162,7 +164,8 @@ def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
         place = f"{key}[{i + 1}]" if isinstance(model.data.get(key), list) else key
         table = Table(data, model.key(place), model.file, model.kind)
         values = table.values({x: readers[x] for x in needed}, others)
-        found.append(_term(model, key if len(given) == 1 else place, laws, values))
+        at = key if len(given) == 1 else place
+        found += [_term(model, at, same, values) for same in alike.values()]
     return found
 
 

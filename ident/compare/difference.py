@@ -17,7 +17,7 @@ from ident.model import Offset
 from ident.model.coulomb import COULOMB, SIGN
 from ident.model.model import Model
 from ident.model.term import rubs
-from ident.model.terms import kinds, restored
+from ident.model.terms import kind_of, restored
 from ident.regression.base import BaseParameters
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL, pseudo_inertia
@@ -69,7 +69,7 @@ class Difference:
     @property
     def friction(self) -> bool:
         """Whether it is friction or an offset of a joint, which wear, temperature and grease change."""
-        kind = kinds().get(self.name.rpartition(".")[2])
+        kind = kind_of(self.name)
         return kind is not None and (kind.friction or kind == Offset.kind)
 
 
@@ -227,7 +227,7 @@ def _theta(standard: tuple[str, ...], n: int, inertials: ArrayLike, joint_values
     for name, value in joint_values.items():
         if name in standard:
             theta[standard.index(name)] = value
-        elif name.rpartition(".")[2] not in kinds():
+        elif kind_of(name) is None:
             raise ModelError(f"the model has no parameter '{name}'{nearest(name, standard)}")
     return theta
 

@@ -18,7 +18,7 @@ from ident.model import DriveInertia, Viscous
 from ident.model.coulomb import COULOMB
 from ident.model.coupled_drive import coupled_motors
 from ident.model.term import Kind
-from ident.model.terms import kinds, plain
+from ident.model.terms import kind_of, plain
 from ident.robot.robot import Robot
 from ident.spatial.inertia import consistency, transformed
 from ident.spatial.pose import Pose
@@ -157,8 +157,8 @@ def lacking(names: Sequence[str]) -> tuple[str, ...]:
     """Return a note on joint parameters that are not in a file, with their laws; () where there are none."""
     if not names:
         return ()
-    told = sorted({name.rpartition(".")[2] for name in names} & kinds().keys())
-    laws = "; ".join(f"{kind}: {kinds()[kind].law}" for kind in told)
+    told = {name.rpartition(".")[2]: kind for name in sorted(names) if (kind := kind_of(name))}
+    laws = "; ".join(f"{ending}: {told[ending].law}" for ending in sorted(told))
     return (f"Not in this file, the controller has to add it: {', '.join(names)}{f' ({laws})' if laws else ''}.",)
 
 
@@ -194,7 +194,7 @@ def _numbers(estimate: Estimate) -> list[str]:
     """Return the numbers beside parameters that mean nothing without them, such as powers of the speed."""
     found: dict[str, list[str]] = {}
     for name, own in estimate.shapes.items():
-        kind = kinds().get(name.rpartition(".")[2])
+        kind = kind_of(name)
         if kind is not None and kind.numbers:
             found.setdefault(kind.numbers, []).append(f"{name} {' '.join(f'{x:g}' for x in own.values())}")
     return [f"{numbers}: {', '.join(each)}." for numbers, each in found.items()]

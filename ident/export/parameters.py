@@ -16,7 +16,7 @@ from ident.export.script import Script, links
 from ident.export.text import comment, number, plain
 from ident.files import csv_cell, csv_text
 from ident.model.term import Kind
-from ident.model.terms import kinds
+from ident.model.terms import kind_of
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import INERTIAL
@@ -92,7 +92,7 @@ def _kind(name: str, robot: Robot | None) -> tuple[str, Kind, str]:
     """Return of a joint parameter its joint, what it means, and how the joint moves, "" where that is not known."""
     joint, _, kind = name.rpartition(".")
     moves = {} if robot is None else {j.name: j.kind for j in robot.joints}
-    return joint, kinds().get(kind, Kind(kind, kind, kind, ("SI", "SI"))), moves.get(joint, "")
+    return joint, kind_of(kind) or Kind(kind, kind, kind, ("SI", "SI")), moves.get(joint, "")
 
 
 CSV_CONVENTIONS = (

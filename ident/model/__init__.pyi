@@ -15,6 +15,8 @@ from .model import regressor as regressor
 from .model import torque as torque
 from .nonlinear_viscous import NonlinearViscous as NonlinearViscous
 from .offset import Offset as Offset
+from .ripple import RippleCosine as RippleCosine
+from .ripple import RippleSine as RippleSine
 from .spring import Spring as Spring
 from .stribeck import Stribeck as Stribeck
 from .terms import TERMS as TERMS

@@ -8,7 +8,9 @@ arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
 `needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`);
 `torques(q, qd, qdd)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on, where
-these are not one column times `along`.
+these are not one column times `along`;
+`require(q, qd, qdd)`: raises ModelError where a motion leaves what its law holds for;
+`suffix`: what its parameters' names end in after the kind, so that a joint may have several of a kind: digits and `_`.
 """
 
 from __future__ import annotations
@@ -115,7 +117,8 @@ def along(term: Term, robot: Robot) -> tuple[tuple[str, ...], Array]:
 
 def names(term: Term, robot: Robot) -> tuple[str, ...]:
     """Return the names of its parameters, such as `joint3.viscous`."""
-    return tuple(f"{owner}.{term.kind.name}" for owner in along(term, robot)[0])
+    ending = f"{term.kind.name}{getattr(term, 'suffix', '')}"
+    return tuple(f"{owner}.{ending}" for owner in along(term, robot)[0])
 
 
 def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:

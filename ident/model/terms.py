@@ -14,6 +14,7 @@ from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.offset import Offset
+from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
 from ident.model.stribeck import Stribeck
 from ident.model.term import Kind, Term, numbers, required
@@ -23,7 +24,7 @@ from ident.model.viscous_asymmetry import ViscousAsymmetry
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
     *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
-    *(LoadFriction, Offset, Spring, Balancer, BalancerSpring),
+    *(LoadFriction, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine),
 ]
 
 T = TypeVar("T", bound=type)
@@ -46,6 +47,12 @@ def kinds() -> dict[str, Kind]:
     return {term.kind.name: term.kind for term in TERMS}
 
 
+def kind_of(name: str) -> Kind | None:
+    """Return the kind of a parameter, such as of `joint3.viscous` or `joint3.ripple_sine6`; None where it is none."""
+    known, ending = kinds(), name.rpartition(".")[2]
+    return known.get(ending) or known.get(ending.rstrip("0123456789_"))
+
+
 def plain() -> dict[str, Any]:
     """Return by kind the terms that a parameter alone says all of: no number and no signal beside it."""
     found: dict[str, Any] = {}
@@ -56,9 +63,10 @@ def plain() -> dict[str, Any]:
 
 
 def restored(kind: str, shape: Mapping[str, float], joints: tuple[str, ...]) -> Term | None:
-    """Return the term of this kind and `shape` at some joints; None when none has such fields."""
+    """Return the term of this kind (with its suffix) and `shape` at some joints; None when none has such fields."""
+    own = kind_of(kind)
     for term in TERMS:
-        if term.kind.name == kind:
+        if term.kind == own:
             if hasattr(term, "restored"):
                 found: Term | None = term.restored(shape, joints, restored)
             else:

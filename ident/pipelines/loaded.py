@@ -16,7 +16,7 @@ from ident.estimate.estimate import Structure
 from ident.experiment import Experiment, build_model, read_experiment
 from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Balancer, Model
-from ident.model.terms import kinds
+from ident.model.terms import kind_of, kinds
 from ident.provenance import hashes
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
@@ -163,7 +163,7 @@ def read_truth(path: Path, robot: Robot) -> dict[str, float]:
     known += [f"{joint}.{term}" for joint in robot.joint_names for term in kinds()]
     given = Table(read_toml(path, ConfigError), "", path, ConfigError).table("parameters")
     for name in given.data:
-        if name not in known:
+        if name not in known and (kind_of(name) is None or name.rpartition(".")[0] not in robot.joint_names):
             raise ConfigError(f"'{name}' is no parameter of '{robot.name}'{nearest(name, known)}", file=path)
     return {name: given.number(name) for name in given.data}
 

@@ -15,7 +15,7 @@ from ident.compare.validate import ZERO, Predicted, Validation
 from ident.errors import plural, sentence
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
-from ident.model.terms import kinds
+from ident.model.terms import kind_of
 from ident.spatial.inertia import INERTIAL
 
 Tone = Literal["good", "bad", "unknown", ""]
@@ -92,7 +92,7 @@ def unit(name: str, prismatic: frozenset[str] = frozenset()) -> str:
     of, _, part = name.rpartition(".")
     if part in INERTIAL:
         return "kg" if part == "m" else "kg m" if part[0] == "h" else "kg m²"
-    kind = kinds().get(part)
+    kind = kind_of(part)
     return "" if kind is None else kind.unit("prismatic" if of in prismatic else "revolute").replace("^2", "²")
 
 

@@ -306,14 +306,17 @@ class Fit:
         )
         told = [str(self)]
         told += ["\n".join([t.title, *text_lines(t.columns, t.rows)]) for t in tables]
-        told += [f"Note: {note}" for note in self.estimate.warnings]
+        told += [f"Note: {note}" for note in (*self.estimate.warnings, *self.estimate.notes)]
         return "\n\n".join(told)
 
     def shown(self) -> Shown:
         """Return the summary's rows."""
         from ident.report import text
 
-        rows = [*text.summary_rows(self.estimate).rows, ("notes", str(len(self.estimate.warnings)))]
+        rows = [
+            *text.summary_rows(self.estimate).rows,
+            ("notes", str(len(self.estimate.warnings + self.estimate.notes))),
+        ]
         return (
             f"Fit of {self.estimate.robot}: {len(self.estimate.phi)} base parameters",
             ("", ""),

@@ -48,6 +48,7 @@ def estimates():
         condition=np.inf,
         relative_total=np.nan,
         warnings=("näher → “x”",),
+        notes=("chosen",),
         provenance={"ident": "0", "command": 'ident run "a b"\n'},
         active=("tower: mass at its bound",),
     )
@@ -77,7 +78,13 @@ def test_the_schema_describes_the_file(tmp_path, name):
     schema = json.loads(SCHEMA.read_text())
     document = json.loads(save_estimate(estimates()[name], tmp_path / "e.json").read_text())
     jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
-    newer = {"implausible", "causes", "calibration", "structure"}  # which files of earlier versions do not have
+    newer = {
+        "implausible",
+        "notes",
+        "causes",
+        "calibration",
+        "structure",
+    }  # which files of earlier versions do not have
     for key in document.keys() - newer:
         less = {k: v for k, v in document.items() if k != key}
         with pytest.raises(jsonschema.ValidationError):

@@ -356,6 +356,31 @@ def test_what_to_mend_comes_first():
     assert np.allclose([before, after], [[20.0, 10.0, 10.0], [2.0, 3.0, 4.0]])
 
 
+def test_the_first_screen_has_few_sentences():
+    """What was decided, and more than three warnings, stand further down; nothing is lost."""
+    c = case()
+    _, validation, _ = full()
+    told = tuple(f"warning {k}" for k in range(5))
+    estimate = replace(c.constrained, warnings=told, notes=("processing: chosen",), active=("lift.viscous at zero",))
+    report = gather(estimate, model=c.model, fit=[c.fit], held_out=None, validation=validation)
+    assert [s.partition("?")[0] for s in report.sentences] == [
+        "Is the model complete", "Are the numbers believable", "Does it predict"
+    ]  # fmt: skip
+    assert report.warnings == told[:3]
+    assert "Notes" in report.note
+    (notes,) = [s for s in report.sections if s.name == "notes"]
+    assert [(b.title, b.items) for b in notes.blocks] == [
+        ("Please note as well", told[3:]), ("Decided", ("processing: chosen",))
+    ]  # fmt: skip
+    about = next(s.blocks[0] for s in report.sections if s.name == "fit")
+    assert any("checked exactly" in said for said in about.items)
+    assert ("constraints at their bound", "lift.viscous at zero") in about.table.rows
+    short = gather(c.constrained, model=c.model, fit=[], held_out=None, validation=validation)
+    assert short.warnings == ()
+    assert short.note == ""
+    assert "notes" not in [s.name for s in short.sections]
+
+
 def test_the_choice_of_joint_terms_is_drawn():
     """Also where all that was taken on the way is given up in the end."""
     c = case()

@@ -267,7 +267,7 @@ def test_run_without_a_model_takes_what_the_logs_support_and_says_so(two, tmp_pa
     told = [str(w) for w in result.warnings if w.about == "model"]
     assert len(told) == 1
     assert "spring = { joints =" in told[0]
-    assert any("spring" in w for w in result.estimate.warnings)
+    assert any("spring" in w for w in result.estimate.notes)
     out = two / "results" / two.name
     again = ident.pipelines.fit(two, factors=[out / "factors.npz"])
     np.testing.assert_array_equal(again.estimate.theta, result.estimate.theta)

@@ -73,7 +73,7 @@ def document(e: Estimate) -> dict[str, Any]:
     return {
         "format": FORMAT.name,
         **{key: getattr(e, key) for key in _VALUES},
-        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible")},
+        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible", "notes")},
         **{key: _number(getattr(e, key)) for key in ("relative_total", "condition", "condition_scaled", "weight")},
         "parameters": dict(zip(base.standard, values, strict=True)),
         "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
@@ -136,6 +136,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         relative=np.array([_or(f["relative"]) for f in fit]),
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
+        notes=tuple(stored.get("notes", ())),
         causes=tuple(_cause(c) for c in stored.get("causes", ())),
         base=base,
         phi=phi,

@@ -63,7 +63,7 @@ def write_json(item: Identified) -> Written:
         ],
         "covariance": estimate.covariance.kind,
         "prior": estimate.prior,
-        "warnings": list(estimate.warnings),
+        "warnings": [*estimate.warnings, *estimate.notes],
         "provenance": dict(estimate.provenance),
     }
     return Written(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -19,7 +19,7 @@ from ident.logs.located import file_sha256
 from ident.model import Model
 from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
+from ident.pipelines.steps import NOTES, Warned, delayed, motions, processing_of, unusable
 from ident.provenance import FITTED, provenance
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
@@ -101,11 +101,12 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
-    more = tuple(str(w) for w in warned if w.about != "fit")
+    more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
+    notes = tuple(str(w) for w in warned if w.kind in NOTES)
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*estimate.implausible, *unusable(warned))
-    estimate = replace(estimate, warnings=estimate.warnings + more, implausible=doubts, provenance=origin)
+    estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
     return replace(estimate, structure=loaded.structure)
 
 

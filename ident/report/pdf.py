@@ -27,11 +27,11 @@ def pdf(report: Report) -> bytes:
     for card in report.cards:
         book.say(f"{card.label}: {card.value}" + (f" ({card.note})" if card.note else ""), 9, colour=_TONES[card.tone])
     book.pdf.ln(2.5)
+    book.figures(report.lead)
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
     book.remark(report.note)
-    book.figures(report.lead)
     for section in report.sections:
         book.head(section.title, 85 if section.blocks[0].drawings else 40)
         for block in section.blocks:

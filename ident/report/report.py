@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare import conditioning
 from ident.compare.difference import Comparison, TruthComparison
 from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
@@ -19,18 +18,15 @@ from ident.logs.motion import Motion
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
-from ident.report import figures, text
+from ident.report import text
 from ident.report.body_figures import links_named
 from ident.report.calibration_text import calibration_rows
 from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.drawings import (
     comparisons,
-    correlated,
     errors,
     evidence,
     frictions,
-    identifiability,
-    identifiable,
     inertias,
     path_of_terms,
     residual_drawings,
@@ -39,15 +35,15 @@ from ident.report.drawings import (
     traces,
 )
 from ident.report.embed import stretches
+from ident.report.identifiable import identifiable_section
 from ident.report.page import known_format, write
-from ident.report.parts import Block, Card, Cell, Report, Section
+from ident.report.parts import Block, Card, Report, Section
 from ident.report.structure_text import selection_sentences, tried_rows
-from ident.spatial.inertia import INERTIAL
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
 _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
 _MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
-_WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
+_FIRST = 3  # hints, and warnings, that the first screen shows; all stand further down
 
 
 def write_report(
@@ -138,7 +134,9 @@ def gather(
     rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
     bodies = inertias(estimate, model, comparison, [m for _, m in drawn])
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
-    about = Block(drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
+    said = tuple(text.summary_sentences(estimate, comparison, validation))
+    about = Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
+    warned = tuple(text.warnings(estimate, validation))
     charts = [
         Block(
             f"{_KINDS[kind]} “{m.name}”",
@@ -152,10 +150,11 @@ def gather(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
-        sentences=(*text.questions(estimate, validation), *text.summary_sentences(estimate, comparison, validation)),
+        sentences=tuple(text.questions(estimate, validation)),
         lead=tuple(errors(validation)),
-        hints=hinted,
-        warnings=tuple(text.warnings(estimate, comparison, validation)),
+        hints=hinted[:_FIRST],
+        warnings=warned[:_FIRST],
+        note=_MORE if len(warned) > _FIRST else "",
         sections=(
             *_mistakes(estimate),
             Section("torque", "Does it predict torque?", (*charts, *_judged(estimate, slides, validation)), "Torque"),
@@ -163,9 +162,10 @@ def gather(
             _base_parameters(estimate, slides, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
-            _identifiable(estimate, slides, comparison, regression),
+            identifiable_section(estimate, slides, comparison, regression),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             _section("fit", "About the fit", about),
+            *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
@@ -186,6 +186,7 @@ _COMPARED = (
     " when its difference is more than chance explains, with at most one false alarm in a hundred reports; it is not"
     " determined when the 95 % interval is wider than the value is large."
 )
+_MORE = "More to note stands under “Notes”."
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
 _BODIES = (
     "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"
@@ -195,14 +196,6 @@ _CHOSEN = (
     "From top to bottom: the kind of term is added that takes most from the error, and more than chance gives; in the"
     " end it is left out at joints where it cannot be told from zero. The table has each kind's gain beside all that"
     " are taken. The lines for [model] are printed by: ident select EXPERIMENT"
-)
-_TOGETHER = (
-    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. A"
-    " motion that adds what these logs lack is designed by: ident excite ROBOT --after EXPERIMENT"
-)
-_ALONE = (
-    "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
-    " there is one."
 )
 
 
@@ -242,6 +235,13 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
 
 
+def _notes(warned: tuple[str, ...], notes: tuple[str, ...]) -> Iterator[Section]:
+    """Yield the warnings that the first screen has no room for, and what was decided."""
+    blocks = [Block(title, items=said) for title, said in (("Please note as well", warned), ("Decided", notes)) if said]
+    if blocks:
+        yield _section("notes", "Notes", *blocks)
+
+
 def _section(name: str, title: str, *blocks: Block) -> Section:
     return Section(name, title, blocks, title)
 
@@ -269,24 +269,6 @@ def _base_parameters(
     if truth is not None:
         found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
-
-
-def _identifiable(
-    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, regression: Regression | None
-) -> Section:
-    drawn = identifiable(estimate)
-    standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
-    weak = Block(
-        "What the logs show worst",
-        items=tuple(_weakest(estimate, regression)),
-        note=_TOGETHER,
-        drawings=tuple(correlated(estimate)),
-        table=standard,
-        opened=False,
-    )
-    shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
-    return _section("identifiable", "What is identifiable", shown, weak)
 
 
 def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> list[Card]:
@@ -368,21 +350,6 @@ def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) 
             )
 
 
-def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
-    scaled = estimate.condition_scaled
-    yield (
-        f"Condition number {text.number(scaled, 3)} with columns of unit length and noise weights"
-        f" ({text.number(estimate.condition, 3)} in SI units): an error of the torque of 1 % can become one of up to"
-        f" {text.number(scaled, 3)} % in the combination that the logs show worst."
-    )
-    if regression is None:
-        return
-    weak = [d for d in conditioning.weakest_directions(regression, estimate.sigma) if d.times >= _WEAK]
-    if not weak:
-        yield "No combination of parameters is shown much worse than its parts."
-    yield from (conditioning.sentence(d) for d in weak)
-
-
 def _truth_sentence(truth: TruthComparison | None) -> tuple[str, ...]:
     if truth is None or truth.largest is None:
         return ()
@@ -399,39 +366,3 @@ def _drawn_as(samples: int, most: int) -> str:
         f"{samples:,} samples: the least and the largest of every {samples / most:.1f} are drawn, with their noise, "
         "also those that thinning and masks leave out."
     )
-
-
-def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
-    halves = estimate.covariance.half_widths(0.95)
-    for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
-        cells = []
-        for k, state in enumerate(row):
-            name = f"{link}.{INERTIAL[k]}"
-            say = f"{name}: {figures.STATES[state][2]}"
-            if state == "alone":
-                b = estimate.base.names.index(name)
-                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
-            elif state in ("sum", "logs"):
-                say += ": " + "; ".join(_sums(estimate, 10 * i + k))
-            cells.append(Cell(state, figures.STATES[state][1], say))
-        yield link, tuple(cells)
-
-
-def _sums(estimate: Estimate, k: int) -> list[str]:
-    """Return the base parameters that a standard parameter is part of, as sums."""
-    return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
-
-
-def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
-    rows = [
-        (
-            f"{link}.{INERTIAL[k]}",
-            text.unit(f"{link}.{INERTIAL[k]}", slides),
-            figures.STATES[state][2],
-            "; ".join(_sums(estimate, 10 * i + k)) or text.MISSING,
-        )
-        for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True))
-        for k, state in enumerate(states)
-    ]
-    columns = ("parameter", "unit", "known", "combination")
-    return text.table("Which parameters are known, and in which combinations", columns, rows)

@@ -218,16 +218,12 @@ def banded(validation: Validation, total: Predicted) -> str:
     return band(validation) + ("" if total.raw_total is None else f" (raw {percent(total.raw_total)})")
 
 
-def warnings(
-    estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
-) -> list[str]:
+def warnings(estimate: Estimate, validation: Validation | None = None) -> list[str]:
     """Return everything that a reader must not overlook."""
     found = list(estimate.warnings)
     if estimate.feasible is False:
         found.append("A link of this estimate cannot exist; it is not exported.")
     found += [sentence(f"Implausible: {doubt}") for doubt in estimate.implausible if doubt not in found]
-    if estimate.active:
-        found.append(f"{len(estimate.active)} constraints are at their bound: {'; '.join(estimate.active)}.")
     if estimate.covariance.kind == "classical":
         found.append(
             "The error bars take residuals as independent from sample to sample; on filtered logs they are too small."
@@ -236,9 +232,6 @@ def warnings(
     if open_:
         shown = ", ".join(open_[:6]) + (", ..." if len(open_) > 6 else "")
         found.append(f"These logs do not determine {len(open_)} base parameters: {shown}.")
-    if comparison is not None:
-        drawn_there = comparison.notes and estimate.weight
-        found += comparison.notes[:1] if drawn_there else []
     if validation is None:
         found.append("Nothing was validated: the error on motions never seen is not known.")
     else:

@@ -1,0 +1,96 @@
+"""The section of a report on what is identifiable: the map of the links' parameters, and what the logs show worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ident.compare import conditioning
+from ident.compare.difference import Comparison
+from ident.estimate.estimate import Estimate
+from ident.regression.regression import Regression
+from ident.report import figures, text
+from ident.report.drawings import correlated, identifiability, identifiable
+from ident.report.parts import Block, Cell, Section
+from ident.spatial.inertia import INERTIAL
+
+_WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
+_TOGETHER = (
+    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. A"
+    " motion that adds what these logs lack is designed by: ident excite ROBOT --after EXPERIMENT"
+)
+_ALONE = (
+    "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
+    " there is one."
+)
+
+
+def identifiable_section(
+    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, regression: Regression | None
+) -> Section:
+    """Return the section; regression: the factors of the fit, None where they are not known."""
+    drawn = identifiable(estimate)
+    standard = text.standard_rows(estimate, comparison, slides)
+    cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
+    weak = Block(
+        "What the logs show worst",
+        items=tuple(_weakest(estimate, regression)),
+        note=_TOGETHER,
+        drawings=tuple(correlated(estimate)),
+        table=standard,
+        opened=False,
+    )
+    shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
+    return Section("identifiable", "What is identifiable", (shown, weak), "What is identifiable")
+
+
+def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
+    scaled = estimate.condition_scaled
+    yield (
+        f"Condition number {text.number(scaled, 3)} with columns of unit length and noise weights"
+        f" ({text.number(estimate.condition, 3)} in SI units): an error of the torque of 1 % can become one of up to"
+        f" {text.number(scaled, 3)} % in the combination that the logs show worst."
+    )
+    if regression is None:
+        return
+    weak = [d for d in conditioning.weakest_directions(regression, estimate.sigma) if d.times >= _WEAK]
+    if not weak:
+        yield "No combination of parameters is shown much worse than its parts."
+    yield from (conditioning.sentence(d) for d in weak)
+
+
+def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    halves = estimate.covariance.half_widths(0.95)
+    for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
+        cells = []
+        for k, state in enumerate(row):
+            name = f"{link}.{INERTIAL[k]}"
+            say = f"{name}: {figures.STATES[state][2]}"
+            if state == "alone":
+                b = estimate.base.names.index(name)
+                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
+            elif state in ("sum", "logs"):
+                say += ": " + "; ".join(_sums(estimate, 10 * i + k))
+            cells.append(Cell(state, figures.STATES[state][1], say))
+        yield link, tuple(cells)
+
+
+def _sums(estimate: Estimate, k: int) -> list[str]:
+    """Return the base parameters that a standard parameter is part of, as sums."""
+    return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
+
+
+def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
+    rows = [
+        (
+            f"{link}.{INERTIAL[k]}",
+            text.unit(f"{link}.{INERTIAL[k]}", slides),
+            figures.STATES[state][2],
+            "; ".join(_sums(estimate, 10 * i + k)) or text.MISSING,
+        )
+        for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True))
+        for k, state in enumerate(states)
+    ]
+    columns = ("parameter", "unit", "known", "combination")
+    return text.table("Which parameters are known, and in which combinations", columns, rows)

@@ -354,6 +354,8 @@ def test_what_to_mend_comes_first():
     assert "15.0 % error, 3.00 % without" in errors_.title
     before, after = (m.value for m in errors_.shown.panels[0].marks)
     assert np.allclose([before, after], [[20.0, 10.0, 10.0], [2.0, 3.0, 4.0]])
+    elsewhere = gather(replace(estimate, causes=(replace(cause, where="lift"),)), model=c.model, fit=[], held_out=None)
+    assert elsewhere.sections[0].blocks[0].items[-1] == "It shows at turn: at lift itself the fit makes up for it."
 
 
 def test_the_first_screen_has_few_sentences():

@@ -220,6 +220,8 @@ def _weight_of(cause: NamedCause) -> Iterator[str]:
     if cause.log_odds is not None:
         yield odds_in_words(cause.log_odds)
     yield from (f"Cannot be told apart from: {rival}" for rival in cause.rivals)
+    if cause.trace is not None and cause.where in cause.joints and cause.trace.joint != cause.where:
+        yield f"It shows at {cause.trace.joint}: at {cause.where} itself the fit makes up for it."
 
 
 def _terms(estimate: Estimate) -> Iterator[Section]:

@@ -142,7 +142,7 @@ def _examined(
                 any(_ordinary(c) for c in (best, *near)),
                 _joints(now),
                 _joints(best.weighed),
-                trace_of(fine, now, best.weighed, model.robot),
+                trace_of(fine, now, best.weighed, model.robot, best.mistake.where),
             )
         )
         reading, now = best.weighed.reading, best.weighed

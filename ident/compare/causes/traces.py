@@ -15,18 +15,24 @@ from ident.robot.robot import Robot
 
 #: Samples that are kept, and stretches of what may explain them, equally full.
 KEPT, BINS = 240, 20
+#: A signal that explains less than this share of what a mistake changes shows a cloud.
+CLEAR = 0.7
+#: The residual of a joint that a mistake is about falls at least to this share, or another joint shows it better.
+FALLS = 0.9
 _DIGITS = 4
 
 
-def trace_of(weigher: Weigher, before: Weighed, after: Weighed, robot: Robot) -> Trace:
-    """Return what two readings of the same rows leave of the joint that the second one helps most.
+def trace_of(weigher: Weigher, before: Weighed, after: Weighed, robot: Robot, where: str) -> Trace:
+    """Return what two readings of the same rows leave of one joint's torque, against what explains the difference.
 
-    robot: as it is described, with the joints that the log names.
+    That joint is the one of `where`, joints that a mistake is about, that the second reading helps most; of all joints
+    where it helps none of these. No signal explains what acts through several joints: that is drawn against the torque
+    that the mistake makes. robot: as it is described, with the joints that the log names.
     """
     rows = weigher.rows
     left = [weigher.left_in_log(state) for state in (before, after)]
     at = _samples(rows)
-    j = _helped(left, rows.tau[at], rows.keep)
+    j = _shown(left, rows.tau[at], rows.keep, [name in where.split(" and ") for name in robot.joint_names])
     found = np.flatnonzero(rows.keep[:, j])
     found = found[np.linspace(0, len(found) - 1, min(KEPT, len(found))).astype(int)]
     t, own = _passed(rows)[at], robot.joints[j]
@@ -37,6 +43,8 @@ def trace_of(weigher: Weigher, before: Weighed, after: Weighed, robot: Robot) ->
     change = (left[0] - left[1])[:, j]
     kept = rows.keep[:, j]
     along, unit, x = max(signals, key=lambda s: explained(s[2][kept], change[kept]))
+    if explained(x[kept], change[kept]) < CLEAR:
+        along, unit, x = f"torque of {own.name} by the mistake", own.unit("torque"), change
     numbers = (_short(values[found]) for values in (t, x, left[0][:, j], left[1][:, j]))
     return Trace(own.name, own.unit("torque"), along, unit, *numbers)
 
@@ -57,10 +65,12 @@ def _samples(rows: Rows) -> NDArray[np.intp]:
     return np.concatenate(list(parts))
 
 
-def _helped(left: list[Array], tau: Array, keep: NDArray[np.bool_]) -> int:
-    """Return the joint whose residual falls by the largest factor, which is what the evidence counts."""
+def _shown(left: list[Array], tau: Array, keep: NDArray[np.bool_], about: list[bool]) -> int:
+    """Return the joint whose residual falls by the largest factor, of those that it is `about` where one falls."""
     was, is_left, whole = (np.linalg.norm(x * keep, axis=0) for x in (*left, tau))
-    return int(np.argmax(was / np.maximum(is_left, 1e-5 * whole + 1e-300)))
+    factor = was / np.maximum(is_left, 1e-5 * whole + 1e-300)
+    own = np.where(about, factor, 0.0)
+    return int(np.argmax(own if own.max() * FALLS > 1.0 else factor))
 
 
 def _passed(rows: Rows) -> Array:

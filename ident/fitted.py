@@ -233,7 +233,8 @@ class Fit:
     def predict(self, motion: Motion | ArrayLike) -> Array:
         """Return the torque (N, n) [N m; N] of a motion, or of a regressor Y (N, n, p) given as numbers."""
         if isinstance(motion, Motion):
-            return torque(self._model("predict a motion"), self.estimate.for_torque, motion.q, motion.qd, motion.qdd)
+            model = self._model("predict a motion")
+            return torque(model, self.estimate.for_torque, motion.q, motion.qd, motion.qdd, signals=motion.signals)
         Y = frozen(motion, (None, None, len(self.estimate.for_torque)), "Y", ModelError)
         return np.asarray(Y @ self.estimate.for_torque)
 

@@ -145,20 +145,20 @@ class Slope:
         """Return nothing that could be used: see `torques`."""
         raise NotImplementedError
 
-    def torques(self, q: Array, qd: Array, qdd: Array) -> Array:
+    def torques(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array]) -> Array:
         """Return the slope (n_entries, N) at a corrected motion q, qd, qdd (N, n)."""
         at, u = self.at, self.unknown
         if u.kind == "gain":
-            predicted = torque(corrected_model(at.model, at.unknowns, at.values), at.theta, q, qd, qdd)
+            predicted = torque(corrected_model(at.model, at.unknowns, at.values), at.theta, q, qd, qdd, signals=signals)
             drives = drive_matrix(at.model.robot)
             share = (predicted @ np.linalg.inv(drives))[:, [u.joint]] @ drives[[u.joint]] / at.values[self.place]
             return np.asarray(share.T[np.flatnonzero(drives[u.joint])])
         if u.kind == "skew":
-            return self._by_time(q, qd, qdd)
+            return self._by_time(q, qd, qdd, signals)
         ahead, behind = (inverse_dynamics(at.robot(self.place, by), at.inertials, q, qd, qdd) for by in (_STEP, -_STEP))
         return np.asarray((ahead - behind).T / (2.0 * _STEP))
 
-    def _by_time(self, q: Array, qd: Array, qdd: Array) -> Array:
+    def _by_time(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array]) -> Array:
         """Return the slope by the delay of one joint, without the jumps of Coulomb friction, which have none."""
         model, j = corrected_model(self.at.model, self.at.unknowns, self.at.values), self.unknown.joint
         jumps = [name.endswith(f".{COULOMB.name}") for name in model.names]
@@ -169,7 +169,7 @@ class Slope:
             moved = [x.copy() for x in (q, qd, qdd)]
             for x in moved:
                 x[:, j] = x[rows, j]
-            return torque(model, theta, *moved)
+            return torque(model, theta, *moved, signals=signals)
 
         return np.asarray((shifted(1) - shifted(-1)).T / (2.0 * self.at.step))
 

@@ -103,7 +103,7 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     """
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
-    step = float(np.median(np.diff(t)))
+    step, signals = float(np.median(np.diff(t))), {"time": t}
 
     def at(x: Array, late: Array) -> Array:
         return np.column_stack([np.interp(t + d, t, own) for d, own in zip(late, x[: len(t)].T, strict=True)])
@@ -112,7 +112,8 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
         return [at(x, late) for x in (motion.q, motion.qd, motion.qdd)]
 
     def torque(late: Array) -> Array:
-        rows, own = state_rows(columns, *state(late)), zip(columns.span, columns.parameters, strict=True)
+        rows = state_rows(columns, *state(late), signals=signals)
+        own = zip(columns.span, columns.parameters, strict=True)
         return np.column_stack([rows[:, start : stop - 1] @ phi[list(used)] for (start, stop), used in own])
 
     q, qd, qdd = state(late)
@@ -121,7 +122,8 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     change = np.zeros((n, len(t), n))
     for j, ahead in enumerate(step * np.eye(n) if len(phi) else ()):
         change[j] = (torque(late + ahead) - torque(late - ahead)) / (2.0 * step)
-    packed, *beside = (_thin(motion, x) for x in (state_rows(columns, q, qd, qdd), *smooth, *change, tau))
+    rows = state_rows(columns, q, qd, qdd, signals=signals)
+    packed, *beside = (_thin(motion, x) for x in (rows, *smooth, *change, tau))
     found = []
     for i, (start, stop) in enumerate(columns.span):
         A = np.zeros((len(packed), b + len(_WIDTHS) * n + n + 1))

@@ -108,12 +108,13 @@ def residual_hints(
     """
     count = min(len(motion.q), _SAMPLES * rows // _ROWS) if motion.decimation else len(motion.q)
     part = slice(0, count)
-    predicted = torque(model, theta, motion.q[part], motion.qd[part], motion.qdd[part])
+    states, signals = (motion.q[part], motion.qd[part], motion.qdd[part]), {"time": motion.t[part]}
+    predicted = torque(model, theta, *states, signals=signals)
     found = list(_candidates(motion, part, predicted))
     if not found:
         return None
     columns = packed_columns(model, base)
-    terms = model.term_columns(motion.q[part], motion.qd[part], motion.qdd[part])
+    terms = model.term_columns(*states, signals=signals)
     keep = motion.keep
     if motion.decimation:
         Y = decimate(packed_rows(columns, motion, terms, 0, count), motion.decimation)
@@ -365,7 +366,7 @@ class Residuals:
 
 def residuals(model: Model, theta: Array, motions: Sequence[Motion]) -> Residuals:
     """Return measured less predicted torque of motions that have samples, at least one of them."""
-    left = [m.tau - torque(model, theta, m.q, m.qd, m.qdd) for m in motions]
+    left = [m.tau - torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals) for m in motions]
     starts = np.cumsum([0, *(len(m.t) for m in motions[:-1])])
     return Residuals(
         tuple(m.name for m in motions),

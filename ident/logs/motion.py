@@ -92,6 +92,11 @@ class Motion:
             )
 
     @property
+    def signals(self) -> dict[str, Array]:
+        """What joint terms may need beside q, qd, qdd, (N,) by name: the time since the recording's start [s]."""
+        return {"time": self.t}
+
+    @property
     def rows(self) -> int:
         """Number of rows per joint after decimation."""
         rows = len(self.q)

@@ -23,3 +23,4 @@ from .terms import TERMS as TERMS
 from .terms import register as register
 from .viscous import Viscous as Viscous
 from .viscous_asymmetry import ViscousAsymmetry as ViscousAsymmetry
+from .warm_up import WarmUp as WarmUp

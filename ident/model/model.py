@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from ident.dynamics.rigid_body import batch, inverse_dynamics
 from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.errors import ModelError, nearest
 from ident.model import term as each
-from ident.model.term import Term
+from ident.model.term import NO_SIGNALS, Term
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import INERTIAL
@@ -69,9 +70,9 @@ class Model:
         found = {name: each.shape(term) for term in self.terms for name in each.names(term, self.robot)}
         return {name: shape for name, shape in found.items() if shape}
 
-    def term_columns(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the joint terms' columns (n_entries, N) in the order of `term_entries`."""
-        parts = [each.columns(term, self.robot, q, qd, qdd) for term in self.terms]
+    def term_columns(self, q: Array, qd: Array, qdd: Array, *, signals: Mapping[str, Array] = NO_SIGNALS) -> Array:
+        """Return the joint terms' columns (n_entries, N) in the order of `term_entries`; signals: (N,), by name."""
+        parts = [each.columns(term, self.robot, q, qd, qdd, signals) for term in self.terms]
         return np.concatenate(parts) if parts else np.empty((0, len(qd)))
 
     def term_pull_back(self, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
@@ -94,30 +95,42 @@ class Model:
         return hashlib.sha256((self.robot.fingerprint() + repr(self.terms)).encode()).hexdigest()
 
 
-def regressor(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+def regressor(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, signals: Mapping[str, Array] = NO_SIGNALS
+) -> Array:
     """Return Y (N, n, p) with tau = Y @ theta, joint terms included.
 
-    q, qd, qdd (N, n). Whole logs are compressed without it: see `ident.regression`.
+    q, qd, qdd (N, n); signals (N,) by name: what terms need beside, such as {"time": t}.
+    Whole logs are compressed without it: see `ident.regression`.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
     out = np.zeros((len(q), model.robot.n, len(model.names)))
     out[:, :, : model.n_rigid] = rigid_regressor(model.robot, q, qd, qdd)
-    columns = model.term_columns(q, qd, qdd)
+    columns = model.term_columns(q, qd, qdd, signals=signals)
     for (j, k), column in zip(model.term_entries, columns, strict=True):
         out[:, j, k] += column
     return out
 
 
-def torque(model: Model, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+def torque(
+    model: Model,
+    theta: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    signals: Mapping[str, Array] = NO_SIGNALS,
+) -> Array:
     """Return tau (N, n) [N m; N] of the model at theta (p,): inverse dynamics plus joint terms.
 
-    q, qd, qdd (N, n). Raises ModelError when shapes do not fit the robot or a number is not finite.
+    q, qd, qdd (N, n); signals: as of `regressor`.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
     theta = checked(theta, (len(model.names),), "theta", ModelError)
     q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
     tau = inverse_dynamics(model.robot, theta[: model.n_rigid].reshape(-1, 10), q, qd, qdd)
-    columns = model.term_columns(q, qd, qdd)
+    columns = model.term_columns(q, qd, qdd, signals=signals)
     for (j, k), column in zip(model.term_entries, columns, strict=True):
         tau[:, j] += theta[k] * column
     return tau

@@ -6,9 +6,9 @@ Nothing is inherited. Besides the four members of `Term` it may have, where the 
 `symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code); `symbol = column` where that is
 arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
-`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`);
-`torques(q, qd, qdd)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on, where
-these are not one column times `along`;
+`needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`, `RECORDED`);
+`torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,
+where these are not one column times `along`;
 `require(q, qd, qdd)`: raises ModelError where a motion leaves what its law holds for;
 `suffix`: what its parameters' names end in after the kind, so that a joint may have several of a kind: digits and `_`.
 """
@@ -16,7 +16,7 @@ these are not one column times `along`;
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,6 +32,11 @@ from ident.robot.robot import Robot
 SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
     "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
 }
+
+#: Signals that a recording has beside its motion, (N,), and an example of each for any structure that depends on it.
+#: time [s]: since the recording's start.
+RECORDED: dict[str, Callable[[Array], Array]] = {"time": lambda even: 10.0 ** (8.0 * even - 2.0)}
+NO_SIGNALS: Mapping[str, Array] = {}
 
 
 @dataclass(frozen=True)
@@ -126,17 +131,26 @@ def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:
     return tuple((int(j), int(k)) for k, j in np.argwhere(along(term, robot)[1]))
 
 
-def columns(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives."""
+def columns(
+    term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array] = NO_SIGNALS
+) -> Array:
+    """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives.
+
+    signals: those of `RECORDED` (N,), by name.
+    """
     whole = getattr(term, "torques", None)
     if whole is not None:
-        return np.asarray(whole(q, qd, qdd))
+        return np.asarray(whole(q, qd, qdd, signals))
     more = {}
     for name in getattr(term, "needs", ()):
-        if name not in SIGNALS:
-            problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, SIGNALS)}"
-            raise ModelError(problem, fix=f"There is {', '.join(SIGNALS)}")
-        more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
+        if name in SIGNALS:
+            more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
+        elif name in signals:
+            more[name] = signals[name]
+        else:
+            there = (*SIGNALS, *signals)
+            problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, there)}"
+            raise ModelError(problem, fix=f"There is {', '.join(there)}")
     seen = tuple(_seen(term, robot, x) for x in (q, qd, qdd))
     if hasattr(term, "require"):
         term.require(*seen)

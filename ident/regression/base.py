@@ -16,6 +16,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.model.model import Model, regressor
+from ident.model.term import RECORDED
 from ident.shown import Shown, shows
 
 #: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.
@@ -125,7 +126,8 @@ def _factor(model: Model) -> Array:
     p, n = len(model.names), model.robot.n
     rng = np.random.default_rng(20210605)
     q, qd, qdd = rng.uniform(-3.0, 3.0, size=(3, 2 * p // n + 50, n))
-    return np.asarray(np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd).reshape(-1, p), mode="r"))
+    signals = {name: example(rng.random(len(q))) for name, example in RECORDED.items()}
+    return np.asarray(np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd, signals=signals).reshape(-1, p), mode="r"))
 
 
 def _row_space(model: Model, R: Array) -> tuple[Array, Array, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -19,6 +19,7 @@ from ident.errors import ModelError, RegressionError
 from ident.logs.filter import BLOCK, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
+from ident.model.term import NO_SIGNALS
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.regression import Regression, Segment, merged, once, r_factor
 
@@ -239,7 +240,8 @@ def _factors(
 def pieces(columns: Columns, motion: Motion, most: int = maxsize) -> Iterator[Array]:
     """Yield the packed rows of a motion's first `most` samples, thinned, one after the other."""
     N, size = min(len(motion.q), most), BLOCK if motion.decimation else _CHUNK
-    terms = columns.model.term_columns(motion.q[:N], motion.qd[:N], motion.qdd[:N])  # at once: some remember
+    states, signals = (x[:N] for x in (motion.q, motion.qd, motion.qdd)), {"time": motion.t[:N]}
+    terms = columns.model.term_columns(*states, signals=signals)  # at once: some remember
     return thinned(
         (packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation
     )
@@ -270,9 +272,14 @@ def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last
     return out
 
 
-def state_rows(columns: Columns, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque."""
-    return rows_with(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd))
+def state_rows(
+    columns: Columns, q: Array, qd: Array, qdd: Array, *, signals: Mapping[str, Array] = NO_SIGNALS
+) -> Array:
+    """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque.
+
+    signals: as of `ident.model.regressor`.
+    """
+    return rows_with(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd, signals=signals))
 
 
 def rows_with(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:

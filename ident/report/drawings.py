@@ -100,14 +100,11 @@ def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Arr
     qd = np.zeros((len(velocity), model.robot.n))
     qd[:, joint] = velocity
     travel = np.cumsum(qd, axis=0)  # one second at each speed: friction that builds up has done so
-    columns = model.term_columns(travel, qd, np.zeros_like(qd))
+    steady = Model(model.robot, tuple(term for term in model.terms if term.kind == Offset.kind or rubs(term)))
     law = np.zeros(len(velocity))
-    steady = {
-        name for term in model.terms if term.kind == Offset.kind or rubs(term) for name in names(term, model.robot)
-    }
-    for (j, k), column in zip(model.term_entries, columns, strict=True):
-        if j == joint and model.names[k] in steady:
-            law += theta[k] * column
+    for (j, k), column in zip(steady.term_entries, steady.term_columns(travel, qd, np.zeros_like(qd)), strict=True):
+        if j == joint:
+            law += theta[model.index(steady.names[k])] * column
     return law
 
 

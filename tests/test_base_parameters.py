@@ -167,8 +167,8 @@ def test_rounding_of_another_machine_changes_nothing(draw: int, monkeypatch: pyt
     expected = [base_parameters(model) for model in models]
     rng = np.random.default_rng(draw)
 
-    def rounded(*args: Any) -> np.ndarray:
-        Y = regressor(*args)
+    def rounded(*args: Any, **signals: Any) -> np.ndarray:
+        Y = regressor(*args, **signals)
         return Y * (1.0 + 1e-13 * rng.uniform(-1.0, 1.0, Y.shape))
 
     monkeypatch.setattr("ident.regression.base.regressor", rounded)

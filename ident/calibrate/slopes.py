@@ -22,7 +22,7 @@ from ident.dynamics.rigid_body import inverse_dynamics
 from ident.logs.motion import Motion
 from ident.model.coulomb import COULOMB
 from ident.model.model import Model, torque
-from ident.model.term import Kind
+from ident.model.term import NO_SIGNALS, Kind
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot
 from ident.robot.unknown import Unknown, corrected_robot
@@ -145,7 +145,7 @@ class Slope:
         """Return nothing that could be used: see `torques`."""
         raise NotImplementedError
 
-    def torques(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array]) -> Array:
+    def torques(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array] = NO_SIGNALS) -> Array:
         """Return the slope (n_entries, N) at a corrected motion q, qd, qdd (N, n)."""
         at, u = self.at, self.unknown
         if u.kind == "gain":

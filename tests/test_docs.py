@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import json
 import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from logs_data import ROOT
-from test_report_browser import BROWSER, FLAGS
+from test_report_browser import BROWSER, violations
 
 import ident
 
@@ -149,33 +146,8 @@ def test_the_site_has_all_pages_and_asks_no_network(site, made):
     assert any("drop_repeated" in entry["text"] for entry in index["docs"])
 
 
-#: Pages of every kind, and what runs on each of them: the rules, half a second after it is drawn.
+#: Pages of every kind.
 SEEN = ("index.html", "theory.html", "formats/experiment.html", "python/logs.html", "guide/files.html")
-RULES = """<script src="%s"></script><script>
-addEventListener("load", () => setTimeout(() => axe.run(document, {resultTypes: ["violations"]}).then((found) => {
-  const told = found.violations.map((v) => [v.impact, v.id, v.nodes[0].html, v.nodes[0].failureSummary]);
-  const told_here = document.createElement("pre");
-  told_here.id = "found";
-  told_here.textContent = JSON.stringify(told);
-  document.body.append(told_here);
-}), 500));
-</script></body>"""
-
-
-def violations(page, folder, dark):
-    """Return what the rules of axe-core find on a page: impact, rule, the first element and why."""
-    rules = Path(os.environ.get("IDENT_AXE") or Path(find_spec("axe_core_python").origin).with_name("axe.min.js"))
-    looked = page.with_name(f"looked-at-{page.name}")
-    looked.write_text(page.read_text(encoding="utf-8").replace("</body>", RULES % rules.as_uri()), encoding="utf-8")
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder}", f"--window-size={390 if dark else 1280},1200"]
-    command += [
-        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-        "--virtual-time-budget=15000",
-        "--dump-dom",
-    ]
-    done = subprocess.run([*command, looked.as_uri()], capture_output=True, text=True, check=True, timeout=180)
-    looked.unlink()
-    return json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout, flags=re.DOTALL)[1]))
 
 
 @pytest.mark.slow

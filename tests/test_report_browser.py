@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from identified import case
 from test_report import full
 from test_report_change import after
 
+from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.report import write_report
 from ident.report.change_report import write_comparison
 
@@ -192,3 +195,55 @@ def test_a_broken_page_is_noticed(pages, tmp_path):
     assert any("missing" in line for line in console)
     content, window = map(int, found[3]["wide"].split("/"))
     assert content > window
+
+
+#: What runs on a page: the rules of axe-core, half a second after it is drawn.
+RULES = """<script src="%s"></script><script>
+addEventListener("load", () => setTimeout(() => axe.run(document, {resultTypes: ["violations"]}).then((found) => {
+  const told = found.violations.map((v) => [v.impact, v.id, v.nodes[0].html, v.nodes[0].failureSummary]);
+  const told_here = document.createElement("pre");
+  told_here.id = "found";
+  told_here.textContent = JSON.stringify(told);
+  document.body.append(told_here);
+}), 500));
+</script></body>"""
+
+
+def violations(page, folder, dark):
+    """Return what the rules of axe-core find on a page: impact, rule, the first element and why."""
+    rules = Path(os.environ.get("IDENT_AXE") or Path(find_spec("axe_core_python").origin).with_name("axe.min.js"))
+    looked = page.with_name(f"looked-at-{page.name}")
+    looked.write_text(page.read_text(encoding="utf-8").replace("</body>", RULES % rules.as_uri()), encoding="utf-8")
+    command = [BROWSER, *FLAGS, f"--user-data-dir={folder}", f"--window-size={390 if dark else 1280},1200"]
+    command += [
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        "--virtual-time-budget=15000",
+        "--dump-dom",
+    ]
+    done = subprocess.run([*command, looked.as_uri()], capture_output=True, text=True, check=True, timeout=180)
+    looked.unlink()
+    return json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout, flags=re.DOTALL)[1]))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light, wide", "dark, narrow"])
+def test_reports_are_accessible(pages, tmp_path, dark):
+    """No serious finding of axe-core, with all tables open; a page that has one is noticed."""
+    c = case()
+    cause = NamedCause(
+        "lift", "its zero is off", "robot.toml", 'add 5; or [calibrate] zeros = ["lift"]', ("turn: other way",),
+        c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03), 9.2,
+        Trace("turn", "N m", "position of lift", "rad", (0.0, 1.0), (0.3, 0.2), (3.0, 4.0), (0.3, 0.4)),
+    )  # fmt: skip
+    tried = TriedTerm("a spring", "stiffness", 0.1, 0.01, 0.15)
+    chosen = Structure(0.2, 0.15, 0.16, 72, 6, "", ("spring = true",), (tried,), ((tried,), ()))
+    estimate = replace(c.constrained, causes=(cause,), structure=chosen, notes=("chosen",), warnings=tuple("abcd"))
+    more = write_report(tmp_path / "more.html", estimate, model=c.model, fit_motions=[c.fit], validation_motions=[])
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+    for name, text in {**pages, "more": more.read_text()}.items():
+        page = tmp_path / f"{name}.html"
+        page.write_text(policy.sub("", text).replace("<details ", "<details open "))
+        found = violations(page, tmp_path / "profile", dark) if BROWSER else []
+        assert [v for v in found if v[0] in ("serious", "critical")] == [], name
+    assert '<html lang="en"' in pages["report"]
+    page.write_text(page.read_text().replace('<html lang="en"', "<html"))
+    assert not BROWSER or "html-has-lang" in [v[1] for v in violations(page, tmp_path / "profile", dark)]

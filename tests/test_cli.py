@@ -1,7 +1,9 @@
 """The command line and the pipeline behind it: what is written, what is said, and what is left after a failure."""
 
+import html
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -816,6 +818,27 @@ def test_report(made, estimate, tmp_path):
     said = call("report", estimate, made, "-o", tmp_path / "r.html")
     assert said.exit_code == 0, said.output
     assert (tmp_path / "r.html").read_text(encoding="utf-8").count('class="picture"') >= 4
+
+
+@pytest.mark.slow
+def test_the_command_for_the_next_motion_runs_as_it_is_copied(two, tmp_path, monkeypatch):
+    """From anywhere, with a folder whose name has a blank."""
+    place = tmp_path / "two joints"
+    place.mkdir()
+    for file in ("robot.toml", "dataset.toml", "cad.csv", "truth.toml", "experiment.toml", "circle.csv", "steps.csv"):
+        (place / file).write_bytes((two / file).read_bytes())
+    robot = (place / "robot.toml").read_text()
+    limits = "limits = { lower = -2, upper = 2, velocity = 3, effort = 30 }\n"
+    (place / "robot.toml").write_text(robot.replace('link = "', f'{limits}link = "'))
+    assert call("run", place, "-o", place / "out").exit_code == 0
+    page = (place / "out" / "report.html").read_text(encoding="utf-8")
+    command = html.unescape(re.search(r'<pre id="paste-identifiable-\d+">(ident excite .*?)</pre>', page)[1])
+    monkeypatch.chdir(tmp_path)
+    _, *pasted = shlex.split(command)
+    done = call(*pasted, "--starts", "1", "--seconds", "0.5")
+    assert done.exit_code == 0, done.output
+    assert "falls from" in done.stdout
+    assert (tmp_path / "excitation-two" / "trajectory.csv").is_file()
 
 
 def test_an_experiment_is_no_estimate_whatever_lies_beside_it(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -342,6 +343,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         command=command,
         regression=result.regression,
         pictures=pictures,
+        next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
     )
 
 

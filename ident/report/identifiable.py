@@ -16,10 +16,8 @@ from ident.report.parts import Block, Cell, Section
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
-_TOGETHER = (
-    "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart. A"
-    " motion that adds what these logs lack is designed by: ident excite ROBOT --after EXPERIMENT"
-)
+_NAMED = 3  # base parameters that the logs show worst
+_TOGETHER = "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart."
 _ALONE = (
     "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
     " there is one."
@@ -27,9 +25,16 @@ _ALONE = (
 
 
 def identifiable_section(
-    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, regression: Regression | None
+    estimate: Estimate,
+    slides: frozenset[str],
+    comparison: Comparison | None,
+    regression: Regression | None,
+    next_motion: str,
 ) -> Section:
-    """Return the section; regression: the factors of the fit, None where they are not known."""
+    """Return the section; regression: the factors of the fit, None where they are not known.
+
+    next_motion: the command that designs a motion which adds to the logs.
+    """
     drawn = identifiable(estimate)
     standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
@@ -42,7 +47,20 @@ def identifiable_section(
         opened=False,
     )
     shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
-    return Section("identifiable", "What is identifiable", (shown, weak), "What is identifiable")
+    wider = Block("What the next motion would improve", words=_unsure(estimate), paste=next_motion)
+    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
+
+
+def _unsure(estimate: Estimate) -> str:
+    """Return how many base parameters are known worse than to their own size, and the worst of them."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wide = estimate.covariance.half_widths(0.95) / np.abs(estimate.phi)
+    wide, bound = np.where(np.isfinite(wide), wide, np.inf), [held.partition(" ")[0] for held in estimate.active]
+    order = [int(k) for k in np.argsort(-wide) if wide[k] > 1.0 and estimate.base.names[k] not in bound]
+    worst = [estimate.base.names[k] for k in order[:_NAMED]]
+    named = f", first of all {', '.join(worst)}" if worst else ""
+    told = f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value"
+    return f"{told}{named}. This designs a motion that adds what these logs lack:"
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:

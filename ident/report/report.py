@@ -45,6 +45,9 @@ _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much
 _MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
 _FIRST = 3  # hints, and warnings, that the first screen shows; all stand further down
 
+#: The command that designs a motion which adds to the logs, where the files are not known.
+NEXT_MOTION = "ident excite ROBOT --after EXPERIMENT"
+
 
 def write_report(
     path: str | Path,
@@ -59,13 +62,15 @@ def write_report(
     command: str | None = None,
     regression: Regression | None = None,
     pictures: str | Path | None = None,
+    next_motion: str = NEXT_MOTION,
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
     The torque of the first motion of each kind is drawn; residuals, friction and hints are those of all fitted
     recordings (of a streamed recording: of its first part). regression: the factors of the fit, where they are at hand;
     else those of the fitted motions say what is weak.
-    pictures: a folder that gets every figure as PNG and SVG, too.
+    pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
+    adds to the logs.
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
     """
@@ -80,6 +85,7 @@ def write_report(
         truth=truth,
         command=command,
         regression=regression,
+        next_motion=next_motion,
     )
     return write(report, path, pictures)
 
@@ -103,6 +109,7 @@ def gather(
     truth: TruthComparison | None = None,
     command: str | None = None,
     regression: Regression | None = None,
+    next_motion: str = NEXT_MOTION,
 ) -> Report:
     """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
 
@@ -162,7 +169,7 @@ def gather(
             _base_parameters(estimate, slides, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
-            identifiable_section(estimate, slides, comparison, regression),
+            identifiable_section(estimate, slides, comparison, regression, next_motion),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             _section("fit", "About the fit", about),
             *_notes(warned[_FIRST:], estimate.notes),

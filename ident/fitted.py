@@ -234,7 +234,7 @@ class Fit:
         """Return the torque (N, n) [N m; N] of a motion, or of a regressor Y (N, n, p) given as numbers."""
         if isinstance(motion, Motion):
             model = self._model("predict a motion")
-            return torque(model, self.estimate.for_torque, motion.q, motion.qd, motion.qdd, signals=motion.signals)
+            return torque(model, self.estimate.for_torque, motion.q, motion.qd, motion.qdd, signals=motion.signals())
         Y = frozen(motion, (None, None, len(self.estimate.for_torque)), "Y", ModelError)
         return np.asarray(Y @ self.estimate.for_torque)
 

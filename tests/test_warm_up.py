@@ -25,6 +25,14 @@ COLD = {"shoulder.warm_up": 0.8, "elbow.warm_up": 0.3}
 WISHED = 'warm_up = { time = 20 }\n\n[calibrate]\ngains = ["elbow"]'
 
 
+def moved(seed: int) -> tuple[np.ndarray, ...]:
+    """Return t (N,) and q, qd, qdd (N, 2) of a motion of one minute."""
+    t, rng = np.arange(6000) / 100.0, np.random.default_rng(seed)
+    w, phase = 2 * np.pi * np.array([0.11, 0.31, 0.7])[:, None], rng.uniform(0, 6, (2, 3, 1))
+    waves = ([(w**k * 0.5 / w * np.sin(w * t + p + k * np.pi / 2)).sum(axis=0) for p in phase] for k in range(3))
+    return t, *(np.array(x).T for x in waves)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Return a folder with an experiment that asks for the term, and two recordings of an arm that has it."""
@@ -32,15 +40,9 @@ def folder(tmp_path_factory) -> Path:
     truth = TRUE | COLD
     model = load(read_experiment(folder)).model
     for seed, name in enumerate(("circle", "steps")):
-        rng = np.random.default_rng(seed)
-        t = np.arange(6000) / 100.0
-        w, phase = 2 * np.pi * np.array([0.11, 0.31, 0.7])[:, None], rng.uniform(0, 6, (2, 3, 1))
-        q, qd, qdd = (
-            np.array([(w**k * 0.5 / w * np.sin(w * t + p + k * np.pi / 2)).sum(axis=0) for p in phase]).T
-            for k in range(3)
-        )
+        t, q, qd, qdd = moved(seed)
         tau = torque(model, [truth[x] for x in model.names], q, qd, qdd, signals={"time": t})
-        tau += 0.02 * rng.standard_normal(q.shape)
+        tau += 0.02 * np.random.default_rng(seed).standard_normal(q.shape)
         # a clock that counts from another day: time is that since the recording's start
         np.savetxt(folder / f"{name}.csv", np.column_stack([t + 86400.0 * seed, q, tau]), fmt="%.9g", delimiter=",")
     return folder

@@ -103,7 +103,7 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     """
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
-    step, signals = float(np.median(np.diff(t))), {"time": t}
+    step, signals = float(np.median(np.diff(t))), motion.signals(slice(_SAMPLES))
 
     def at(x: Array, late: Array) -> Array:
         return np.column_stack([np.interp(t + d, t, own) for d, own in zip(late, x[: len(t)].T, strict=True)])

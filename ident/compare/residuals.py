@@ -108,7 +108,7 @@ def residual_hints(
     """
     count = min(len(motion.q), _SAMPLES * rows // _ROWS) if motion.decimation else len(motion.q)
     part = slice(0, count)
-    states, signals = (motion.q[part], motion.qd[part], motion.qdd[part]), {"time": motion.t[part]}
+    states, signals = (motion.q[part], motion.qd[part], motion.qdd[part]), motion.signals(part)
     predicted = torque(model, theta, *states, signals=signals)
     found = list(_candidates(motion, part, predicted))
     if not found:
@@ -366,7 +366,7 @@ class Residuals:
 
 def residuals(model: Model, theta: Array, motions: Sequence[Motion]) -> Residuals:
     """Return measured less predicted torque of motions that have samples, at least one of them."""
-    left = [m.tau - torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals) for m in motions]
+    left = [m.tau - torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals()) for m in motions]
     starts = np.cumsum([0, *(len(m.t) for m in motions[:-1])])
     return Residuals(
         tuple(m.name for m in motions),

@@ -183,7 +183,7 @@ def _raw(model: Model, base: BaseParameters, phi: Array, motion: Motion) -> Arra
     theta = np.zeros(len(model.names))
     theta[list(base.kept)] = phi
     keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
-    residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals)
+    residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())
     return np.array([np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)])
 
 

@@ -148,6 +148,7 @@ def _only(log: Log, rows: NDArray[np.bool_]) -> Log:
         q=log.q[rows],
         tau=log.tau[rows],
         qd=None if log.qd is None else log.qd[rows],
+        temperature=None if log.temperature is None else log.temperature[rows],
         numbers=numbers[rows],
     )
 

@@ -38,13 +38,13 @@ class Log:
     """One recording as measured.
 
     t (N,) [s] from the recording's first row on; q, qd (N, n) [rad, rad/s] ([m, m/s] for prismatic joints), qd None
-    where it was not measured; tau (N, n) [N m] ([N]) on the joint side. `first_row` is the row of the file (1-based,
-    header not counted) of the first sample and `first_line` its line in a text file; `clock` [s] the file's own time
-    at t = 0. `margin`: this many rows at the start and at the end are shared with the neighbouring parts of a
-    streamed recording. `notes`: how the files were read, where that is not obvious. `passive`: joints without motor,
-    whose torque has gain 0. `numbers` (N,): the rows of the file where rows were left out, None where they follow one
-    another. Raises LogError, with the rows, for numbers that are not finite, for time that does not increase, and for
-    shapes that do not fit.
+    where it was not measured; tau (N, n) [N m] ([N]) on the joint side; temperature (N, n) [degC], None likewise.
+    `first_row` is the row of the file (1-based, header not counted) of the first sample and `first_line` its line in a
+    text file; `clock` [s] the file's own time at t = 0. `margin`: this many rows at the start and at the end are shared
+    with the neighbouring parts of a streamed recording. `notes`: how the files were read, where that is not obvious.
+    `passive`: joints without motor, whose torque has gain 0. `numbers` (N,): the rows of the file where rows were left
+    out, None where they follow one another. Raises LogError, with the rows, for numbers that are not finite, for time
+    that does not increase, and for shapes that do not fit.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Log:
     notes: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
     numbers: np.ndarray | None = None
+    temperature: Array | None = None
 
     def __post_init__(self) -> None:
         q = np.asarray(self.q)
@@ -70,10 +71,10 @@ class Log:
         if len(joints) != q.shape[1]:
             raise LogError(f"has {q.shape[1]} columns for {len(joints)} joints", key=self.name)
         object.__setattr__(self, "joints", joints)
-        for what, shape in (("t", q.shape[:1]), ("q", q.shape), ("qd", q.shape), ("tau", q.shape)):
-            if what == "qd" and self.qd is None:
-                continue
-            object.__setattr__(self, what, self._checked(what, getattr(self, what), shape))
+        for what in ("t", "q", "qd", "tau", "temperature"):
+            value, shape = getattr(self, what), q.shape[:1] if what == "t" else q.shape
+            if value is not None or what not in ("qd", "temperature"):
+                object.__setattr__(self, what, self._checked(what, value, shape))
         stuck = np.flatnonzero(np.diff(self.t) < SHORTEST)
         if len(stuck):
             at, again = int(stuck[0]), (np.diff(self.t)[stuck] == 0.0).all()
@@ -97,7 +98,7 @@ class Log:
         bad = ~(np.abs(array.reshape(len(array), -1)) < LARGEST)
         if bad.any():
             column = int(np.flatnonzero(bad.any(axis=0))[0])
-            label = {"t": "time", "q": "position", "qd": "velocity", "tau": "torque"}[what]
+            label = {"t": "time", "q": "position", "qd": "velocity", "tau": "torque"}.get(what, what)
             finite = np.isfinite(array.reshape(len(array), -1)[:, column]).all()
             raise LogError(
                 f"{f'beyond {LARGEST:g}' if finite else 'no finite number'} at"
@@ -227,6 +228,7 @@ def read_parts(
             q=_joint_values(record.position, raw["position"], robot, manifest),
             tau=_joint_values(record.torque, raw["torque"], robot, manifest),
             qd=_joint_values(record.velocity, raw["velocity"], robot, manifest) if record.velocity else None,
+            temperature=_temperatures(record, raw, robot, manifest),
             joints=robot.joint_names,
             first_row=row + done,
             first_line=None if line is None else line + row - 1 + done,
@@ -282,7 +284,7 @@ def _only(record: Recording, within: tuple[int, int]) -> Recording:
 def _clock(record: Recording) -> Recording:
     """Return a recording whose signals are all its clock."""
     time = record.time
-    return replace(record, file=time.file or record.file, position=time, torque=time, velocity=None)
+    return replace(record, file=time.file or record.file, position=time, torque=time, velocity=None, temperature=None)
 
 
 def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> int | float:
@@ -335,6 +337,19 @@ def _turns(position: Signal, n: int) -> list[float]:
     """Return what one turn is in each column of the positions, as it is written; infinite of lengths."""
     units = (position.unit,) * n if isinstance(position.unit, str) else position.unit
     return [2.0 * pi / si_factor(u, "position") if kind_of(u, "position") == "angle" else inf for u in units]
+
+
+def _temperatures(record: Recording, raw: dict[str, Chunk], robot: Robot, manifest: Manifest) -> Array | None:
+    """Return the temperatures of the joints (rows, n) [degC], None where none were measured; one column is for all."""
+    if record.temperature is None:
+        return None
+    columns = raw["temperature"]
+    if len(columns) not in (1, robot.n) or np.size(record.temperature.gain) not in (1, len(columns)):
+        fix = f"Name one column per joint, in the order {', '.join(robot.joint_names)}, or one for all"
+        has = f"temperature has {plural(len(columns), 'column')}, robot '{robot.name}' has {robot.n} joints"
+        raise LogError(has, file=manifest.file, fix=fix)
+    values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns]) * record.temperature.gain
+    return np.broadcast_to(values, (len(values), robot.n))
 
 
 def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:

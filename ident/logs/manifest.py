@@ -14,9 +14,9 @@ from ident.errors import LogError, nearest, plural, require_known
 from ident.shown import shows
 from ident.tables import Reader, Table, boolean, count, one_or_more, positive, read_toml, shown, string, table, typed
 
-Quantity = Literal["time", "position", "velocity", "torque"]
+Quantity = Literal["time", "position", "velocity", "torque", "temperature"]
 Column = int | str
-QUANTITIES: tuple[Quantity, ...] = ("time", "position", "velocity", "torque")
+QUANTITIES: tuple[Quantity, ...] = ("time", "position", "velocity", "torque", "temperature")
 
 # unit -> (what it measures, its value in SI). RAW units become SI only through a gain.
 RAW = "raw"
@@ -50,6 +50,7 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
         "kN": ("length", 1e3),
         **dict.fromkeys(("A", "mA", "V", "mV", "%", "count"), (RAW, 1.0)),
     },
+    "temperature": {"degC": ("temperature", 1.0)},
 }
 
 
@@ -58,7 +59,7 @@ class Signal:
     """Where one signal stands: in columns of a file, or of one of its arrays."""
 
     quantity: Quantity
-    """time, position, velocity or torque."""
+    """time, position, velocity, torque or temperature."""
     columns: tuple[Column, ...] = ()
     """Numbers from 1, or names: of the header (text), of the column (Parquet), of a one-column array (NPZ, MAT).
     `column` for one alone.
@@ -101,6 +102,8 @@ class Recording:
     """As in [signals]."""
     velocity: Signal | None = None
     """As in [signals]."""
+    temperature: Signal | None = None
+    """As in [signals]: of each joint, or one column for all."""
     rows: tuple[int, int] | None = None
     """First and last, 1-based without the header, both included; without: all."""
     note: str = ""
@@ -112,9 +115,9 @@ class Recording:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """Time, position, torque and, where there is one, velocity; each with its file."""
-        found = [self.time, self.position, self.torque] + ([self.velocity] if self.velocity else [])
-        return tuple(replace(s, file=s.file or self.file) for s in found)
+        """Time, position, torque and, where there are any, velocity and temperature; each with its file."""
+        found = (self.time, self.position, self.torque, self.velocity, self.temperature)
+        return tuple(replace(s, file=s.file or self.file) for s in found if s)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -268,7 +271,7 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
         if ("rate_hz" in values) == bool(values.keys() - {"rate_hz"}):
             raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
-        optional = columns | {"gain": _numbers, "side": _side}
+        optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
         optional |= {"offset": _numbers} if quantity == "position" else {}
         values = given.values({"unit": one_or_more(string, "a text, or a list of texts")}, optional)
     if "column" in values:

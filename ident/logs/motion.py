@@ -46,14 +46,15 @@ _SEARCHED = 8192
 class Motion:
     """One recording, processed: joint positions, velocities, accelerations and torques on the joint side.
 
-    t (N,) [s]; q, qd, qdd (N, n) [rad, rad/s, rad/s^2] (m for prismatic joints); tau (N, n) [N m] or [N].
-    `decimation`: factors by which regressor columns and torque are low-pass filtered and thinned alike (`decimate`),
-    one after the other, when the motion is compressed; () for none. With M = N / (product of the factors), rounded
-    up, `keep` (M, n) says which rows of each joint count. `blocks` are the (start, stop) rows after decimation that
-    form one segment each (one R factor and one cluster); rows outside all blocks only lead the thinning's filters in
-    and out (parts of a streamed recording have such rows). `stretches`, where the recording repeats a period: which
-    stretch of it each block is; blocks of one stretch are repeats, and one segment together. `name` says which
-    recording it is. `noise` (n,): how noisy the torque is at least, after decimation; by default nothing is known.
+    t (N,) [s]; q, qd, qdd (N, n) [rad, rad/s, rad/s^2] (m for prismatic joints); tau (N, n) [N m] or [N]. `decimation`:
+    factors by which regressor columns and torque are low-pass filtered and thinned alike (`decimate`), one after the
+    other, when the motion is compressed; () for none. With M = N / (product of the factors), rounded up, `keep` (M, n)
+    says which rows of each joint count. `blocks` are the (start, stop) rows after decimation that form one segment each
+    (one R factor and one cluster); rows outside all blocks only lead the thinning's filters in and out (parts of a
+    streamed recording have such rows). `stretches`, where the recording repeats a period: which stretch of it each
+    block is; blocks of one stretch are repeats, and one segment together. `name` says which recording it is.
+    `temperature` (N, n) [degC], None where it was not measured. `noise` (n,): how noisy the torque is at least, after
+    decimation; by default nothing is known.
     Raises LogError on shapes that do not fit or numbers that are not finite.
     """
 
@@ -69,6 +70,7 @@ class Motion:
     stretches: tuple[int, ...] = field(default=())
     noise: ArrayLike = 0.0
     repeats: bool = False
+    temperature: Array | None = None
 
     def __post_init__(self) -> None:
         shape = np.shape(self.q)
@@ -77,6 +79,9 @@ class Motion:
         for what in ("q", "qd", "qdd", "tau"):
             object.__setattr__(self, what, frozen(getattr(self, what), shape, f"{self.name}: {what}", LogError))
         object.__setattr__(self, "t", frozen(self.t, (shape[0],), f"{self.name}: t", LogError))
+        if self.temperature is not None:
+            warm = frozen(self.temperature, shape, f"{self.name}: temperature", LogError)
+            object.__setattr__(self, "temperature", warm)
         object.__setattr__(self, "decimation", tuple(int(d) for d in self.decimation))
         object.__setattr__(self, "noise", np.broadcast_to(np.asarray(self.noise, dtype=np.float64), shape[1]))
         rows = self.rows
@@ -91,10 +96,10 @@ class Motion:
                 f"{len(self.stretches)} stretches for {len(self.blocks)} blocks, wanted one each", key=self.name
             )
 
-    @property
-    def signals(self) -> dict[str, Array]:
-        """What joint terms may need beside q, qd, qdd, (N,) by name: the time since the recording's start [s]."""
-        return {"time": self.t}
+    def signals(self, part: slice = slice(None)) -> dict[str, Array]:
+        """Return what joint terms may need beside q, qd, qdd, of some rows, by name: `ident.model.term.RECORDED`."""
+        warm = {} if self.temperature is None else {"temperature": self.temperature[part]}
+        return {"time": self.t[part], **warm}
 
     @property
     def rows(self) -> int:
@@ -112,7 +117,8 @@ class Motion:
     def fingerprint(self) -> str:
         """Return a hash (hex) of all the numbers, so that the same motion is not counted twice."""
         digest = hashlib.blake2b(repr((self.decimation, self.blocks, self.stretches)).encode(), digest_size=32)
-        for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep):
+        warm = () if self.temperature is None else (self.temperature,)
+        for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep, *warm):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 

@@ -167,6 +167,7 @@ class Prepared:
     stop: int
     begin: int
     end: int
+    temperature: Array | None = None
 
 
 def process(log: Log, processing: Processing) -> Motion:
@@ -212,10 +213,13 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     qd = None if log.qd is None else undelayed(t, log.qd, late, p.interpolation)[0]
     both = t[max(known.start, read.start) : min(known.stop, read.stop)]
     from_s, to_s = both[[0, -1]] if len(both) else (inf, -inf)
+    warm = log.temperature
     if p.resample_hz is not None:
         stacked = np.hstack([q, tau] if qd is None else [q, tau, qd])
         t, joined = resample(t, stacked, p.resample_hz, p.interpolation, rate_hz)
         q, tau, qd = joined[:, :n], joined[:, n : 2 * n], joined[:, 2 * n :] if qd is not None else None
+        if warm is not None:  # slow and coarse: a spline would swing
+            warm = np.column_stack([np.interp(t, log.t, x) for x in warm.T])
         rate = p.resample_hz
     if len(t) < 3:
         raise LogError("has fewer than 3 samples", file=log.file, key=log.name)
@@ -241,7 +245,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)  # beside a torque that is cut off, filters smear it
     cut = saturated(log.tau)
     cut = cut[later] | cut[np.maximum(later - 1, 0)]
-    return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end)
+    return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end, warm)
 
 
 def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
@@ -334,6 +338,7 @@ def motion(
         stretches=segments,
         repeats=every is not None,
         noise=ready.noise,
+        temperature=None if ready.temperature is None else ready.temperature[span],
     )
 
 

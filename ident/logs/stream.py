@@ -26,7 +26,7 @@ from ident.robot import Robot
 NUMBERS = 3 * 2**19
 #: Numbers of a recording that has `motion.MANY` segments, as its factors stay few.
 LONG = 2**23
-_ROWS = ("t", "q", "tau", "qd", "numbers")  # of a log, row by row
+_ROWS = ("t", "q", "tau", "qd", "numbers", "temperature")  # of a log, row by row
 
 
 def part_rows(robot: Robot) -> int:

@@ -21,6 +21,7 @@ from .spring import Spring as Spring
 from .stribeck import Stribeck as Stribeck
 from .terms import TERMS as TERMS
 from .terms import register as register
+from .thermal import Thermal as Thermal
 from .viscous import Viscous as Viscous
 from .viscous_asymmetry import ViscousAsymmetry as ViscousAsymmetry
 from .warm_up import WarmUp as WarmUp

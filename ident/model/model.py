@@ -71,7 +71,7 @@ class Model:
         return {name: shape for name, shape in found.items() if shape}
 
     def term_columns(self, q: Array, qd: Array, qdd: Array, *, signals: Mapping[str, Array] = NO_SIGNALS) -> Array:
-        """Return the joint terms' columns (n_entries, N) in the order of `term_entries`; signals: (N,), by name."""
+        """Return the joint terms' columns (n_entries, N) in the order of `term_entries`; signals: as of `regressor`."""
         parts = [each.columns(term, self.robot, q, qd, qdd, signals) for term in self.terms]
         return np.concatenate(parts) if parts else np.empty((0, len(qd)))
 
@@ -100,7 +100,7 @@ def regressor(
 ) -> Array:
     """Return Y (N, n, p) with tau = Y @ theta, joint terms included.
 
-    q, qd, qdd (N, n); signals (N,) by name: what terms need beside, such as {"time": t}.
+    q, qd, qdd (N, n); signals (N,) or (N, n) by name: what terms need beside, such as {"time": t}.
     Whole logs are compressed without it: see `ident.regression`.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """

@@ -33,9 +33,12 @@ SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
     "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
 }
 
-#: Signals that a recording has beside its motion, (N,), and an example of each for any structure that depends on it.
-#: time [s]: since the recording's start.
-RECORDED: dict[str, Callable[[Array], Array]] = {"time": lambda even: 10.0 ** (8.0 * even - 2.0)}
+#: Signals that a recording has beside its motion, or may have, and examples (N,) for any structure that depends on
+#: them, of numbers in 0..1. time [s] (N,): since the recording's start; temperature [degC] (N, n), of the joints.
+RECORDED: dict[str, Callable[[Array], Array]] = {
+    "time": lambda even: 10.0 ** (8.0 * even - 2.0),
+    "temperature": lambda even: 100.0 * even,
+}
 NO_SIGNALS: Mapping[str, Array] = {}
 
 
@@ -136,7 +139,7 @@ def columns(
 ) -> Array:
     """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives.
 
-    signals: those of `RECORDED` (N,), by name.
+    signals: those of `RECORDED`, (N,) or (N, n), by name.
     """
     whole = getattr(term, "torques", None)
     if whole is not None:
@@ -146,11 +149,12 @@ def columns(
         if name in SIGNALS:
             more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
         elif name in signals:
-            more[name] = signals[name]
+            more[name] = signals[name] if np.ndim(signals[name]) == 1 else _seen(term, robot, signals[name])
         else:
             there = (*SIGNALS, *signals)
             problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, there)}"
-            raise ModelError(problem, fix=f"There is {', '.join(there)}")
+            fix = f"Name its columns as {name} in the data set's [signals]" if name in RECORDED else ""
+            raise ModelError(problem, fix=fix or f"There is {', '.join(there)}")
     seen = tuple(_seen(term, robot, x) for x in (q, qd, qdd))
     if hasattr(term, "require"):
         term.require(*seen)

@@ -18,6 +18,7 @@ from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
 from ident.model.stribeck import Stribeck
 from ident.model.term import Kind, Term, numbers, required
+from ident.model.thermal import Thermal
 from ident.model.viscous import Viscous
 from ident.model.viscous_asymmetry import ViscousAsymmetry
 from ident.model.warm_up import WarmUp
@@ -25,7 +26,7 @@ from ident.model.warm_up import WarmUp
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
     *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
-    *(LoadFriction, WarmUp, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine),
+    *(LoadFriction, WarmUp, Thermal, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine),
 ]
 
 T = TypeVar("T", bound=type)

@@ -240,7 +240,7 @@ def _factors(
 def pieces(columns: Columns, motion: Motion, most: int = maxsize) -> Iterator[Array]:
     """Yield the packed rows of a motion's first `most` samples, thinned, one after the other."""
     N, size = min(len(motion.q), most), BLOCK if motion.decimation else _CHUNK
-    states, signals = (x[:N] for x in (motion.q, motion.qd, motion.qdd)), {"time": motion.t[:N]}
+    states, signals = (x[:N] for x in (motion.q, motion.qd, motion.qdd)), motion.signals(slice(N))
     terms = columns.model.term_columns(*states, signals=signals)  # at once: some remember
     return thinned(
         (packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation

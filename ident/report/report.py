@@ -124,7 +124,7 @@ def gather(
     slides, units = model.robot.slides, model.robot.units("torque")
     first = fit[0] if fit else None
     drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", first)) if m is not None]
-    predicted = [torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals) for _, m in drawn]
+    predicted = [torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals()) for _, m in drawn]
     judged = [m for m in fit or [m for _, m in drawn] if len(m.t)]
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:

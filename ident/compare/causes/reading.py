@@ -37,6 +37,7 @@ class Rows:
 
     thinning: by which factors columns and torques of each recording are thinned, and every how many rows are looked at.
     keep (N, n): which of the rows that are left count; stretches: where STRETCHES parts of them begin and end.
+    signals: what joint terms may need besides, which all the recordings have.
     """
 
     t: Array
@@ -48,6 +49,7 @@ class Rows:
     thinning: tuple[tuple[tuple[int, ...], int], ...]
     keep: NDArray[np.bool_]
     stretches: tuple[tuple[int, int], ...]
+    signals: dict[str, Array]
 
     @property
     def parts(self) -> list[slice]:
@@ -75,7 +77,7 @@ def _left(x: Array, factors: tuple[int, ...], every: int) -> Array:
 def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
     """Return rows of some motions: thinned as a fit thins them, or samples here and there, which costs far less."""
     found: list[tuple[Array, ...]] = []
-    keeps, thinning = list[Array](), list[tuple[tuple[int, ...], int]]()
+    keeps, thinning, signals = list[Array](), list[tuple[tuple[int, ...], int]](), list[dict[str, Array]]()
     for motion in motions:
         count = min(len(motion.t), max(SAMPLES // len(motions), 1))
         step = prod(motion.decimation)
@@ -89,13 +91,16 @@ def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
             most = max(1, -(-len(keep) * len(motions) // ROWS))
             keep = keep[::most]
         found.append(tuple(x[sampled] for x in (motion.t, motion.q, motion.qd, motion.qdd, motion.tau)))
+        signals.append(motion.signals(sampled))
         keeps.append(keep)
         thinning.append((factors, most))
     t, q, qd, qdd, tau = (np.concatenate(x) for x in zip(*found, strict=True))
     starts = tuple(np.cumsum([0, *(len(x[0]) for x in found[:-1])]).tolist())
     keep = np.concatenate(keeps).astype(bool)
     ends = np.linspace(0, len(keep), STRETCHES + 1).astype(int).tolist()
-    return Rows(t, q, qd, qdd, tau, starts, tuple(thinning), keep, tuple(pairwise(ends)))
+    common = [name for name in signals[0] if all(name in own for own in signals)]
+    beside = {name: np.concatenate([own[name] for own in signals]) for name in common}
+    return Rows(t, q, qd, qdd, tau, starts, tuple(thinning), keep, tuple(pairwise(ends)), beside)
 
 
 @dataclass(frozen=True, eq=False)

@@ -198,11 +198,11 @@ class Weigher:
     def packed(self, columns: Columns, reading: Reading) -> Array:
         """Return the rows (N, width + n) of packed columns and of torques, those of loads taken out of the latter."""
         rows = reading.of(self.rows)
-        packed = state_rows(columns, rows.q, rows.qd, rows.qdd, signals={"time": rows.t})
+        packed = state_rows(columns, rows.q, rows.qd, rows.qdd, signals=rows.signals)
         if reading.weightless.any():
             still = reading.robot.with_gravity(np.zeros(3))
             without = replace(columns, model=replace(columns.model, robot=still))
-            other = state_rows(without, rows.q, rows.qd, rows.qdd, signals={"time": rows.t})
+            other = state_rows(without, rows.q, rows.qd, rows.qdd, signals=rows.signals)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
         for j in np.flatnonzero(reading.warming):

@@ -28,7 +28,7 @@ from ident.pipelines.fleet import fleet
 from ident.pipelines.loaded import read_truth
 
 EXAMPLES = ROOT / "docs" / "examples"
-SIGNALS = ("time", "position", "velocity", "torque")
+SIGNALS = ("time", "position", "velocity", "torque", "temperature")
 
 
 @dataclass(frozen=True)

@@ -820,6 +820,13 @@ def test_report(made, estimate, tmp_path):
     assert (tmp_path / "r.html").read_text(encoding="utf-8").count('class="picture"') >= 4
 
 
+def test_a_summary_is_of_one_estimate(estimate, tmp_path):
+    said = call("report", estimate, estimate, "--summary", "-o", tmp_path / "s.pdf")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "--summary: is of one estimate" in said.stderr
+    assert not (tmp_path / "s.pdf").exists()
+
+
 @pytest.mark.slow
 def test_the_command_for_the_next_motion_runs_as_it_is_copied(two, tmp_path, monkeypatch):
     """From anywhere, with a folder whose name has a blank."""

@@ -30,6 +30,7 @@ from ident.report.body_figures import ellipsoid
 from ident.report.drawings import correlated, errors, friction_law, identifiability, inertias
 from ident.report.drawn import figure_of
 from ident.report.embed import page_data
+from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
@@ -288,6 +289,31 @@ def test_pdf_and_pictures(tmp_path):
     with pytest.raises(InputError, match=r"a report ends in .html, .htm, .pdf, got '.txt'"):
         write_report(tmp_path / "r.txt", c.constrained, fit_motions=[], **given)
     assert not (tmp_path / "r.txt").exists()
+
+
+@pytest.mark.slow
+def test_a_summary_is_one_page(tmp_path):
+    """Also of twelve joints, with all that the first screen takes."""
+    c = case()
+    comparison, validation, _ = full()
+    joints = tuple(f"a joint with a name {k}" for k in range(12))
+    (recording,) = validation.recordings
+    sums = {"squared": np.full(12, 4.0), "energy": np.full(12, 100.0), "samples": np.full(12, 9)}
+    recordings = (replace(recording, predictions=tuple(replace(p, **sums) for p in recording.predictions)),)
+    many = replace(validation, joints=joints, units=("N m",) * 12, recordings=recordings)
+    estimate = replace(c.constrained, warnings=tuple(f"{k} {'long words ' * 30}" for k in range(6)))
+    report = gather(estimate, model=c.model, fit=[c.fit], held_out=None, comparison=comparison, validation=validation)
+    full_page = replace(report, sections=(), lead=tuple(errors(many)), hints=("long words " * 20,) * 3)
+    for name, drawn in (("long", pdf(full_page)), ("whole", None)):
+        if drawn is None:
+            given = {"model": c.model, "fit_motions": [c.fit], "validation_motions": [], "summary": True}
+            path = write_report(tmp_path / "s.pdf", estimate, **given, comparison=comparison, validation=validation)
+            drawn = path.read_bytes()
+        assert len(re.findall(rb"/Type /Page\b", drawn)) == 1, name
+    page_ = write_report(tmp_path / "s.html", estimate, **given, validation=validation).read_text()
+    assert re.findall(r'<figure id="([^"]+)"', page_) == ["errors"]
+    assert "Is the model complete?" in page_
+    assert "<section" not in page_
 
 
 def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():

@@ -26,12 +26,15 @@ def report(
     out: Annotated[Path, out_option("report.html", "File to write, .html or .pdf")] = Path("report.html"),
     robot: Annotated[Path | None, "Robot of the estimates that are compared: gives friction its units"] = None,
     figures: Annotated[Path | None, "Folder for every figure as PNG and SVG"] = None,
+    summary: Annotated[bool, "One page: verdict, main figures, one picture", "--summary"] = False,
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
     from ident.report.change_report import judgement, sentences
     from ident.report.page import known_format
 
     known_format(out)
+    if summary and all(_is_estimate(f) for f in files):
+        raise InputError("is of one estimate", key="--summary", fix="Give an estimate and its experiment")
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
         found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
         answer(changes=found.changes, path=out)
@@ -42,7 +45,9 @@ def report(
             say(told)
     elif len(files) == 2 and _is_estimate(files[0]):
         with progress() as tell:
-            done = pipelines.report(files[0], files[1], out, figures=figures, tell=tell, command=command_line())
+            done = pipelines.report(
+                files[0], files[1], out, figures=figures, summary=summary, tell=tell, command=command_line()
+            )
         answer(**outcome(done))
     else:
         raise InputError(

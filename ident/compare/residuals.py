@@ -318,7 +318,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         "gain": f"measured torque is {abs(value):.1%} {'larger' if value > 0 else 'smaller'} than the other joints"
         " allow; check torque constant, gear ratio and unit",
         "offset": f"the residual is {value:.3g} {unit} on average; add an offset",
-        "drift": f"friction {'grows' if value > 0 else 'falls'} by {abs(value):.2g} {unit}"
+        "drift": f"friction {'grows' if value > 0 else 'falls'} by {float(f'{abs(value):.2g}'):g} {unit}"
         + (f" at 1 {way}/s" if hint.what == "speed" else "")
         + " from the first row to the last; warm the robot up before, or fit the warm part alone (start_s)",
         "spring": f"the residual follows position ({value:.3g} {unit}/{way}); a spring, balancer, hose or cable is"

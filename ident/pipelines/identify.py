@@ -250,13 +250,15 @@ def report(
     out: str | Path,
     *,
     figures: Path | None = None,
+    summary: bool = False,
     tell: Tell = logged,
     command: str = "",
 ) -> Result:
     """Write the report of an estimate on its experiment to `out` (.html, .pdf).
 
-    figures: folder for every figure as PNG and SVG. Raises InputError for another ending, ConfigError for an estimate
-    of another model, and what `load` raises.
+    summary: one page alone, with the verdict, the main figures and one picture. figures: folder for every figure as
+    PNG and SVG. Raises InputError for another ending, ConfigError for an estimate of another model, and what `load`
+    raises.
     """
     from ident.report.page import known_format
 
@@ -266,7 +268,7 @@ def report(
     validation = validated(loaded, found, None, warned, tell)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
-    reported(result, Path(out), command, figures)
+    reported(result, Path(out), command, figures, summary=summary)
     log_warned(warned)
     return result
 

@@ -325,8 +325,11 @@ def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:
     return None if loaded.truth is None else compare_truth(estimate, loaded.truth)
 
 
-def reported(result: Result, path: Path, command: str, pictures: Path | None = None) -> None:
-    """Write the report to `path` (HTML or PDF) and its figures to `pictures`, with the motions read once more."""
+def reported(result: Result, path: Path, command: str, pictures: Path | None = None, *, summary: bool = False) -> None:
+    """Write the report, or its first page alone, to `path` (HTML or PDF) and its figures to `pictures`.
+
+    The motions are read once more.
+    """
     from ident.report import write_report
 
     loaded, e = result.loaded, result.loaded.experiment
@@ -344,6 +347,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         regression=result.regression,
         pictures=pictures,
         next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
+        summary=summary,
     )
 
 

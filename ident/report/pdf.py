@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, svg_file
-from ident.report.parts import Block, Drawing, Report
+from ident.report.parts import Block, Card, Drawing, Report
 from ident.report.text import Table
 
 _MARGIN, _GAP = 14.0, 3.5  # mm
+_BESIDE = 5  # cards in a row
 _TONES = {"good": GREEN, "bad": RED, "unknown": AMBER, "": INK}
 
 
@@ -24,9 +25,8 @@ def pdf(report: Report) -> bytes:
     book.say(report.verdict.headline, 15, bold=True, colour=_TONES[report.verdict.tone])
     book.say(report.verdict.reason, 10)
     book.pdf.ln(2.5)
-    for card in report.cards:
-        book.say(f"{card.label}: {card.value}" + (f" ({card.note})" if card.note else ""), 9, colour=_TONES[card.tone])
-    book.pdf.ln(2.5)
+    for k in range(0, len(report.cards), _BESIDE):
+        book.cards(report.cards[k : k + _BESIDE])
     book.figures(report.lead)
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
@@ -59,11 +59,34 @@ class Book:
         pdf.footer = self._number
         pdf.add_page()
 
-    def say(self, text: str, size: float = 8.5, *, bold: bool = False, colour: str = INK) -> None:
-        """Write a paragraph."""
+    def say(
+        self,
+        text: str,
+        size: float = 8.5,
+        *,
+        bold: bool = False,
+        colour: str = INK,
+        left: float = 0.0,
+        width: float = 0.0,
+    ) -> None:
+        """Write a paragraph, `left` [mm] of the margin and so wide; 0: as wide as the page allows."""
         self.pdf.set_font("DejaVu Sans", "B" if bold else "", size)
         self.pdf.set_text_color(colour)
-        self.pdf.multi_cell(0, 0.48 * size, text, align="L", new_x="LMARGIN", new_y="NEXT")
+        self.pdf.x = self.pdf.l_margin + left
+        self.pdf.multi_cell(width, 0.48 * size, text, align="L", new_x="LMARGIN", new_y="NEXT")
+
+    def cards(self, cards: Sequence[Card]) -> None:
+        """Write numbers beside each other, each with what it is above and what there is to say below."""
+        top, lowest = self.pdf.y, self.pdf.y
+        width = self.pdf.epw / max(len(cards), 1)
+        for k, card in enumerate(cards):
+            self.pdf.y, place = top, {"left": k * width, "width": width - _GAP}
+            self.say(card.label, 7, colour=MUTED, **place)
+            self.say(card.value, 15, bold=True, colour=_TONES[card.tone], **place)
+            self.say(card.note, 7, colour=MUTED, **place)
+            lowest = max(lowest, self.pdf.y)
+        self.pdf.y = lowest
+        self.pdf.ln(2.5)
 
     def items(self, said: Sequence[str]) -> None:
         """Write sentences, each on lines of its own."""

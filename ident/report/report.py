@@ -63,6 +63,7 @@ def write_report(
     regression: Regression | None = None,
     pictures: str | Path | None = None,
     next_motion: str = NEXT_MOTION,
+    summary: bool = False,
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
@@ -70,7 +71,7 @@ def write_report(
     recordings (of a streamed recording: of its first part). regression: the factors of the fit, where they are at hand;
     else those of the fitted motions say what is weak.
     pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
-    adds to the logs.
+    adds to the logs. summary: one page alone, with the verdict, the main figures and one picture.
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
     """
@@ -87,7 +88,7 @@ def write_report(
         regression=regression,
         next_motion=next_motion,
     )
-    return write(report, path, pictures)
+    return write(replace(report, sections=(), note="") if summary else report, path, pictures)
 
 
 def _first_parts(motions: Iterable[Motion]) -> list[Motion]:

@@ -1,17 +1,19 @@
 """What is wrong with a robot file or a log is named; what is right is not accused."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from synthetic import states
 
-from ident.compare.causes.causes import Examination, examined
+from ident.compare.causes.causes import Candidate, Examination, examined, ordinary
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.mistakes import PRIOR, mistakes
 from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.touches import touched
 from ident.compare.causes.traces import explained
-from ident.compare.causes.weighing import Weigher
+from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate import neutral_prior
 from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, Viscous, torque
@@ -134,6 +136,71 @@ def test_a_load_in_one_of_the_recordings_is_named(loaded: int) -> None:
 
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
+
+
+def pushed(motion: Motion, begin: float, end: float, force: float) -> Motion:
+    """Return a motion in which something pushes joints 1 and 2."""
+    bump = np.where((motion.t > begin) & (motion.t < end), np.sin((motion.t - begin) / (end - begin) * np.pi) ** 2, 0.0)
+    return replace(motion, tau=motion.tau + force * bump[:, None] * motion.tau.std(axis=0) * [1, 1, 0])
+
+
+def test_a_touch_is_named_with_its_recording_seconds_and_joints() -> None:
+    model, motion = log(np.random.default_rng(6), arm())
+    cause = found(model, arm(), pushed(motion, 4.0, 5.5, 0.6)).causes[0]
+    assert (cause.mistake.kind, cause.where) == ("touch", "recording log")
+    begin, end = (float(x) for x in re.findall(r"from ([\d.]+) to ([\d.]+) s", cause.what)[0])
+    assert begin == pytest.approx(4.0, abs=0.4)
+    assert end == pytest.approx(5.5, abs=0.4)
+    assert "joint1" in cause.what
+    assert "joint2" in cause.what
+    assert not cause.ordinary
+    assert cause.after < 0.025
+
+
+def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:
+    rng, t = np.random.default_rng(0), np.arange(3000) / 100.0
+    keep = np.ones((3000, 1), bool)
+    noise = rng.normal(size=(3000, 1))
+    bump = np.where(np.abs(t - 12.0) < 0.7, 4.0, 0.0)[:, None]
+    (touch,) = touched(t, noise + bump, keep)
+    assert (touch.begin, touch.end) == pytest.approx((11.3, 12.7), abs=0.5)
+    assert touched(t, noise, keep) == []
+    assert touched(t, noise + bump + np.roll(bump, 900), keep) == []
+
+
+def test_torques_blurred_by_a_filter_are_named_with_its_time_constant() -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    share = 1.0 / (1.0 + 0.06 / np.diff(motion.t).mean())
+    tau = motion.tau.copy()
+    for k in range(1, len(tau)):
+        tau[k] = tau[k - 1] + share * (motion.tau[k] - tau[k - 1])
+    first = found(model, arm(), replace(motion, tau=tau)).causes[0]
+    assert (first.mistake.kind, first.asserted, first.ordinary) == ("blur", True, False)
+    assert first.value == pytest.approx(0.06, rel=0.1)
+
+
+def test_a_velocity_in_the_place_of_a_position_is_named() -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    second = np.arange(3) == 1
+    swapped = np.where(second, [motion.qd, motion.qdd, np.gradient(motion.qdd, motion.t, axis=0)],
+                       [motion.q, motion.qd, motion.qdd])  # fmt: skip
+    spoilt = replace(motion, q=swapped[0], qd=swapped[1], qdd=swapped[2])
+    first = found(model, arm(), spoilt).causes[0]
+    assert (first.mistake.kind, first.where) == ("velocity", "joint2")
+    assert first.after < 0.5 * first.before
+
+
+@pytest.mark.parametrize(("noise", "passes"), [(0.1, False), (10.0, True)])
+def test_drifts_that_cannot_be_told_apart_pass_only_within_the_noise(noise: float, passes: bool) -> None:
+    drifts = [m for m in mistakes(arm()) if m.kind in ("fading", "warming") and m.where == "joint2"]
+    three = np.ones(3)
+    plain = Reading.plain(arm())
+    before, after = (
+        Weighed(plain, 0.0, x * np.ones((10, 3)), 100 * three, three, three, np.eye(4)) for x in (1.0, 0.5)
+    )
+    tied = [Candidate(m, 0.1, after, 0.0) for m in drifts]
+    assert ordinary(tied, before, noise * three) is passes
+    assert ordinary(tied[1:], before, noise * three)  # warmth alone is what any robot has
 
 
 def test_values_of_mistakes_are_those_that_were_made() -> None:

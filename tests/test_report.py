@@ -354,6 +354,29 @@ def test_the_verdict():
         assert text.percent(worse.total("identified").relative_total) in judged.reason
 
 
+def test_a_joint_is_judged_by_what_the_noise_of_its_readings_allows():
+    c = case()
+    _, validation, _ = full()
+    (recording,) = validation.recordings
+    own = recording.of("identified")
+    energy = own.energy * [1, 1, 4 * own.squared[2] / own.energy[2]]  # half of a torque that hardly counts is missed
+    quiet = replace(recording, predictions=(replace(own, energy=energy), *recording.predictions[1:]))
+    for share, headline, said in ((0.1, "Rough", "reach 50.0 % (without"), (1.0, "Ready to use", "no better than")):
+        noise = share * own.rms * [1, 1, 1]
+        judged = text.verdict(c.constrained, replace(validation, recordings=(quiet,), noise=noise))
+        assert judged.headline == headline
+        assert said in judged.reason
+
+
+def test_motions_that_are_missed_far_more_than_the_fitted_ones_are_not_ready():
+    c = case()
+    worse = validate(c.model, c.other, {"identified": 0.9 * c.constrained.theta}, fitted=c.regression)
+    assert c.constrained.relative_total < 0.03
+    judged = text.verdict(c.constrained, worse)
+    assert judged.headline == "Rough"
+    assert "something differs between the recordings" in judged.reason
+
+
 def test_what_to_mend_comes_first():
     c = case()
     cause = NamedCause(

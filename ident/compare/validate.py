@@ -83,7 +83,8 @@ class Validation:
     """Predictions on recordings. `names`: of the predictions, zero last; `units`: of each joint's torque.
 
     unusable: sentences on torques that are no measurement; no prediction of them means anything. band_hz [Hz]: torque
-    and prediction are compared below it, where thinning has taken away the rest; None: as they are.
+    and prediction are compared below it, where thinning has taken away the rest; None: as they are. noise (n,): how
+    noisy the readings of each torque are at least, in that band [N m; N]; None: not known.
     """
 
     joints: tuple[str, ...]
@@ -93,6 +94,7 @@ class Validation:
     warnings: tuple[str, ...] = ()
     unusable: tuple[str, ...] = ()
     band_hz: float | None = None
+    noise: Array | None = None
 
     def shown(self) -> Shown:
         """Return each recording's error relative to the torque, of every prediction."""
@@ -110,6 +112,18 @@ class Validation:
     def held_out(self) -> tuple[ValidatedRecording, ...]:
         """The recordings that are known to have been kept out of the fit: only these validate anything."""
         return tuple(r for r in self.recordings if r.held_out)
+
+    def missed(self, name: str) -> Array:
+        """Return what a prediction misses of each torque (n,), relative to it: the error without the readings' noise.
+
+        NaN where no recording was held out.
+        """
+        total = self.total(name)
+        if total is None or self.noise is None:
+            return np.full(len(self.joints), np.nan) if total is None else total.relative
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.sqrt(np.maximum(1.0 - (self.noise / total.rms) ** 2, 0.0))
+        return np.asarray(np.where(total.rms > 0, share, 0.0) * total.relative)
 
     def total(self, name: str) -> Predicted | None:
         """Return one prediction over all held-out recordings together, None when there is none."""
@@ -175,7 +189,15 @@ def validate(
         recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
     units = model.robot.units("torque")
     band = min(bands, default=None)
-    return Validation(model.robot.joint_names, units, tuple(phis), tuple(recordings), tuple(warnings), band_hz=band)
+    return Validation(
+        model.robot.joint_names,
+        units,
+        tuple(phis),
+        tuple(recordings),
+        tuple(warnings),
+        band_hz=band,
+        noise=np.array(regression.least_noise),
+    )
 
 
 def _raw(model: Model, base: BaseParameters, phi: Array, motion: Motion) -> Array:

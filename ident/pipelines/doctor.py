@@ -22,9 +22,11 @@ from ident.tell import Tell, logged
 
 #: Least squares that are so much better than links that can exist: the robot may be another one.
 _BETTER = 0.1
-#: An error on motions never seen that is so many times that of the fit, or so large, is looked into.
 _CERTAIN = 2000.0  # log odds above it are not told apart
-_WORSE, _LARGE = 2.0, 0.1
+#: An error on motions never seen that is so many times that of the fit, and so much of the torque, is looked into.
+_WORSE, _SEEN = 2.0, 0.03
+#: An error of the fit that is so large is looked into.
+_LARGE = 0.1
 _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: half of it is the model's, or the files', and so much
 #: of the torque or more.
@@ -89,9 +91,17 @@ def suspicious(result: Result) -> bool:
 
 
 def badly_predicted(result: Result) -> bool:
-    """Return whether recordings that were not fitted are so badly predicted that something may be wrong with them."""
+    """Return whether recordings that were not fitted are so badly predicted that something may be wrong with them.
+
+    All joints together, or one joint beyond the noise of its readings.
+    """
     total = result.validation.total("identified") if result.validation else None
-    return total is not None and total.relative_total > max(_WORSE * result.estimate.relative_total, _LARGE)
+    if result.validation is None or total is None:
+        return False
+    if total.relative_total > max(_WORSE * result.estimate.relative_total, _SEEN):
+        return True
+    missed = np.nan_to_num(result.validation.missed("identified"))
+    return bool(np.any(missed > np.maximum(_WORSE * np.nan_to_num(result.estimate.relative), _SEEN)))
 
 
 def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:

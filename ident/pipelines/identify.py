@@ -115,8 +115,10 @@ def _doctored(result: Result, tell: Tell) -> Estimate:
 
     if not suspicious(result):
         return result.estimate
-    found = examination(result.loaded, tell, kept=badly_predicted(result))
-    return replace(result.estimate, causes=causes_of(found, result.loaded))
+    found = causes_of(examination(result.loaded, tell, kept=badly_predicted(result)), result.loaded)
+    if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
+        found = causes_of(examination(result.loaded, tell), result.loaded)
+    return replace(result.estimate, causes=found)
 
 
 def fit(

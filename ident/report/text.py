@@ -138,8 +138,12 @@ class Judgement:
     reason: str
 
 
-#: Above this share of the torque, over all joints or in one, a prediction that passes is called rough.
+#: Above this share of the torque, over all joints or in one, a prediction that passes is called rough; so is one that
+#: misses so much more of what was never seen than of what was fitted, and this share of the torque or more.
 ROUGH, ROUGH_JOINT = 0.15, 0.5
+WORSE, WORSE_SHARE = 3.0, 0.075
+#: Above this share the noise of a joint's readings is not to hide what the model misses of it.
+QUIET = 0.3
 
 
 def questions(estimate: Estimate, validation: Validation | None = None) -> list[str]:
@@ -164,7 +168,11 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
         return [*told, "Does it predict? Not known: no recording was kept from the fit."]
     error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of motions never seen is missed"
     passed = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
-    return [*told, f"Does it predict? {'Yes' if passed and total.relative_total <= ROUGH else 'No'}: {error}."]
+    left = _left(estimate, validation, total)
+    quiet = _quiet(validation, total)
+    more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
+    good = passed and total.relative_total <= ROUGH and not left
+    return [*told, f"Does it predict? {'Yes' if good else 'No'}: {error}{more}."]
 
 
 def complete(estimate: Estimate) -> bool:
@@ -194,18 +202,43 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
     if not judged.startswith("passed"):
         return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")
-    rough = [
-        joint
-        for joint, relative in zip(validation.joints, total.relative, strict=True)
-        if math.isfinite(relative) and relative > ROUGH_JOINT
-    ]
-    if total.relative_total > ROUGH or rough:
-        where = f", and those of {', '.join(rough)} by more than {ROUGH_JOINT:.0%}" if rough else ""
-        return Judgement("unknown", "Rough", f"Better than nothing, but {error}{where}.")
+    left = _left(estimate, validation, total)
+    if total.relative_total > ROUGH or left:
+        return Judgement("unknown", "Rough", f"Better than nothing, but {error}{f'; {left}' if left else ''}.")
     if not complete(estimate):
         return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
-    return Judgement("good", "Ready to use", f"{error[0].upper()}{error[1:]}, and {links}.")
+    quiet = _quiet(validation, total)
+    said = f"{error[0].upper()}{error[1:]}, and {links}{f'; {quiet}' if quiet else ''}"
+    return Judgement("good", "Ready to use", f"{said}.")
+
+
+def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
+    """Return which joints are predicted badly for what their readings allow, or how much worse than fitted; "": none.
+
+    A joint is rough where QUIET of its torque is missed beyond the noise of its readings, or ROUGH_JOINT with it.
+    """
+    each = zip(validation.joints, validation.missed(total.name), total.relative, strict=True)
+    rough = [
+        f"{joint} {percent(relative)} (without the noise of its readings {percent(missed)})"
+        for joint, missed, relative in each
+        if missed > QUIET or relative > ROUGH_JOINT
+    ]
+    if rough:
+        return f"of the torque of single joints is missed: {', '.join(rough)}; `ident select` looks for what they lack"
+    if total.relative_total > max(WORSE * estimate.relative_total, WORSE_SHARE):
+        return (
+            f"only {percent(estimate.relative_total)} of the fitted ones is, so something differs between the"
+            " recordings (load, warmth, gain), or the fitted ones move too little: fit more of them"
+        )
+    return ""
+
+
+def _quiet(validation: Validation, total: Predicted) -> str:
+    """Return the joints that are missed by QUIET or more because of the noise of their readings, "" for none."""
+    each = zip(validation.joints, validation.missed(total.name), total.relative, strict=True)
+    told = [f"{joint} {percent(relative)}" for joint, missed, relative in each if missed <= QUIET < relative]
+    return f"the noise of their readings allows no better than: {', '.join(told)}" if told else ""
 
 
 def band(validation: Validation) -> str:

@@ -13,6 +13,8 @@ from ident.arrays import Array
 from ident.compare.causes.loads import loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.speeds import speeds
+from ident.compare.causes.touches import touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate.estimate import Trace
@@ -31,6 +33,8 @@ ALIKE = 0.9
 LEAST, LEAST_OF_ALL, AGREED = 0.05, 0.03, 9
 #: Mistakes that are looked for together, and how many are looked at closely each time.
 MOST, CLOSE = 3, 8
+#: What changes within a recording: neither is a matter of the files.
+DRIFTS = ("fading", "warming")
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
@@ -84,7 +88,9 @@ class Examination:
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
+class Candidate:
+    """A mistake with its value, the reading without it weighed, and its log p, that of such a mistake included."""
+
     mistake: Mistake
     value: float
     weighed: Weighed
@@ -116,11 +122,17 @@ def _examined(
     rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
     known = mistakes(model.robot, geometries, duration, rate_hz)
     reading = Reading.plain(model.robot)
+    names, noise = [m.name for m in motions], np.max([np.asarray(m.noise) for m in motions], axis=0)
     now = fine.weighed(reading, bodies=True)
     causes = list[Cause]()
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
-        asked = (*known, *loads(rough, reading, [m.name for m in motions]))
+        asked = (
+            *known,
+            *speeds(rough.rows, model.robot),
+            *loads(rough, reading, names),
+            *touches(fine, reading, names),
+        )
         candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake)]
         if not worth:
@@ -129,6 +141,9 @@ def _examined(
         apart = max(MARGIN, (1.0 - ALIKE) * (best.log - now.log))
         near = [c for c in worth[1:] if c.log > best.log - apart and not _same(c, best)]
         what, mend = best.mistake.words(best.value)
+        if best.mistake.kind in DRIFTS and near:
+            others = (c.mistake.words(c.value)[1] for c in near if c.mistake.kind in DRIFTS)
+            mend = "; or ".join(dict.fromkeys((mend, *others)))
         causes.append(
             Cause(
                 best.mistake,
@@ -139,7 +154,7 @@ def _examined(
                 now.relative,
                 best.weighed.relative,
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-                any(_ordinary(c) for c in (best, *near)),
+                ordinary((best, *near), now, noise),
                 _joints(now),
                 _joints(best.weighed),
                 trace_of(fine, now, best.weighed, model.robot, best.mistake.where),
@@ -152,11 +167,11 @@ def _examined(
 
 def _weighed(
     rough: Weigher, fine: Weigher, reading: Reading, asked: Sequence[Mistake], among: Mapping[str, int], now: Weighed
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Return the best candidates, the most probable first."""
     plain = rough.weighed(reading, left_out=False)
     possible = rough.weighed(reading, left_out=False, bodies=True)
-    found = list[_Candidate]()
+    found = list[Candidate]()
     for mistake in asked:
         value, cost = 0.0, _prior(mistake, among, rough)
         if mistake.size is not None:
@@ -165,20 +180,20 @@ def _weighed(
                 continue
             cost += _surprise(mistake, value, worth)
         weighed = rough.weighed(mistake.without(reading, value), left_out=False)
-        found.append(_Candidate(mistake, value, weighed, weighed.log + cost))
+        found.append(Candidate(mistake, value, weighed, weighed.log + cost))
     found.sort(key=lambda c: -c.log)
-    close = list[_Candidate]()
+    close = list[Candidate]()
     least = possible.log
     for c in found:  # links that must be able to exist explain no more
         if (len(close) >= CLOSE and c.log < sorted((x.log for x in close), reverse=True)[CLOSE - 1]) or c.log < least:
             break
         weighed = rough.weighed(c.weighed.reading, left_out=False, bodies=True)
-        close.append(_Candidate(c.mistake, c.value, weighed, c.log - c.weighed.log + weighed.log))
+        close.append(Candidate(c.mistake, c.value, weighed, c.log - c.weighed.log + weighed.log))
     close = sorted(close, key=lambda c: -c.log)[:CLOSE]
     return sorted((_closely(fine, reading, c, now, among) for c in close), key=lambda c: -c.log)
 
 
-def _closely(fine: Weigher, reading: Reading, c: _Candidate, now: Weighed, among: Mapping[str, int]) -> _Candidate:
+def _closely(fine: Weigher, reading: Reading, c: Candidate, now: Weighed, among: Mapping[str, int]) -> Candidate:
     """Return a candidate with its value and its probability by the rows of the fit."""
     value, cost = c.value, _prior(c.mistake, among, fine)
     weighed = fine.weighed(c.mistake.without(reading, value), bodies=True)
@@ -187,7 +202,7 @@ def _closely(fine: Weigher, reading: Reading, c: _Candidate, now: Weighed, among
         again = fine.weighed(c.mistake.without(reading, value), bodies=True)
         value, weighed = (value, again) if again.log > weighed.log else (c.value, weighed)
         cost += _surprise(c.mistake, value, max(weighed.log - now.log, 1.0))
-    return _Candidate(c.mistake, value, weighed, weighed.log + cost)
+    return Candidate(c.mistake, value, weighed, weighed.log + cost)
 
 
 def _prior(mistake: Mistake, among: Mapping[str, int], weigher: Weigher) -> float:
@@ -234,20 +249,21 @@ def _surprise(mistake: Mistake, value: float, worth: float) -> float:
 def _material(before: Weighed, after: Weighed, mistake: Mistake) -> bool:
     """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
 
-    That of one joint is enough for a value; else a mistake is gross. A load is in some of the stretches alone.
+    That of one joint is enough for a value, or a touch; else a mistake is gross. A load, a touch is in some of the
+    stretches alone.
     """
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
     share = np.sqrt(left / np.maximum(was, 1e-300))
     total = np.sqrt(float(np.mean(left / np.maximum(was, 1e-300))))
-    enough = mistake.size is not None and float(share.min()) < 1.0 - LEAST
+    enough = (mistake.size is not None or mistake.kind == "touch") and float(share.min()) < 1.0 - LEAST
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches
     weights = 1.0 / np.maximum(was, 1e-300)
     fell = (_channels(after, after.errors) * scale) @ weights < _channels(before, before.errors) @ weights
-    least = 1 if mistake.kind == "load" else AGREED * STRETCHES // 10
+    least = 1 if mistake.kind in ("load", "touch") else AGREED * STRETCHES // 10
     return int(np.sum(fell)) >= least
 
 
@@ -264,9 +280,26 @@ def _joints(weighed: Weighed) -> tuple[float, ...]:
     return tuple(np.sqrt(_channels(weighed, weighed.left) / np.where(torques > 0, torques, np.inf)).tolist())
 
 
-def _ordinary(c: _Candidate) -> bool:
+def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
+    """Return whether what cannot be told apart is no matter, as one of it is no larger than any robot's.
+
+    Of drifts that cannot be told apart each one spoils what is predicted, unless it stays within the noise (n,).
+    """
+    some = [c for c in tied if _ordinary(c)]
+    if len(some) == len(tied) or any(c.mistake.kind not in DRIFTS for c in some):
+        return bool(some)
+    return bool(some) and not all(_felt(now, c.weighed, noise) for c in tied)
+
+
+def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
+    """Return whether a mistake changes the torque of some joint by more than its noise (n,) [N m; N]."""
+    fell = _channels(before, before.left) - _channels(after, after.left)
+    return bool(np.any(fell > noise**2))
+
+
+def _ordinary(c: Candidate) -> bool:
     return c.mistake.size is not None and abs(c.value) <= c.mistake.size.ordinary
 
 
-def _same(a: _Candidate, b: _Candidate) -> bool:
+def _same(a: Candidate, b: Candidate) -> bool:
     return a.mistake.kind == b.mistake.kind and a.mistake.where == b.mistake.where and a.mistake.what == b.mistake.what

@@ -37,15 +37,13 @@ def _carried(weigher: Weigher, reading: Reading, k: int) -> Array:
     """Return the body (10,) that the last link carries in recording k."""
     state = weigher.weighed(reading, left_out=False)
     columns, n, p = weigher.columns(reading), reading.robot.n, len(state.phi)
-    rows = weigher.packed(columns, reading)
-    own = np.zeros((len(weigher.rows.t), 1))
-    own[weigher.rows.parts[k]] = 1.0
-    inside = weigher.rows.left(own)[:, 0] > 0.5
+    rows, kept = weigher.packed(columns, reading), weigher.kept(reading)
+    inside = weigher.rows.within([(k, -np.inf, np.inf)])
     gram = np.zeros((p + 11, p + 11))
     for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
         Y, last = rows[:, start : stop - 1], last_link(used, n)
         block = np.column_stack([Y, Y[:, list(last)] * inside[:, None], rows[:, j - n]])
-        block *= (weigher.rows.keep[:, j] / state.noise[j])[:, None]
+        block *= (kept[:, j] / state.noise[j])[:, None]
         place = np.array([*used, *(p + i for i in last.values()), p + 10])
         gram[np.ix_(place, place)] += block.T @ block
     return solved(gram)[p:]

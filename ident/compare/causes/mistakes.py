@@ -16,10 +16,10 @@ from ident.robot.robot import Robot
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
-    "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.06, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
-    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.09,
-    "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.02, "load": 0.02,
-    "fading": 0.01, "warming": 0.01,
+    "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.05, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
+    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.08,
+    "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.01, "load": 0.02,
+    "fading": 0.01, "warming": 0.01, "blur": 0.01, "velocity": 0.01, "touch": 0.01,
 }  # fmt: skip
 #: Those that are in the robot file; the others are in the log.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
@@ -232,6 +232,9 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.04))  # less is made up for by gains
     what, mend = "torques come {} ms late", "[processing] delay_s, {} ms late"
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
+    what = "torques are blurred by a filter with a time constant of {} ms, positions are not"
+    mend = "log them unfiltered, or positions through the same filter"
+    yield Mistake("blur", "all joints", what, mend, undone.blurred, Size(0.05, 0.004, 1e-3))
 
 
 def _channels(robot: Robot) -> Iterator[Mistake]:

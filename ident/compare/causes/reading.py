@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 
@@ -29,6 +30,8 @@ ROUGH, ROWS = 2000, 4000
 SAMPLES = 20_000
 #: Stretches that are left out in turn.
 STRETCHES = 10
+#: Of a thinned row: the share of samples of a stretch that it may hold without belonging to it.
+_PARTLY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,24 @@ class Rows:
             t = self.t[part] - self.t[part][0]
             found[part] = t / max(float(t[-1]), 1e-9) - 0.5
         return found
+
+    @cached_property
+    def integrals(self) -> Array:
+        """Positions integrated over each recording (M, n) [rad s; m s], zero on average."""
+        found = np.zeros_like(self.q)
+        for part in self.parts:
+            steps = np.diff(self.t[part])[:, None] * (self.q[part][1:] + self.q[part][:-1]) / 2.0
+            found[part][1:] = np.cumsum(steps, axis=0)
+            found[part] -= found[part].mean(axis=0)
+        return found
+
+    def within(self, stretches: Sequence[tuple[int, float, float]]) -> NDArray[np.bool_]:
+        """Return which of the rows that are left (N,) lie in one of some stretches: recording, begin and end [s]."""
+        own = np.zeros((len(self.t), 1))
+        for k, begin, end in stretches:
+            part = self.parts[k]
+            own[part, 0] = np.maximum(own[part, 0], (self.t[part] >= begin) & (self.t[part] <= end))
+        return np.asarray(np.abs(self.left(own)[:, 0]) > _PARTLY)
 
     def left(self, x: Array) -> Array:
         """Return the rows (N, k) that are left of columns x (M, k)."""
@@ -109,7 +130,9 @@ class Reading:
 
     fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
-    some recording alone: its index, and the body (10,).
+    some recording alone: its index, and the body (10,). blurred [s]: time constant of a filter that torques alone went
+    through. speeds (n,): whether a joint's position is its velocity. ignored: stretches that do not count, each with
+    the index of its recording, begin and end [s].
     """
 
     robot: Robot
@@ -121,18 +144,23 @@ class Reading:
     weightless: NDArray[np.bool_]
     fading: Array
     warming: Array
+    speeds: NDArray[np.bool_]
     loads: tuple[tuple[int, Array], ...] = ()
+    blurred: float = 0.0
+    ignored: tuple[tuple[int, float, float], ...] = ()
 
     @staticmethod
     def plain(robot: Robot) -> Reading:
         """Return how robot and log stand in their files."""
         n = robot.n
-        none = np.zeros(n)
-        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, none.astype(bool), none, none)
+        none, no = np.zeros(n), np.zeros(n, dtype=bool)
+        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, no)
 
     def of(self, rows: Rows) -> Rows:
         """Return the samples as they are if this reading is right."""
         q, qd, qdd = rows.q, rows.qd, rows.qdd
+        if self.speeds.any():
+            q, qd, qdd = np.where(self.speeds, [rows.integrals, q, qd], [q, qd, qdd])
         if self.late:  # states are smooth, torques are not: those of before
             q, qd, qdd = (_earlier(x, rows, self.late) for x in (q, qd, qdd))
         tau, P = rows.tau @ self.torques.T, self.positions.T

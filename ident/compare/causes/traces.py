@@ -32,7 +32,8 @@ def trace_of(weigher: Weigher, before: Weighed, after: Weighed, robot: Robot, wh
     rows = weigher.rows
     left = [weigher.left_in_log(state) for state in (before, after)]
     at = _samples(rows)
-    j = _shown(left, rows.tau[at], rows.keep, [name in where.split(" and ") for name in robot.joint_names])
+    kept = weigher.kept(after.reading)
+    j = _shown(left, rows.tau[at], kept, [name in where.split(" and ") for name in robot.joint_names])
     found = np.flatnonzero(rows.keep[:, j])
     found = found[np.linspace(0, len(found) - 1, min(KEPT, len(found))).astype(int)]
     t, own = _passed(rows)[at], robot.joints[j]

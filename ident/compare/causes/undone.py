@@ -115,3 +115,23 @@ def longer_seconds(reading: Reading, value: float) -> Reading:
 def late(reading: Reading, value: float) -> Reading:
     """Return torques that are late by a value [s]."""
     return replace(reading, late=reading.late + value)
+
+
+def blurred(reading: Reading, value: float) -> Reading:
+    """Return torques that went through a filter of first order with a time constant [s]; less than none is none."""
+    return replace(reading, blurred=max(reading.blurred + value, 0.0))
+
+
+def speed(j: int, start: float) -> Without:
+    """Return the position of a joint as its velocity, which leads to a position of `start` [rad; m] on average."""
+
+    def without(reading: Reading, _: float) -> Reading:
+        own = np.arange(len(reading.zeros)) == j
+        return replace(reading, speeds=reading.speeds | own, zeros=reading.zeros + start * own)
+
+    return without
+
+
+def ignored(k: int, begin: float, end: float) -> Without:
+    """Return recording k without what is between two times [s]."""
+    return lambda r, _: replace(r, ignored=(*r.ignored, (k, begin, end)))

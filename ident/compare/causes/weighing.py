@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import STRETCHES, Reading, Rows
@@ -101,7 +102,7 @@ class Weigher:
 
         left_out: whether errors are those of stretches left out; else those of a fit to all rows, which is faster.
         """
-        columns, keep = self.columns(reading), self.rows.keep
+        columns, keep = self.columns(reading), self.kept(reading)
         n, p = reading.robot.n, len(columns.base.kept)
         Y = self.packed(columns, reading)
         blocks = [
@@ -139,12 +140,24 @@ class Weigher:
                 for j, used in enumerate(columns.parameters):
                     left = parts[j] @ np.append(without[list(used)], -1.0)
                     errors[k, j] = left @ left / max(int(keep[first:last, j].sum()), 1)
+            some = np.array([keep[first:last].any() for first, last in self.rows.stretches])
+            errors[~some] = errors[some].mean(axis=0)  # a stretch that is ignored is no evidence
         found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)
         if bodies:
             theta = self._possible(columns, whole, float(counts.sum()))
             excess = torques if theta is None else squares(theta) / counts
             found = replace(found, bodies=True, excess=excess, theta=theta)
         return replace(found, log=self._log(found))
+
+    def kept(self, reading: Reading) -> NDArray[np.bool_]:
+        """Return which rows (N, n) of each joint count."""
+        if not reading.ignored:
+            return self.rows.keep
+        return np.asarray(self.rows.keep & ~self.rows.within(reading.ignored)[:, None])
+
+    def residual(self, state: Weighed) -> Array:
+        """Return what a reading leaves of each torque (N, n)."""
+        return self._now(state)[1]
 
     def slopes(self, state: Weighed, to: Reading, step: float) -> tuple[float, float]:
         """Return the value of which the torques are explained best, and its worth in log p, by Gauss and Newton.
@@ -158,7 +171,7 @@ class Weigher:
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
         ahead = self._residual(changed, self.packed(changed, to), state.phi)
         d = (ahead @ units - r) / step
-        weights = self.rows.keep / state.noise**2
+        weights = self.kept(state.reading) / state.noise**2
         rd, dd = float(np.sum(weights * r * d)), float(np.sum(weights * d * d))
         cross = np.zeros(len(state.phi))
         for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
@@ -208,6 +221,9 @@ class Weigher:
         for j in np.flatnonzero(reading.warming):
             rubbing = columns.span[j][0] + np.flatnonzero(self._friction[list(columns.parameters[j])])
             packed[:, rubbing] *= np.exp(reading.warming[j] * rows.passed)[:, None]
+        if reading.blurred:
+            for part in self.rows.parts:
+                packed[part] = _filtered(packed[part], rows.t[part], reading.blurred)
         tau = rows.tau.copy()
         for k, body in reading.loads:
             for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
@@ -233,7 +249,11 @@ class Weigher:
         floor = np.maximum(shares, _LEAST**2)
         varying = found.torques > _LEAST**2 * found.torques.max()
         scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))
-        return self.independent * (size - 0.5 * float(np.sum(np.log(floor[varying]) + scale)))
+        level = np.log(floor[varying])
+        if found.reading.ignored:  # what is ignored counts as no better known than the torque itself
+            share = float(self.rows.within(found.reading.ignored).mean())
+            level += share * (np.log(found.torques[varying] / found.torques.max()) - level)
+        return self.independent * (size - 0.5 * float(np.sum(level + scale)))
 
     def _independent(self, start: Weighed) -> float:
         """Return how many rows are independent, as what is left in each joint resembles itself."""
@@ -249,6 +269,14 @@ class Weigher:
             last = int(np.argmax(alike < _ALIKE)) or len(x)
             found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
         return min(found, default=float(len(r)))
+
+
+def _filtered(x: Array, t: Array, constant: float) -> Array:
+    """Return columns (M, k) at times t (M,) behind a low-pass of first order with a time constant [s]."""
+    from scipy.signal import lfilter
+
+    share = 1.0 / (1.0 + constant / max(float(np.median(np.diff(t))), 1e-9))
+    return np.asarray(lfilter([share], [1.0, share - 1.0], x, axis=0, zi=(1.0 - share) * x[:1])[0])
 
 
 def _every(model: Model) -> BaseParameters:

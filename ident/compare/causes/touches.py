@@ -1,0 +1,103 @@
+"""Touches: torques that nothing in the model explains, in one stretch of a recording and nowhere else.
+
+What a reading leaves of each torque is averaged over windows of some lengths. A touch stands out of all other windows
+of the same joint; what the model misses everywhere, or whenever the motion is such again, does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.compare.causes import undone
+from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.reading import Reading
+from ident.compare.causes.weighing import Weigher
+
+#: Lengths of the windows [s].
+WINDOWS_S = (0.3, 0.6, 1.2, 2.4)
+#: A touch is so many times what the usual window has, and what any other window has.
+USUAL, ANY = 8.0, 2.5
+#: It lasts as long as the average stays above this share of its largest.
+LASTS = 0.2
+#: Rows of a window, and windows of a recording, at least.
+_ROWS, _WINDOWS = 3, 5
+#: Time constants of a filter after which its beginning is no matter.
+_SETTLED = 10.0
+#: A normal deviate's median distance from its mean.
+_MEDIAN = 0.6745
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A stretch from `begin` to `end` [s] in which a joint's torque is off by `torque` [N m; N] at most."""
+
+    joint: int
+    begin: float
+    end: float
+    torque: float
+
+
+def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
+    """Yield what touched the robot in each recording (names): one stretch, and the joints that show it."""
+    state = weigher.weighed(reading, left_out=False)
+    left, kept = weigher.residual(state), weigher.kept(reading)
+    t = weigher.rows.left(weigher.rows.t[:, None])[:, 0]
+    for k, name in enumerate(names):
+        own = weigher.rows.within([(k, -np.inf, np.inf)])
+        own &= t > t[own].min(initial=np.inf) + _SETTLED * reading.blurred
+        found = touched(t[own], left[own], kept[own])
+        if not found:
+            continue
+        most = max(found, key=lambda touch: touch.end - touch.begin)
+        same = [touch for touch in found if touch.begin < most.end and touch.end > most.begin]
+        begin, end = min(touch.begin for touch in same), max(touch.end for touch in same)
+        robot = reading.robot
+        joints = ", ".join(
+            f"{robot.joint_names[x.joint]} by {x.torque:.2g} {robot.joints[x.joint].unit('torque')}" for x in same
+        )
+        what = f"something touched the robot from {begin:.1f} to {end:.1f} s, what is left there is off: {joints}"
+        mend = 'log it anew, or leave that out: two recordings with `rows` of one file; or loss = "huber" in [fit]'
+        yield Mistake("touch", f"recording {name}", what, mend, undone.ignored(k, begin, end))
+
+
+def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:
+    """Return each joint's touch where it has one; t (N,) [s], what is left of torques (N, n), which rows count."""
+    if len(t) < _WINDOWS * _ROWS:
+        return []
+    step = float(np.median(np.diff(t)))
+    found = list[Touch]()
+    for j, (own, counts) in enumerate(zip(left.T, keep.T, strict=True)):
+        if counts.sum() < _WINDOWS * _ROWS:
+            continue
+        off = np.where(counts, own - np.median(own[counts]), 0.0)
+        each = (_one(off, counts, max(_ROWS, round(window / step))) for window in WINDOWS_S)
+        clear, first, last, most = max(each, key=lambda x: x[0])
+        if clear > 1.0:
+            found.append(Touch(j, float(t[first]), float(t[last]), most))
+    return found
+
+
+def _one(off: Array, counts: NDArray[np.bool_], width: int) -> tuple[float, int, int, float]:
+    """Return how clear the largest window is (above 1: a touch), its first and last row, and its average."""
+    none = (0.0, 0, 0, 0.0)
+    if len(off) < _WINDOWS * width:
+        return none
+    window = np.ones(width)
+    rows = np.convolve(counts, window, mode="same")
+    mean = np.abs(np.convolve(off, window, mode="same")) / np.maximum(rows, 1)
+    mean[rows < width / 2] = 0.0
+    peak = int(np.argmax(mean))
+    outside = np.flatnonzero(mean < LASTS * mean[peak])
+    first = int(max(outside[outside < peak], default=0))
+    last = int(min(outside[outside > peak], default=len(mean) - 1))
+    others = np.concatenate([mean[: max(first - width, 0)], mean[last + width :]])
+    if len(others) < len(mean) / 2:
+        return none
+    usual = float(np.median(others)) / _MEDIAN
+    clear = min(mean[peak] / max(USUAL * usual, 1e-300), mean[peak] / max(ANY * others.max(), 1e-300))
+    return clear, first, last, float(mean[peak])

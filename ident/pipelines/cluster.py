@@ -29,8 +29,8 @@ SAME = ("robot-ident", "numpy", "scipy", "numba", "distributed")
 PATIENCE_S = 20.0
 #: What processes begin with. Kernels and BLAS use one thread: there is a process for each core. Dask's own setting, to
 #: give memory back at once, stands for a third of the time here: every array's pages are asked for anew.
-#: What is set before they begin is set in this process too, and stays: Numba refuses another number once its threads run,
-#: so that one is set in the processes alone.
+#: What is set before they begin is set in this process too, and stays. Numba refuses another number once its threads
+#: run, so that one is set in the processes alone.
 _BEGIN = {
     "distributed.nanny.pre-spawn-environ": {"OPENBLAS_NUM_THREADS": 1},
     "distributed.nanny.environ": {"NUMBA_NUM_THREADS": 1},

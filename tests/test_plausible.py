@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from identified import case
+from identified import case, moved
 from random_robots import random_pair
 from seeds import cases
 from test_export_gate import validated
@@ -15,14 +15,30 @@ from test_export_gate import validated
 import ident
 from ident.errors import EstimationError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
-from ident.estimate.prior import implausible
+from ident.estimate.prior import implausible, weightless
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.export.formats import export_to
 from ident.export.gate import VERDICT, with_validation
+from ident.model import Model, Viscous, torque
 from ident.regression import compress
 from ident.report import text
 from ident.robot import Limits, MDHJoint, from_mdh, read_robot
+from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import from_com, to_com
+
+LIFT = """<?xml version="1.0"?>
+<robot name="lift">
+  <link name="base"/>
+  <link name="torso"><inertial><origin xyz="0 0 0.1"/><mass value="6.0"/>
+    <inertia ixx="0.08" ixy="0" ixz="0" iyy="0.07" iyz="0" izz="0.05"/></inertial></link>
+  <link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="2.0"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.04" iyz="0" izz="0.04"/></inertial></link>
+  <joint name="lift" type="prismatic"><parent link="base"/><child link="torso"/><axis xyz="0 0 1"/>
+    <limit lower="-2" upper="2" effort="500" velocity="3"/></joint>
+  <joint name="turn" type="revolute"><parent link="torso"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="50" velocity="3"/></joint>
+</robot>
+"""
 
 
 def changed(link: int, body: np.ndarray) -> np.ndarray:
@@ -64,6 +80,29 @@ def test_a_mass_that_joints_without_torque_decide_is_not_believed():
     found = estimated(c.model, compress(c.model, silent), Prior(c.inertials, "cad"), weight=1e-4)
     assert "slider.m" in found.fixed_by_data
     assert any(doubt.startswith("slider: mass 0.23") for doubt in found.implausible)
+
+
+def test_a_joint_that_is_logged_without_gravity_is_named_where_cad_says_what_hangs_on_it():
+    robot = parse_urdf(LIFT.encode())
+    model, cad = Model(robot, (Viscous(),)), Prior(robot.inertials, "cad")
+    still = replace(model, robot=robot.with_gravity(np.zeros(3)))
+    theta = np.concatenate([robot.inertials.ravel(), [3.0, 0.2]])
+    slow = moved("slow", model, theta, 1)
+    slow = replace(slow, t=4.0 * slow.t, qd=slow.qd / 4.0, qdd=slow.qdd / 16.0)
+    whole, without = (torque(m, theta, slow.q, slow.qd, slow.qdd) for m in (model, still))
+
+    def logged(tau):
+        return compress(model, replace(slow, tau=tau))
+
+    held = logged(np.column_stack([without[:, 0], whole[:, 1]]))
+    (told,) = weightless(robot, held, cad)
+    assert told.startswith("lift is logged with ")
+    assert "where CAD's links need 78" in told
+    assert "gain 0" in told
+    assert told in estimated(model, held, cad, weight=1e-4).implausible
+    assert weightless(robot, held, neutral_prior(robot)) == ()
+    assert weightless(robot, logged(whole), cad) == ()
+    assert weightless(robot, logged(0.01 * whole), cad) == ()  # all of them: currents
 
 
 @pytest.mark.parametrize("kind", ["constant", "copied"])

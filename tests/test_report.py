@@ -361,7 +361,10 @@ def test_a_joint_is_judged_by_what_the_noise_of_its_readings_allows():
     own = recording.of("identified")
     energy = own.energy * [1, 1, 4 * own.squared[2] / own.energy[2]]  # half of a torque that hardly counts is missed
     quiet = replace(recording, predictions=(replace(own, energy=energy), *recording.predictions[1:]))
-    for share, headline, said in ((0.1, "Rough", "reach 50.0 % (without"), (1.0, "Ready to use", "no better than")):
+    for share, headline, said in (
+        (0.1, "Rough", "noise of their readings: reach 49.7 %"),
+        (1.0, "Ready to use", "no better than"),
+    ):
         noise = share * own.rms * [1, 1, 1]
         judged = text.verdict(c.constrained, replace(validation, recordings=(quiet,), noise=noise))
         assert judged.headline == headline

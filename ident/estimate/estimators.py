@@ -31,7 +31,7 @@ from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, undetermined, undetermined_told
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
-from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior
+from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior, weightless
 from ident.estimate.problem import Entropic, Quadratic, samples, settled
 from ident.estimate.program import Solution
 from ident.estimate.written import rounded, written_within
@@ -334,7 +334,9 @@ def finished(
         return estimate
     bodies = numbers[: model.n_rigid].reshape(-1, 10)
     known = () if unexplained(regression).any() else estimate.fixed_by_data  # zero torques decide on masses, wrongly
-    return replace(estimate, implausible=(*unusable, *implausible(model.robot, bodies, prior, known)))
+    doubts = implausible(model.robot, bodies, prior, known)
+    reasons = weightless(model.robot, regression, prior) if doubts else ()
+    return replace(estimate, implausible=(*unusable, *reasons, *doubts))
 
 
 def _least_squares(

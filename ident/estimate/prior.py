@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
+from ident.regression.regression import Regression
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
@@ -150,6 +151,8 @@ def _whitened(j: Array, reference: Array) -> Array:
 FROM_CAD = (5.0, 5.0)
 #: The same against a neutral body, which knows the robot's size and torques alone: small links are often hollow.
 FROM_NEUTRAL = (50.0, 30.0)
+#: A joint whose torque is so many times less than CAD's links need, more than that of others is, lacks gravity.
+LESS = 5.0
 
 
 def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[str] = ()) -> tuple[str, ...]:
@@ -175,6 +178,33 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
             found.append(f"{link}: largest radius of gyration {k[-1]:.2g} m, {against} {radii[-1]:.2g} m")
         elif np.linalg.norm(c - centre) > room:
             found.append(f"{link}: centre of mass {np.linalg.norm(c - centre):.2g} m from {against}")
+    return tuple(found)
+
+
+def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str, ...]:
+    """Return a sentence for each joint whose logged torque is far less than that of the prior's links, on these logs.
+
+    Other joints' torques are not, so that all of them are no currents. Nothing is said against neutral bodies.
+    """
+    if sum(prior.neutral) > len(prior.neutral) / 2:
+        return ()
+    bodies = np.zeros(regression.base.K.shape[1])
+    bodies[: prior.inertials.size] = prior.inertials.ravel()
+    phi, rows = regression.base.K @ bodies, np.maximum(regression.rows, 1)
+    parts = zip(regression.joint_factors, regression.parameters, strict=True)
+    needed = np.sqrt(np.array([np.sum((R[:, :-1] @ phi[list(own)]) ** 2) for R, own in parts]) / rows)
+    logged = np.sqrt(regression.squared_torques / rows)
+    found = []
+    for j in np.flatnonzero(logged > 0):
+        others = (logged > 0) & (np.arange(robot.n) != j)
+        usual = float(np.median(needed[others] / logged[others])) if others.any() else np.inf
+        if needed[j] > LESS * max(1.0, usual) * logged[j]:
+            joint, unit = robot.joint_names[j], robot.joints[j].unit("torque")
+            found.append(
+                f"{joint} is logged with {logged[j]:.3g} {unit} where CAD's links need {needed[j]:.3g}: without gravity"
+                f" (a balancer, a drive that takes it out), not in {unit}, or CAD is wrong; leave it out (gain 0), give"
+                " its gain, or correct CAD"
+            )
     return tuple(found)
 
 

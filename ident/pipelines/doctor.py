@@ -100,8 +100,8 @@ def badly_predicted(result: Result) -> bool:
         return False
     if total.relative_total > max(_WORSE * result.estimate.relative_total, _SEEN):
         return True
-    missed = np.nan_to_num(result.validation.missed("identified"))
-    return bool(np.any(missed > np.maximum(_WORSE * np.nan_to_num(result.estimate.relative), _SEEN)))
+    missed, fitted = result.validation.missed("identified"), np.minimum(result.estimate.relative, 1.0)
+    return bool(np.any(missed > np.maximum(_WORSE * fitted, _SEEN)))
 
 
 def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:

@@ -220,12 +220,15 @@ def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
     """
     each = zip(validation.joints, validation.missed(total.name), total.relative, strict=True)
     rough = [
-        f"{joint} {percent(relative)} (without the noise of its readings {percent(missed)})"
+        f"{joint} {percent(missed if missed > QUIET else relative)}"
         for joint, missed, relative in each
         if missed > QUIET or relative > ROUGH_JOINT
     ]
     if rough:
-        return f"of the torque of single joints is missed: {', '.join(rough)}; `ident select` looks for what they lack"
+        return (
+            f"of single joints more is missed than the noise of their readings: {', '.join(rough)}; log motions that"
+            " load these joints more, or say in [model] what acts on them"
+        )
     if total.relative_total > max(WORSE * estimate.relative_total, WORSE_SHARE):
         return (
             f"only {percent(estimate.relative_total)} of the fitted ones is, so something differs between the"

@@ -1,4 +1,4 @@
-"""What the logs identify worst: the weakest directions of the regressor (its conditioning), in words."""
+"""What the logs identify worst, in words: weakest directions of the regressor, joint terms that are one for another."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.regression.regression import Regression
+from ident.model import Model
+from ident.model.term import RECORDED, names
+from ident.regression.regression import Regression, lengths
+
+#: Share of a joint term's column at right angles to another one's below which the two cannot be told apart.
+OWN = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,28 @@ def weakest_directions(regression: Regression, sigma: ArrayLike, count: int = 3)
         flip = np.sign(v[order[0]])
         parts = tuple((regression.base.names[shown[k]], int(np.sign(v[k]) * flip)) for k in order)
         found.append(Direction(float(1.0 / value) if value > 0 else float("inf"), parts))
+    return tuple(found)
+
+
+def one_for_another(model: Model, regression: Regression) -> tuple[str, ...]:
+    """Return sentences on joint terms that need a signal beside the motion, where that changes too little in the logs.
+
+    Such a term's column is then another one's of its joint but for a factor: less than OWN of it is at right angles.
+    """
+    found, kept = list[str](), regression.base.names
+    asking = [term for term in model.terms if set(getattr(term, "needs", ())) & RECORDED.keys()]
+    asked = {name for term in asking for name in names(term, model.robot)}
+    terms = set(model.names[model.n_rigid :])
+    for factor, used in zip(regression.joint_factors, regression.parameters, strict=True):
+        at = [k for k, own in enumerate(used) if kept[own] in terms]
+        unit = factor[:, at] / lengths(factor[:, at])
+        for k in range(len(at)):
+            cosines = np.abs(unit.T @ unit[:, k])
+            cosines[k] = 0.0
+            like = int(np.argmax(cosines))
+            if kept[used[at[k]]] in asked and cosines[like] > np.sqrt(1.0 - OWN**2):
+                both = f"{kept[used[at[k]]]} cannot be told from {kept[used[at[like]]]}"
+                found.append(f"{both} in these logs: what it depends on hardly changes")
     return tuple(found)
 
 

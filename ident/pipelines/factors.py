@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.files import short_names
@@ -101,6 +102,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
+    fix = "leave one out of [model], or log where it does"
+    warned += [Warned("model", "term", f"{told}; {fix}") for told in one_for_another(loaded.model, regression)]
     more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
     notes = tuple(str(w) for w in warned if w.kind in NOTES)
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))

@@ -94,6 +94,7 @@ class Balancer:
 
         inertials (n, 10): the links'. Raises ModelError for a joint that slides or that gravity does not turn.
         """
+        _require_turning(self, robot)
         if not math.isnan(self.dead):
             return [self]
         found = []
@@ -139,6 +140,17 @@ class BalancerSpring:
         """Return the potential energy per parameter [m^2]."""
         return np.asarray(0.5 * (_length(self, q) - abs(self.fixed - self.crank)) ** 2)
 
+    def at_work(self, others: Sequence[Term], robot: Robot, inertials: Array) -> list[BalancerSpring]:
+        """Return this term. Raises ModelError for a joint that slides."""
+        _require_turning(self, robot)
+        return [self]
+
+
+def _require_turning(term: Balancer | BalancerSpring, robot: Robot) -> None:
+    for joint in (j for j in term.joints or robot.joint_names if j in robot.slides):
+        fix = "Name the joints that a balancer holds, such as { joints = [...] }"
+        raise ModelError(f"joint '{joint}' slides, and a balancer's crank turns", fix=fix)
+
 
 def _require_arms(fixed: float, crank: float) -> None:
     if not (fixed > 0 and crank > 0 and fixed != crank):
@@ -150,16 +162,16 @@ def _length(term: Balancer | BalancerSpring, q: Any) -> Any:
 
 
 def upright(robot: Robot, inertials: Array, joint: int) -> float:
-    """Return the position [rad] of a joint where the gravity of bodies (n, 10) is farthest up, other joints at zero.
+    """Return where [rad] a joint that turns has the gravity of bodies (n, 10) farthest up, other joints at zero.
 
-    Raises ModelError for a joint that slides or that gravity does not turn.
+    Raises ModelError for a joint that gravity does not turn.
     """
     q = np.zeros((2, robot.n))
     q[1, joint] = np.pi / 2
     still = np.zeros(q.shape)
     flat, up = inverse_dynamics(robot, inertials, q, still, still)[:, joint]
     name = robot.joint_names[joint]
-    if robot.joints[joint].slides or math.hypot(flat, up) < 1e-9 * (np.abs(inertials).sum() + 1.0):
+    if math.hypot(flat, up) < 1e-9 * (np.abs(inertials).sum() + 1.0):
         fix = "Name the joints that a balancer holds, such as { joints = [...] }"
         raise ModelError(f"gravity does not turn joint '{name}', so nothing says where its balancer is", fix=fix)
     # flat cos q + up sin q is the slope of flat sin q - up cos q, the potential

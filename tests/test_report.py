@@ -23,6 +23,8 @@ from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
+from ident.logs import Log, Processing
+from ident.logs.filter import thinned_band
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
 from ident.regression import base_parameters, compress
 from ident.report import figures, pictures, text, write_report
@@ -289,6 +291,38 @@ def test_pdf_and_pictures(tmp_path):
     with pytest.raises(InputError, match=r"a report ends in .html, .htm, .pdf, got '.txt'"):
         write_report(tmp_path / "r.txt", c.constrained, fit_motions=[], **given)
     assert not (tmp_path / "r.txt").exists()
+
+
+def test_spectra_stand_beside_the_cut_offs():
+    """A motion of 2 Hz with white noise: its peak is there, the band ends there, every filter has its line."""
+    c = case()
+    t = np.arange(4000) * 0.005
+    q = np.outer(np.sin(4.0 * np.pi * t), [1.0, 0.5, 0.0])
+    rng = np.random.default_rng(0)
+    log = Log("run", t, q + 1e-4 * rng.normal(size=q.shape), 3.0 * q, joints=c.model.robot.joint_names)
+    processing = Processing(position_hz=30.0, torque_hz=20.0, decimation=(5,))
+    report = gather(c.wls, model=c.model, fit=[c.fit], held_out=None, filtered=(log, processing))
+    (block,) = next(s.blocks for s in report.sections if s.name == "spectra")
+    assert "“run”" in block.note
+    turn, _, reach = block.drawings
+    assert re.match(r"turn: moves below 2\.\d* Hz, noise prevails above", turn.title)
+    assert reach.title == "reach: rests"
+    for name, panel in zip(("position", "velocity", "torque"), turn.shown.panels, strict=True):
+        assert panel.y.label == name
+        band, *lines, curve = panel.marks
+        assert band.high == pytest.approx(2.0, abs=0.1)
+        assert [line.low for line in lines] == [30.0, 20.0, pytest.approx(thinned_band(200.0, (5,)))]
+        assert curve.x[np.argmax(curve.y)] == pytest.approx(2.0, abs=0.1)
+    labels = [[m.label for m in panel.marks if m.label] for panel in turn.shown.panels]
+    assert labels == [
+        ["motion", "positions below 30 Hz", "torque below 20 Hz", "regressor and torque below 16 Hz"],
+        [],
+        [],
+    ]
+    assert turn.shown.panels[0].marks[-1].y.max() == pytest.approx(0.5, rel=0.05)  # half the amplitude of a sine
+    few = replace(log, t=t[:50], q=log.q[:50], tau=log.tau[:50])
+    short = gather(c.wls, model=c.model, fit=[], held_out=None, filtered=(few, processing))
+    assert "spectra" not in [s.name for s in short.sections]
 
 
 @pytest.mark.slow

@@ -348,6 +348,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         pictures=pictures,
         next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
         summary=summary,
+        filtered=(next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), processing_of(loaded)[0]),
     )
 
 

@@ -15,17 +15,16 @@ from ident.logs.log import Log
 from ident.logs.sampled import central
 from ident.report.figures import BLUE, INK, MUTED, RED, empty, plain
 from ident.report.picture import envelope
+from ident.report.spectra import SHORT, amplitudes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_POINTS, _BINS = 1500, 300
+_POINTS = 1500
 #: Kinds of findings whose rows are marked in the torques, and in the steps between rows.
 MARKED = ("spikes", "start transient", "repeated rows")
 CLOCK = ("gap", "dropped rows", "short step", "repeated rows")
-#: In logs with fewer rows no spectrum is drawn.
-SHORT = 100
 
 
 def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
@@ -90,12 +89,8 @@ def _steps(axes: Axes, log: Log, odd: Sequence[float]) -> None:
 
 def _spectrum(axes: Axes, slope: Array, rate: float, band: Band | None, j: int) -> None:
     """Draw the amplitude of a velocity over frequency, its peaks in each of some bins."""
-    window = np.hanning(len(slope))
-    size = np.abs(np.fft.rfft((slope - slope.mean()) * window))[1:] / window.sum()
-    f = np.fft.rfftfreq(len(slope), 1.0 / rate)[1:]
-    bins = np.unique(np.geomspace(1, len(f), _BINS).astype(int)) - 1
-    peaks = np.maximum.reduceat(size, bins)
-    axes.loglog(f[bins], np.maximum(peaks, 1e-12), color=BLUE, linewidth=0.8)
+    f, size = amplitudes(slope, rate)
+    axes.loglog(f, size, color=BLUE, linewidth=0.8)
     if band is not None and band.motion_hz[j] > 0.0:
         axes.axvspan(float(f[0]), float(band.motion_hz[j]), color=BLUE, alpha=0.12)
         axes.axvline(float(band.cut_hz[j]), color=RED, linewidth=1.0, linestyle="--")

@@ -14,7 +14,9 @@ from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
 from ident.logs.check import out_of_reach
+from ident.logs.log import Log
 from ident.logs.motion import Motion
+from ident.logs.process import Processing
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
@@ -38,7 +40,9 @@ from ident.report.embed import stretches
 from ident.report.identifiable import identifiable_section
 from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Report, Section
+from ident.report.spectra import spectra
 from ident.report.structure_text import selection_sentences, tried_rows
+from ident.robot.robot import Robot
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
 _STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
@@ -64,6 +68,7 @@ def write_report(
     pictures: str | Path | None = None,
     next_motion: str = NEXT_MOTION,
     summary: bool = False,
+    filtered: tuple[Log, Processing] | None = None,
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
@@ -71,7 +76,8 @@ def write_report(
     recordings (of a streamed recording: of its first part). regression: the factors of the fit, where they are at hand;
     else those of the fitted motions say what is weak.
     pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
-    adds to the logs. summary: one page alone, with the verdict, the main figures and one picture.
+    adds to the logs. summary: one page alone, with the verdict, the main figures and one picture. filtered: a fitted
+    log, and how it was filtered.
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
     """
@@ -87,6 +93,7 @@ def write_report(
         command=command,
         regression=regression,
         next_motion=next_motion,
+        filtered=None if summary else filtered,
     )
     return write(replace(report, sections=(), note="") if summary else report, path, pictures)
 
@@ -111,6 +118,7 @@ def gather(
     command: str | None = None,
     regression: Regression | None = None,
     next_motion: str = NEXT_MOTION,
+    filtered: tuple[Log, Processing] | None = None,
 ) -> Report:
     """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
 
@@ -172,6 +180,7 @@ def gather(
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
+            *_spectra(filtered, model.robot),
             _section("fit", "About the fit", about),
             *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
@@ -193,6 +202,10 @@ _COMPARED = (
     "Torque shows only these combinations of the links' parameters, so CAD is compared on them. A value is contradicted"
     " when its difference is more than chance explains, with at most one false alarm in a hundred reports; it is not"
     " determined when the 95 % interval is wider than the value is large."
+)
+_CUT_OFF = (
+    "Shaded: up to where 99 % of the velocity's power lies. A cut-off in there takes motion away; what is far to the"
+    " right of it lets noise in."
 )
 _MORE = "More to note stands under “Notes”."
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
@@ -243,6 +256,14 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
             table=tried_rows(found) if found.tried else None,
         )
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
+
+
+def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
+    """Yield the spectra of a log with the cut-offs of its filters."""
+    drawn = () if filtered is None else tuple(spectra(*filtered, robot))
+    if filtered is not None and drawn:
+        block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)
+        yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 
 
 def _notes(warned: tuple[str, ...], notes: tuple[str, ...]) -> Iterator[Section]:

@@ -47,14 +47,6 @@ def same_digits(a, b) -> None:
             np.testing.assert_array_equal(x, y)
 
 
-def slowly(before, loaded, name):
-    """Say who does it, and take a while, for as long as nobody was killed."""
-    (before / f"{name}.{os.getpid()}").touch()
-    while not (before / "killed").exists():
-        time.sleep(0.02)
-    return pipelines.factors.of_recording(loaded, name)
-
-
 def test_workers_give_the_digits_of_one_process(days, client):
     loaded = load(days / "all.toml")
     alone, many = compressed(loaded), compressed(loaded, client=client)
@@ -71,6 +63,8 @@ def test_workers_leave_numba_of_this_process_alone(monkeypatch):
 
 
 def test_a_killed_worker_loses_nothing(days, client, tmp_path):
+    from at_workers import slowly
+
     loaded = load(days / "all.toml")
     alone = compressed(loaded)
     (tmp_path / "seen").mkdir()
@@ -91,22 +85,11 @@ def test_a_killed_worker_loses_nothing(days, client, tmp_path):
     assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
 
 
-class SmallParts(distributed.WorkerPlugin):
-    """Parts of so many numbers at every worker, those included that come later in the place of a killed one."""
-
-    def __init__(self, numbers: int) -> None:
-        self.numbers = numbers
-
-    def setup(self, worker) -> None:
-        self.usual, stream.NUMBERS = stream.NUMBERS, self.numbers
-
-    def teardown(self, worker) -> None:
-        stream.NUMBERS = self.usual
-
-
 @pytest.fixture
 def small_parts(client, monkeypatch):
     """Let parts have 100 rows of two joints, everywhere."""
+    from at_workers import SmallParts
+
     monkeypatch.setattr(stream, "NUMBERS", 100 * 7)
     client.register_plugin(SmallParts(100 * 7), name="small parts")
     yield

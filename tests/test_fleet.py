@@ -133,8 +133,9 @@ def test_each_robot_may_have_its_own_experiment(six):
 
 
 def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    assert distributed
+    pytest.importorskip("distributed")
+    from at_workers import deadly
+
     from ident.pipelines.cluster import mapped, sharing
 
     with sharing(Sharing(workers=2)) as client:
@@ -146,22 +147,6 @@ def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(tmp_path):
         )
     assert told[0::2] == [1, 3]
     assert told[1].startswith("2: 2: workers die of it, one after the other: too little memory?")
-
-
-def deadly(folder: str, item: int) -> int:
-    """Return the item; of the second one, a worker dies when the others are done and told."""
-    import os
-    import time
-    from pathlib import Path
-
-    if item == 2:
-        patience = time.monotonic() + 30.0
-        while len(list(Path(folder).iterdir())) < 2 and time.monotonic() < patience:
-            time.sleep(0.1)
-        time.sleep(1.0)
-        os._exit(1)
-    (Path(folder) / str(item)).touch()
-    return item
 
 
 @pytest.mark.parametrize(

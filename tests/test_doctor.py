@@ -224,12 +224,16 @@ def test_a_mass_or_a_centre_that_is_off_alone_stands_out_of_a_table_that_is_good
     np.testing.assert_allclose(fault.move.asked, right[1:4], atol=0.006)
 
 
-def test_right_tables_are_not_accused():
-    for seed in range(3):
-        assert judged(seed, 0).asserted == ()
+#: Arms of 3 to 7 joints, the smallest ones first: a doctor takes the larger ones four times as long.
+RIGHT, PLANTED = (14, 6, 1, 2, 0), (5, 6, 2, 1, 0)
 
 
-@pytest.mark.parametrize("seed", range(cases(4)))
+@pytest.mark.parametrize("seed", RIGHT[: cases(5)])
+def test_right_tables_are_not_accused(seed):
+    assert judged(seed, 0).asserted == ()
+
+
+@pytest.mark.parametrize("seed", PLANTED[: cases(5)])
 def test_planted_mistakes_are_named_and_nothing_else(seed):
     tally = judged(seed, 1)
     assert tally.wrong == ()

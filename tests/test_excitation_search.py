@@ -301,7 +301,7 @@ def test_other_bases(basis: object) -> None:
 @pytest.mark.slow
 def test_from_a_posture_to_another() -> None:
     start, end = np.array([0.5, 1.0, -0.5]), np.array([-0.5, 1.5, -1.0])
-    found = search(small(basis=FourierAndPolynomial(1.0, 3), start=start, end=end), starts=2, seconds=np.inf)
+    found = search(small(basis=FourierAndPolynomial(1.0, 3), start=start, end=end), starts=1, seconds=np.inf)
     q = found.trajectory.derivative(np.array([0.0, found.trajectory.duration]), 0)
     assert q == pytest.approx(np.array([start, end]), abs=1e-9)
     assert found.proven

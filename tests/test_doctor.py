@@ -155,7 +155,7 @@ def test_evidence_in_other_gains_is_the_evidence_of_scaled_torques():
 
 def test_options_have_the_scores_of_the_hypotheses_they_lead_to():
     # options are scored in the ten directions of one link, hypotheses in all of them
-    c = case(10, 2)
+    c = case(13, 2)
     search = searching(c.model, compress(c.model, c.motion), c.cad, motions=[c.motion], geometries=c.geometries)
     state = search.space.start(c.cad)
     for move in (Unexplained((1,), 0.3, "mass"), TorqueGain(0, -1.0)):

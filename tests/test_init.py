@@ -229,6 +229,21 @@ def test_joints_without_columns_are_locked_in_a_robot_toml(here):
     assert read(here)[1].joint_names == ("j_one", "j_two")
 
 
+def test_columns_beyond_the_joints_of_the_robot_are_left_aside_and_named(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    more = 0.2 * np.sin(t)[:, None]  # of a gripper that the file does not have
+    q, qd, tau = (np.column_stack([x, more]) for x in (q, qd, tau))
+    table = {"t": t, **columns("q{}", q), **columns("qd{}", qd), **columns("tau{}", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three")
+    for found, written in ((read_log.q, q), (read_log.qd, qd), (read_log.tau, tau)):
+        np.testing.assert_allclose(found, written[:, :3], atol=1e-9)
+    assert "NOTE: the robot has 3 joints that move by themselves, so q4" in (here / "dataset.toml").read_text()
+
+
 def test_joints_that_no_name_says_are_those_whose_limits_and_bodies_fit(here):
     """Wheels and a head come first in the file; the log is of the arm behind them."""
     before = "".join(

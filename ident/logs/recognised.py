@@ -77,6 +77,10 @@ class Family:
             return self
         return replace(self, of=tuple(of), columns=tuple(self.columns[self.of.index(x)] for x in of))
 
+    def first(self, most: int) -> Family:
+        """Return the first columns, as many as `most` joints have."""
+        return self if len(self.columns) <= most else replace(self, of=self.of[:most], columns=self.columns[:most])
+
     @property
     def shown(self) -> str:
         """First and last column, for people."""

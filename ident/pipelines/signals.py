@@ -68,14 +68,26 @@ class Signals:
         return np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
 
 
+#: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
+_OF_JOINTS = ("position", "velocity", "torque", "current")
+
+
 def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
     """Return what the columns of a log are. Raises LogError where positions or torques are not found."""
     why: dict[str, str] = {}
+    given, n = families, len(arm.names)
+    families = [f.first(n) if f.quantity in _OF_JOINTS else f for f in given]
     time = next(iter(clocks(families)), None)
     rows = np.arange(len(families[0].columns[0].values), dtype=np.float64)
     raw = rows if time is None else time.values - time.values[0]
     raw = raw if np.all(np.diff(raw) > 0) else rows * max(float(np.median(np.diff(raw))), 1e-12)
     position = _positions(families, arm, raw, asked, why)
+    over = next((f.columns[n:] for f in given if len(f.columns) > n and set(position.columns) <= set(f.columns)), ())
+    if over:
+        why["position"] += (
+            f"; NOTE: the robot has {n} joints that move by themselves, so {', '.join(c.shown for c in over)} and the"
+            " like are left aside"
+        )
     robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)
     time = next(iter(clocks(families, position.columns[0].label)), None)

@@ -43,6 +43,7 @@ def test_torque_is_the_slope_of_the_energy_and_the_same_after_a_turn(seed):
         np.testing.assert_allclose(column, term.column(q + 2 * np.pi, still, still), atol=1e-10)
         slope = (term.energy(q + step) - term.energy(q - step)) / (2 * step)
         np.testing.assert_allclose(column, slope, atol=1e-8)
+        assert term.energy(np.zeros(1)) == 0.0
         motion = (q[:, None], still[:, None], still[:, None])
         found = pull_back(term, robot, *motion, np.ones((1, 50)))
         np.testing.assert_allclose(found[0, :, 0], (wave(q + step) - wave(q - step)) / (2 * step), atol=1e-7)

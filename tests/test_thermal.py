@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_balancer import written
-from test_cli import TRUE
+from test_cli import TRUE, call
 from test_warm_up import moved
 
 from ident.errors import ConfigError, LogError, ModelError
@@ -22,7 +22,7 @@ from ident.logs.process import Processing, process
 from ident.model import Model, Thermal, Viscous, regressor, torque
 from ident.pipelines.identify import run
 from ident.pipelines.loaded import load
-from ident.simulation import plant
+from ident.simulation import acceleration, plant
 
 COLD = {"shoulder.thermal_viscous": -0.01, "elbow.thermal_viscous": -0.004}
 COLUMNS = 'temperature = { columns = [6, 7], unit = "degC" }\n'
@@ -95,6 +95,20 @@ def test_a_run_finds_it_and_the_file_keeps_it(folder, result):
     assert "(thermal_viscous: torque = value * (temperature - reference) * qd)" in note
     with pytest.raises(ModelError, match="a simulation does not know viscous friction that changes with temperature"):
         plant(result.loaded.model, estimate.theta)
+    q, qd, qdd = np.random.default_rng(5).normal(0, 0.5, (3, 20, 2))
+    tau = torque(result.loaded.model, estimate.theta, q, qd, qdd, signals={"temperature": np.full(20, 40.0)})
+    warm = plant(result.loaded.model, estimate.theta, signals={"temperature": 40.0})
+    cold = plant(result.loaded.model, estimate.theta, signals={"temperature": 20.0})
+    smooth = warm.friction(qd) - cold.friction(qd)  # Coulomb's law is another one in a simulation
+    np.testing.assert_allclose(smooth, 20.0 * qd * [estimate.value(name) for name in COLD], rtol=1e-9, atol=1e-12)
+    assert np.isfinite(acceleration(warm, q, qd, tau)).all()
+
+
+@pytest.mark.slow
+def test_the_doctor_weighs_logs_with_it(folder):
+    told = call("doctor", folder / "experiment.toml")
+    assert told.exit_code == 0
+    assert "none of them explains the torques better" in " ".join(told.output.split())
 
 
 @pytest.mark.slow

@@ -88,6 +88,10 @@ def test_who_says_no(folder, result, tmp_path):
     assert "the controller has to add it: shoulder.warm_up, elbow.warm_up (warm_up: torque = value * exp(" in note
     with pytest.raises(ModelError, match="a simulation does not know viscous friction that falls while a joint warms"):
         plant(model, estimate.theta)
+    begun, warm = (plant(model, estimate.theta, signals={"time": t}) for t in (0.0, np.inf))
+    qd = np.random.default_rng(0).normal(size=(9, 2))
+    lost = begun.friction(qd) - warm.friction(qd)
+    np.testing.assert_allclose(lost, qd * [estimate.value(name) for name in COLD], rtol=1e-9, atol=1e-12)
     with pytest.raises(ModelError, match="motions are designed without viscous friction that falls"):
         pull_back(WarmUp(), model.robot, *np.zeros((3, 1, 2)), np.zeros((2, 1)))
     with pytest.raises(ModelError, match=r"asks for the signal 'time', which nobody gives"):

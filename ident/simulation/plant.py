@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,9 +27,11 @@ from ident.dynamics.rigid_body import (
 from ident.errors import ModelError
 from ident.model import Model
 from ident.model.coulomb import COULOMB
-from ident.model.term import Term, along
+from ident.model.term import RECORDED, Term, along
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
+
+NO_NUMBERS: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Acting:
     """A joint term with numbers: it acts with values[k] times its column of the speed v = directions[k] . qd.
 
     owners: names of the joints or coupled motors; directions (m, n); values (m,); width [rad/s; m/s]: over which a
-    column that jumps is rounded.
+    column that jumps is rounded. signals: those that the term needs, which stay as they are.
     """
 
     term: Term
@@ -44,12 +47,13 @@ class Acting:
     directions: Array
     values: Array
     width: float
+    signals: Mapping[str, float] = field(default_factory=dict)
 
     def column(self, q: Any, qd: Any) -> Any:
         """Return the column that is integrated, from positions and speeds of the owners, numbers or symbols."""
         if hasattr(self.term, "continuous"):
             return self.term.continuous(q, qd, self.width)
-        return self.term.column(q, qd, 0.0 * qd)
+        return self.term.column(q, qd, 0.0 * qd, **self.signals)
 
     def torque(self, q: Array, qd: Array) -> Array:
         """Return the joint torques (..., n) at q, qd (..., n)."""
@@ -81,7 +85,7 @@ class Plant:
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name, ModelError))
         for x in self.acting:
             for owner, value in zip(x.owners, x.values, strict=True):
-                if x.term.kind.friction and value < 0:
+                if x.term.kind.friction and x.term.nonnegative and value < 0:
                     raise ModelError(
                         f"{x.term.kind.words} of '{owner}' is {value:g}, and negative friction drives",
                         fix="Set it to 0, or use the constrained fit, which keeps friction positive",
@@ -167,12 +171,16 @@ class Plant:
         return np.asarray(potential_energy(self.robot, self.inertials, x) + sum(joints))
 
 
-def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant:
+def plant(
+    model: Model, theta: ArrayLike, friction_width: float = 0.01, signals: Mapping[str, float] = NO_NUMBERS
+) -> Plant:
     """Return the plant of a model at theta (p,).
 
     friction_width [rad/s; m/s]: Coulomb friction with a sign, with or without a dead zone, becomes
     Fc tanh(v / friction_width), for a sign cannot be integrated; so does Dahl's, whose state the plant does not carry.
     A SmoothCoulomb keeps its own width. Nonlinear viscous friction is straight below the width.
+    signals: what stays as it is while the plant moves, such as {"temperature": 40.0} [degC] of all joints, or
+    {"time": inf} for joints that are warm.
     Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term needs what
     simulations do not have, such as the load.
     """
@@ -186,17 +194,21 @@ def plant(model: Model, theta: ArrayLike, friction_width: float = 0.01) -> Plant
         owners, directions = along(term, robot)
         own = values[at : at + len(owners)]
         at += len(owners)
-        if getattr(term, "needs", ()):
+        needs: tuple[str, ...] = getattr(term, "needs", ())
+        if not set(needs) <= signals.keys() & RECORDED.keys():
+            given = f", or give signals = {{'{needs[0]}': ...}}" if set(needs) <= RECORDED.keys() else ""
             raise ModelError(
-                f"a simulation does not know {term.kind.words}, which needs the {' and '.join(term.needs)}",  # type: ignore[attr-defined]
-                fix="Leave it out of the model",
+                f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}",
+                fix=f"Leave it out of the model{given}",
             )
-        inertia = term.column(0 * probe, 0 * probe, 0 * probe + 1.0) - term.column(0 * probe, 0 * probe, 0 * probe)
+        given_signals = {name: signals[name] for name in needs}
+        still, pushed = (term.column(0 * probe, 0 * probe, 0 * probe + x, **given_signals) for x in (0.0, 1.0))
+        inertia = pushed - still
         armature += np.einsum("k,ki,kj->ij", own * inertia[0, 0], directions, directions)
         used = [k for k in range(len(own)) if own[k] != 0]
-        if used and term.column(probe, probe, 0 * probe).any():
+        if used and term.column(probe, probe, 0 * probe, **given_signals).any():
             names = tuple(owners[k] for k in used)
-            acting.append(Acting(term, names, directions[used], own[used], friction_width))
+            acting.append(Acting(term, names, directions[used], own[used], friction_width, given_signals))
     return Plant(robot, values[: model.n_rigid].reshape(n, 10), armature, tuple(acting))
 
 

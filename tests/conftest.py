@@ -8,6 +8,7 @@ test's outcome may depend on that (`make portability`).
 """
 
 import functools
+import gc
 import itertools
 import os
 import sys
@@ -31,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # what is imported stays: to look through it over and over is a third of the collection
     os.environ["IDENT_TEST_SEEDS"] = str(config.getoption("--seeds"))
     # a command's tree of options is made once, not for each call: a third of what test_cli.py costs
     typer.testing._get_command = functools.cache(typer.testing._get_command)
@@ -39,6 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "mutants", settings.get_profile("ident"), database=None, phases=(Phase.explicit, Phase.generate)
     )
     settings.load_profile("ident")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,8 @@ class Tally:
 def same(found: Move, planted: Move) -> bool:
     """Return whether two moves say the same: gains within 10 %, extra bodies on one link."""
     if isinstance(found, TorqueGain) and isinstance(planted, TorqueGain):
-        return found.joint == planted.joint and abs(np.log(found.factor / planted.factor)) < 0.1
+        ratio = found.factor / planted.factor
+        return found.joint == planted.joint and ratio > 0 and abs(np.log(ratio)) < 0.1
     if isinstance(found, ExtraBody) and isinstance(planted, ExtraBody):
         return found.link == planted.link
     return found == planted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,29 +63,12 @@ class RippleSine:
 
 
 @dataclass(frozen=True)
-class RippleCosine:
+class RippleCosine(RippleSine):
     """tau_j = C_j cos(per_turn q_j) [N m; N], beside `RippleSine` and with its fields."""
 
-    per_turn: float = setting(_WORDS, gt=0, lt=_MOST)
-    joints: tuple[str, ...] | None = None
-    nonnegative: ClassVar[bool] = False
-    kind: ClassVar[Kind] = Kind(
-        "ripple_cosine",
-        "ripple, cosine",
-        "torque = value * cos(waves per turn * q)",
-        _UNITS,
-        key="ripple",
-        example="{ per_turn = 6 }",
-        numbers="Waves per turn of ripple",
+    kind: ClassVar[Kind] = replace(
+        RippleSine.kind, name="ripple_cosine", words="ripple, cosine", law="torque = value * cos(waves per turn * q)"
     )
-
-    def __post_init__(self) -> None:
-        _require_waves(self.per_turn)
-
-    @property
-    def suffix(self) -> str:
-        """The waves per turn as a part of a name, such as 6 or 256_857."""
-        return _in_name(self.per_turn)
 
     def column(self, q: Any, qd: Any, qdd: Any) -> Any:
         """Return cos(per_turn q)."""

@@ -229,6 +229,18 @@ def test_joints_without_columns_are_locked_in_a_robot_toml(here):
     assert read(here)[1].joint_names == ("j_one", "j_two")
 
 
+@pytest.mark.parametrize(("gains", "guessed"), [((1.0, 1.0, 1.0), (1, 1, 1)), ((1.0, 4.0, 1.0), None)])
+def test_currents_that_count_like_newton_metres_at_every_joint_are_taken_for_these(here, gains, guessed):
+    arm(here, masses=(6.6, 4.4, 1.9))
+    t, q, _, tau = log(here)
+    arm(here)  # in the description they are a little off
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("current{}", tau / gains)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    (answer,) = [a for question, a in found.answers if question.key == "gain"]
+    given = tuple(float(x) for x in answer.split(",")) if isinstance(answer, str) else tuple(answer)
+    assert given == guessed if guessed else given[1] > 3.0 * given[2]  # nothing weighs on the first
+
+
 def test_columns_beyond_the_joints_of_the_robot_are_left_aside_and_named(here):
     arm(here)
     t, q, qd, tau = log(here)

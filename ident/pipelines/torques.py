@@ -21,6 +21,8 @@ from ident.robot import Robot
 RIVAL = 0.15
 #: Torques in N m count this much for one that the bodies in the description predict, about.
 LIKE_N_M = (0.4, 2.5)
+#: Where those of each joint do, the bodies are off rather than the gains.
+ALL_ALIKE = (0.6, 1.6)
 #: Where only sizes can be compared, torques so many times smaller than the bodies', or larger, are doubted.
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
@@ -224,6 +226,8 @@ def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[
     usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
     guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
+    if len(known) and np.all((known > ALL_ALIKE[0]) & (known < ALL_ALIKE[1])):
+        guess, source = np.ones(len(ratio)), f"{like}, as if they were N m"
     why = f"{reason}; the gains are a GUESS: {source}"
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)

@@ -228,7 +228,7 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
             change = undone.fixed(undone.longer_seconds, log(factor))
             yield Mistake("clock", "time", f"time is in {was}", f"multiply time by {factor:g}", change)
     what = "the rate is wrong: the motion took {} longer than the log's time says"
-    mend = "multiply its time by {factor}, or its rate by the inverse; the file of a larger or smaller robot looks the same"
+    mend = "multiply its time by {factor}, or its rate by the inverse; the file of a robot of another size looks alike"
     yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.04))  # less is made up for by gains
     what, mend = "torques come {} ms late", "[processing] delay_s, {} ms late"
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))

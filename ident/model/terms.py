@@ -59,7 +59,8 @@ def plain() -> dict[str, Any]:
     """Return by kind the terms that a parameter alone says all of: no number and no signal beside it."""
     found: dict[str, Any] = {}
     for term in TERMS:
-        if not getattr(term, "needs", ()) and not any(required(f) for f in dataclasses.fields(term)):
+        beside = term.kind.numbers or getattr(term, "needs", ())
+        if not beside and not any(required(f) for f in dataclasses.fields(term)):
             found.setdefault(term.kind.name, term)
     return found
 

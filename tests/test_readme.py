@@ -8,6 +8,7 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -103,6 +104,18 @@ def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
     assert {"estimate.json", "parameters.json", "robot.urdf", "report.html"} <= written
     said = capsys.readouterr().out
     assert "0 contradict cad.csv" in said  # the log was made of that table
+    header = next(folder.rglob("*.h"))
+    (block,) = (b for _, b in blocks("sh") if "gcc" in b)
+    block = block.replace("files/arm5.h", str(header)).replace("ARM5", header.stem.upper())
+    tried = subprocess.run(["sh", "-ec", block], check=True, capture_output=True, text=True)
+    assert "self test: ok (0)" in tried.stdout
+
+
+@pytest.mark.parametrize(("page", "block"), blocks("sh"), ids=lambda x: x.splitlines()[0][:40])
+def test_the_shell_of_all_pages_can_be_read(page, block):
+    assert not subprocess.run(["sh", "-n"], input=block, capture_output=True, text=True, check=True).stderr, page
+    typed = re.findall(r"^ *(?:if )?ident ([a-z]+)", block, re.MULTILINE)
+    assert set(typed) <= {command[0] for command in commands()}, page
 
 
 @pytest.mark.slow

@@ -101,6 +101,8 @@ def test_a_joint_that_is_logged_without_gravity_is_named_where_cad_says_what_han
     assert "gain 0" in told
     assert told in estimated(model, held, cad, weight=1e-4).implausible
     assert weightless(robot, held, neutral_prior(robot)) == ()
+    heavy = Prior(robot.inertials * [[1.0], [1000.0]], "cad")  # in grams
+    assert weightless(robot, logged(whole), heavy) == ()
     assert weightless(robot, logged(whole), cad) == ()
     assert weightless(robot, logged(0.01 * whole), cad) == ()  # all of them: currents
 

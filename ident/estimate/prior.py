@@ -184,9 +184,10 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
 def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str, ...]:
     """Return a sentence for each joint whose logged torque is far less than that of the prior's links, on these logs.
 
-    Other joints' torques are not, so that all of them are no currents. Nothing is said against neutral bodies.
+    Other joints' torques are not, so that all of them are no currents. Nothing is said against neutral bodies, nor for
+    ones that no robot of this size has.
     """
-    if sum(prior.neutral) > len(prior.neutral) / 2:
+    if sum(prior.neutral) > len(prior.neutral) / 2 or implausible(robot, prior.inertials, neutral_prior(robot)):
         return ()
     bodies = np.zeros(regression.base.K.shape[1])
     bodies[: prior.inertials.size] = prior.inertials.ravel()

@@ -190,7 +190,11 @@ def arm(tmp_path_factory):
 
 @cache
 def said(command, folder):
-    """Return what a command of a page prints; it runs once, whatever pages show it."""
+    """Return what a command of a page prints; it runs once, whatever pages show it, after those that it needs."""
+    init = next(typed for _, typed, _ in shown() if typed.startswith("ident init "))
+    for later, earlier in (("ident run .", init), ("ident export ", "ident run .")):
+        if command.startswith(later):
+            said(earlier, folder)
     here = ROOT if re.search(r" (experiments|datasets)/", command) else folder
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.chdir(here)

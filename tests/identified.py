@@ -13,6 +13,7 @@ from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
 from ident.robot.urdf import parse_urdf
+from ident.simulation import acceleration, plant, simulate_fixed
 
 NOISE = 0.02
 URDF = """<?xml version="1.0"?>
@@ -77,3 +78,17 @@ class Case:
 def case() -> Case:
     """Return the case, made once."""
     return Case()
+
+
+def require_lossless(model: Model, theta: Array, speeds: list[float], *, seconds: float, step: float) -> None:
+    """Assert of two joints without friction: forward dynamics undo inverse ones, and a simulation keeps energy.
+
+    theta (p,); speeds (2,) at the start [rad/s]; seconds, step [s].
+    """
+    p = plant(model, theta)
+    q, qd, qdd = np.random.default_rng(0).normal(0, 0.5, (3, 20, 2))
+    again = acceleration(p, q, qd, torque(model, theta, q, qd, qdd))
+    np.testing.assert_allclose(again, qdd, rtol=1e-7, atol=1e-7)
+    run = simulate_fixed(p, [0.3, -0.2], speeds, seconds, step)
+    energy = p.kinetic(run.q, run.qd) + p.potential(run.q)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from identified import require_lossless
 from oracles import random_tree
 from seeds import cases
 from test_cli import BROKEN, EXPERIMENT
@@ -23,7 +24,7 @@ from ident.model.balancer import upright
 from ident.model.term import pull_back
 from ident.pipelines.loaded import load
 from ident.regression import compress
-from ident.simulation import acceleration, plant, simulate_fixed
+from ident.simulation import plant, simulate_fixed
 
 #: KUKA KR300 R2500 ultra: distances [m], dead point, gas volume over piston area (README of its data).
 KR300 = Balancer(np.radians(-95.0), 0.8, 0.2, 0.00096 / (np.pi * (0.055**2 - 0.030**2) / 4))
@@ -118,13 +119,7 @@ def test_the_fit_finds_the_force_and_the_file_keeps_the_geometry(fitted, tmp_pat
 
 def test_a_simulation_has_it(fitted):
     estimate, model = fitted
-    p = plant(model, estimate.theta)
-    q, qd, qdd = np.random.default_rng(0).normal(0, 0.5, (3, 20, 2))
-    again = acceleration(p, q, qd, torque(model, estimate.theta, q, qd, qdd))
-    np.testing.assert_allclose(again, qdd, rtol=1e-7, atol=1e-7)
-    run = simulate_fixed(p, [0.3, -0.2], [0.0, 0.5], 0.2, 1e-4)
-    energy = p.kinetic(run.q, run.qd) + p.potential(run.q)
-    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
+    require_lossless(model, estimate.theta, [0.0, 0.5], seconds=0.2, step=1e-4)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from identified import require_lossless
 from oracles import random_tree
 from seeds import cases
 from test_balancer import written
@@ -23,7 +24,6 @@ from ident.model.term import pull_back
 from ident.model.terms import kind_of
 from ident.regression import compress
 from ident.report.text import unit
-from ident.simulation import acceleration, plant, simulate_fixed
 
 WAVES = np.array([1.5, -0.7, 0.4, 0.3])
 
@@ -78,13 +78,7 @@ def test_the_fit_finds_each_wave_and_the_file_keeps_it(fitted, tmp_path):
 
 def test_a_simulation_has_it(fitted):
     estimate, model = fitted
-    p = plant(model, estimate.theta)
-    q, qd, qdd = np.random.default_rng(0).normal(0, 0.5, (3, 20, 2))
-    again = acceleration(p, q, qd, torque(model, estimate.theta, q, qd, qdd))
-    np.testing.assert_allclose(again, qdd, rtol=1e-7, atol=1e-7)
-    run = simulate_fixed(p, [0.3, -0.2], [0.0, 0.1], 0.1, 1e-5)
-    energy = p.kinetic(run.q, run.qd) + p.potential(run.q)
-    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
+    require_lossless(model, estimate.theta, [0.0, 0.1], seconds=0.1, step=1e-5)
 
 
 @pytest.mark.slow

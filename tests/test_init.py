@@ -178,14 +178,24 @@ def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)
     asked = {}
-    for name, sizes in (("sign", [1, -1, 1]), ("motor", [0.01, 0.01, 0.01])):
+    for name, sizes in (("signs", [-1, -1, -1]), ("motor", [0.01, 0.01, 0.01])):
         pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * sizes)}).to_csv("log.csv", index=False)
         found = pipelines.init("arm.urdf", ["log.csv"])
         asked[name] = {question.key: answer for question, answer in found.answers}
         for path in found.files:
             path.unlink()
-    assert asked["sign"] == {"gain": "1, -1, 1"}
+    assert asked["signs"] == {"gain": "-1, -1, -1"}
     assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
+
+
+def test_torques_of_another_sign_at_some_joints_alone_may_be_the_robot_files_mistake(here):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * [1, -1, 1])}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    ((question, answer),) = found.answers
+    assert answer == "1, 1, 1"
+    assert "at j_two alone: an axis, a zero or a sign in the robot file may be wrong instead" in question.why
 
 
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):

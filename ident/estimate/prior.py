@@ -152,7 +152,7 @@ FROM_CAD = (5.0, 5.0)
 #: The same against a neutral body, which knows the robot's size and torques alone: small links are often hollow.
 FROM_NEUTRAL = (50.0, 30.0)
 #: A joint whose torque is so many times less than CAD's links need, more than that of others is, lacks gravity.
-LESS = 5.0
+LESS = 3.0
 
 
 def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[str] = ()) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from ident.robot import Robot
 RIVAL = 0.15
 #: Torques in N m count this much for one that the bodies in the description predict, about.
 LIKE_N_M = (0.4, 2.5)
-#: Where those of each joint do, the bodies are off rather than the gains.
-ALL_ALIKE = (0.6, 1.6)
+#: Where those of each joint do, and so much those of the middle one, the bodies are off rather than the gains.
+ALL_ALIKE, MIDDLE = (0.6, 1.6), (0.75, 1.35)
 #: Where only sizes can be compared, torques so many times smaller than the bodies', or larger, are doubted.
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
@@ -76,7 +76,7 @@ def torques(
     driven = [j for j, c in enumerate(columns) if c is not None]
     at = driven, np.arange(len(driven))
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
-    unit, gain, why_unit = _unit(family, ratio, size, asked)
+    unit, gain, why_unit = _unit(family, [robot.joint_names[j] for j in driven], ratio, size, asked)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
@@ -193,29 +193,33 @@ def _driven(
     return columns, f"NOTE: {without} taken for joints without motor, for {why}"
 
 
-def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[str, Array, str]:
+def _unit(
+    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked
+) -> tuple[str, Array, str]:
     """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
 
-    ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says nothing. size: the same of
+    joints: of the columns. ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says nothing. size: the same of
     standard deviations, which count where ratios are silent.
     """
     unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
     scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
     ratio, size = ratio * scale, np.append(size, np.nan) * scale
-    known = ratio[np.isfinite(ratio)]
+    known, turned = ratio[np.isfinite(ratio)], [joint for joint, x in zip(joints, ratio, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
     if family.quantity == "torque" and not (typical < low or typical > high):
-        if not np.any(known < 0):
+        if not turned:
             said = f"{unit}, for they are called so" + (f" ({like})" if len(known) else "")
             return unit, np.ones(len(ratio)), said
-        reason = "the bodies in the description ask for the other sign where it is negative"
-        ratio = np.where(ratio < 0, -1.0, 1.0)
+        reason = "the bodies in the description ask for the other sign"
+        ratio = np.full(len(ratio), -1.0)
+        if np.any(known > 0):  # a turned axis looks so, which a sign here would hide
+            ratio, reason = -ratio, "they are called torques"
     elif family.quantity == "torque":
         reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
         unit, ratio = (unit, ratio) if family.unit else ("A", ratio)
-    elif not family.quantity and len(known) and low < typical < high and not np.any(known < 0):
+    elif not family.quantity and len(known) and low < typical < high and not turned:
         unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
             return unit, np.ones(len(ratio)), f"N m: {like}"
@@ -226,8 +230,12 @@ def _unit(family: Family, ratio: Array, size: ArrayLike, asked: Asked) -> tuple[
     usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
     guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
-    if len(known) and np.all((known > ALL_ALIKE[0]) & (known < ALL_ALIKE[1])):
+    alike = np.all((known > ALL_ALIKE[0]) & (known < ALL_ALIKE[1]))
+    if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
         guess, source = np.ones(len(ratio)), f"{like}, as if they were N m"
+    if turned and np.any(known > 0):
+        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(turned)} alone: an axis, a zero or a sign in"
+        reason += " the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)

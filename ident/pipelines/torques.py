@@ -193,13 +193,11 @@ def _driven(
     return columns, f"NOTE: {without} taken for joints without motor, for {why}"
 
 
-def _unit(
-    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked
-) -> tuple[str, Array, str]:
+def _unit(family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked) -> tuple[str, Array, str]:
     """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
 
-    joints: of the columns. ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says nothing. size: the same of
-    standard deviations, which count where ratios are silent.
+    joints: of the columns. ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says
+    nothing. size: the same of standard deviations, which count where ratios are silent.
     """
     unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
     scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
@@ -234,8 +232,8 @@ def _unit(
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
         guess, source = np.ones(len(ratio)), f"{like}, as if they were N m"
     if turned and np.any(known > 0):
-        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(turned)} alone: an axis, a zero or a sign in"
-        reason += " the robot file may be wrong instead, which `ident doctor` weighs"
+        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(turned)} alone: an axis, a zero or a sign"
+        reason += " in the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)

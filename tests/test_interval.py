@@ -299,14 +299,14 @@ def test_growth_tells_a_line_a_parabola_and_a_limit_apart():
     rows = base.K @ coordinates.T
     growth = Growth(coordinates, feasible(case.model, Bounds(), coordinates), rows, base.K @ case.theta)
     mass, h, inertia = coordinates.T[[0, 1, 4]]
-    assert growth.bounded(mass)
-    assert growth.bounded(-mass)
-    assert not growth.bounded(h)
-    assert not growth.bounded(-h)
-    assert not growth.bounded(-h, per_mass=0)
-    assert growth.bounded(inertia)
-    assert not growth.bounded(-inertia)
-    assert not growth.bounded(-mass, logs=False)
+    assert growth.asked(mass)
+    assert growth.asked(-mass)
+    assert not growth.asked(h)
+    assert not growth.asked(-h)
+    assert not growth.asked(-h, per_mass=0)
+    assert growth.asked(inertia)
+    assert not growth.asked(-inertia)
+    assert not growth.asked(-mass, logs=False)
 
 
 def test_verdicts_word_by_word():

@@ -51,6 +51,8 @@ DETERMINED = 0.25
 # A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
 _SHARE = 0.1
 _POSITIVE = ("m", "Ixx", "Iyy", "Izz")
+_DIAGONAL = np.array([NATURAL.index(part) for part in _POSITIVE[1:]])
+_AXES = frozenset(range(3))
 #: A mass that may go below this share of the prior's may vanish, and its centre may be anywhere.
 _VANISHED = 1e-6
 
@@ -109,7 +111,8 @@ def intervals(
     _, distance = least_norm(rows, centre, blocks)
     squared = region.radius**2 + distance**2
     growth = Growth(coordinates, blocks, rows, centre)
-    found = _extremes(coordinates, [*blocks, ball(rows, centre, float(np.sqrt(squared)))], growth)
+    within = ball(rows, centre, float(np.sqrt(squared)))
+    found = _extremes(coordinates, np.eye(len(coordinates.T) + 1), [*blocks, within], growth)
     anyhow = _by_any_motion(model, bounds, coordinates, blocks, base.K, rows, centre, growth)
     numbers = tuple(
         Allowed(name, *limits, by_any_motion=any_)
@@ -172,14 +175,15 @@ def natural(inertials: Array) -> tuple[Array, Array]:
 
 
 class _Least:
-    """The programs of all numbers over links of the blocks' cones."""
+    """The programs of all numbers over links of the blocks' cones, whose (x, s) are M @ v, s being the last of v."""
 
-    def __init__(self, coordinates: Coordinates, blocks: list[Block]):
-        n, p = len(coordinates.prior.inertials), len(coordinates.T)
-        self._theta = np.column_stack([coordinates.T, np.zeros(p)])
+    def __init__(self, coordinates: Coordinates, M: Array, blocks: list[Block]):
+        n = len(coordinates.prior.inertials)
+        self._theta = coordinates.T @ M[:-1]
         self._prior = coordinates.prior.inertials
         masses = self._theta[: 10 * n : 10] / self._prior[:, :1]
-        self._plain = ConeProgram([*blocks, fixed(np.eye(p + 1)[p], 1.0)])
+        blocks = [Block(o.A @ M, o.b, o.cone) for o in blocks]
+        self._plain = ConeProgram([*blocks, fixed(M[-1], 1.0)])
         # the link's mass is the prior's: then h is that mass times the centre
         self._per_mass = [ConeProgram([*blocks, fixed(mass, 1.0)]) for mass in masses]
 
@@ -194,23 +198,20 @@ class _Least:
         return lower * size / unit if np.isfinite(lower) else np.nan
 
 
-def _extremes(coordinates: Coordinates, blocks: list[Block], growth: Growth) -> list[tuple[float, float]]:
-    """Return the least and greatest value of each number over the blocks' cones, outwards by the solver's gap."""
-    least = _Least(coordinates, blocks)
+def _extremes(coordinates: Coordinates, M: Array, blocks: list[Block], growth: Growth) -> list[tuple[float, float]]:
+    """Return the least and greatest value of each number over links as in `_Least`, outwards by the solver's gap."""
+    least = _Least(coordinates, M, blocks)
     masses = coordinates.prior.inertials[:, 0]
     found: list[tuple[float, float]] = []
     for i in range(len(masses)):
         lightest = max(least.least(i, 0, 1.0), 0.0)
         vanishes = lightest < _VANISHED * masses[i]
-        for k, part in enumerate(NATURAL):
-            limits = []
-            for sign in (1.0, -1.0):
-                q = sign * coordinates.T[10 * i + k]
-                if part in NATURAL[1:4]:
-                    finite = growth.bounded(q, per_mass=i, logs=not vanishes)
-                else:
-                    finite = (sign > 0 and part in _POSITIVE) or growth.bounded(q)
-                limits.append(least.least(i, k, sign) if finite else -np.inf)
+        found.append((lightest, -least.least(i, 0, -1.0) if growth.bounded(i, 0, -1.0) else np.inf))
+        for k, part in enumerate(NATURAL[1:], 1):
+            limits = [
+                least.least(i, k, sign) if growth.bounded(i, k, sign, vanishes=vanishes) else -np.inf
+                for sign in (1.0, -1.0)
+            ]
             lower, upper = limits[0], -limits[1]
             found.append((max(0.0, lower) if part in _POSITIVE else lower, upper))
     return found
@@ -239,11 +240,14 @@ def _by_any_motion(
     start[model.n_rigid :][model.nonnegative] = np.maximum(start[model.n_rigid :][model.nonnegative], 0.0)
     if not bounds.on(model).met(coordinates.T @ start):
         start = least_norm(np.eye(len(start)), start, blocks)[0]
-    _, s, vt = np.linalg.svd(K @ coordinates.T, full_matrices=False)
-    shown = vt[s > 1e-9 * s[0]]
+    _, s, vt = np.linalg.svd(K @ coordinates.T)
+    rank = int(np.count_nonzero(s > 1e-9 * s[0]))
+    shown, hidden = vt[:rank], vt[rank:]
     if np.linalg.matrix_rank(rows, 1e-9 * np.linalg.norm(rows)) < len(shown):  # else the logs leave open just as much
         growth = Growth(coordinates, blocks, shown, shown @ start)
-    return _extremes(coordinates, [*blocks, ball(shown, shown @ start, 0.0)], growth)
+    M = np.zeros((len(start) + 1, len(hidden) + 1))  # x = s start + what no motion shows
+    M[:-1, :-1], M[:-1, -1], M[-1, -1] = hidden.T, start, 1.0
+    return _extremes(coordinates, M, blocks, growth)
 
 
 #: How large bodies may get, against the prior's; and how far from the logs, against their torques: 1e6 times as little.
@@ -262,7 +266,9 @@ class Growth:
         n, p = len(coordinates.prior.inertials), len(coordinates.T)
         # a bound that is a number leaves room on its inner side
         room = {"nonnegative": 1.0}
+        self._T = coordinates.T
         self._blocks = [Block(o.A[:, :p], room.get(o.cone, 0.0) * (o.A[:, p] != 0.0), o.cone) for o in blocks]
+        self._free = not any(len(o.b) for o in blocks[n + 1 :])  # of bounds
         unit = ALLOWED * (float(np.linalg.norm(centre)) or 1.0)
         stacked = np.concatenate([np.zeros((1, p)), rows / unit])
         self._logs = Block(stacked, np.append(1.0, np.zeros(len(rows))), "second-order")
@@ -275,7 +281,28 @@ class Growth:
         self._programs: dict[tuple[int | None, bool], list[ConeProgram]] = {}
         self._known: dict[tuple[bytes, int | None, bool], bool] = {}
 
-    def bounded(self, q: Array, *, per_mass: int | None = None, logs: bool = True) -> bool:
+    def bounded(self, i: int, k: int, sign: float, *, vanishes: bool = False) -> bool:
+        """Return whether sign times number k of link i is bounded below; vanishes: its mass may go down to none.
+
+        J >= 0 asks most entries for nothing: I_aa is the sum of the second moments S along the two other axes,
+        I_ab^2 <= S_aa S_bb, and h_a^2 <= m S_aa.
+        """
+        part, q = NATURAL[k], sign * self._T[10 * i + k]
+        if part in _POSITIVE:
+            across = _AXES - {ord(part[-1]) - ord("x")}
+            return sign > 0 or (self.asked(q) if part == "m" else all(self._thin(i, a) for a in across))
+        if part[0] == "I":
+            return (self._thin(i, ord(part[1]) - ord("x")) and self._thin(i, ord(part[2]) - ord("x"))) or self.asked(q)
+        if vanishes:  # then the logs say nothing of its centre
+            return not self._free and self.asked(q, per_mass=i, logs=False)
+        return self._thin(i, k - 1) or self.asked(q, per_mass=i)
+
+    def _thin(self, i: int, axis: int) -> bool:
+        """Return whether the second moment of link i along an axis is bounded above."""
+        tensor = self._T[10 * i + _DIAGONAL]
+        return self.asked(-tensor.sum(axis=0)) or self.asked(tensor[axis] - tensor.sum(axis=0) / 2.0)
+
+    def asked(self, q: Array, *, per_mass: int | None = None, logs: bool = True) -> bool:
         """Return whether q @ x is bounded below; per_mass: whether it is per mass of that link; logs: if they count."""
         asked = q.tobytes(), per_mass, logs
         if asked not in self._known:

@@ -1,17 +1,23 @@
-"""Writing files and folders whole or not at all, under plain names, and removing what killed processes left."""
+"""Writing files and folders whole or not at all, under plain names, and removing what killed processes left; and where
+results come from: versions, machine, command, and the hashes of what was read.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 import os
+import platform
 import re
 import secrets
 import shutil
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ident.errors import InputError
@@ -226,3 +232,60 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+# ---- where results come from ---------------------------------------------------------------------------------------
+
+#: The entry of an estimate's provenance that names the recordings it was fitted on.
+FITTED = "fitted on"
+
+PACKAGES = ("robot-ident", "numpy", "scipy", "numba", "cvxpy", "clarabel", "scs", "pandas", "pyarrow")
+
+
+def provenance(inputs: Mapping[str, str], command: str) -> dict[str, str]:
+    """Return versions, platform, command, and `sha256 NAME` -> hash for each input, as texts.
+
+    inputs: name of each file read -> its SHA-256 (hex).
+    """
+    found = {"command": command, "python": platform.python_version()}
+    found |= {package: installed(package) for package in PACKAGES}
+    found |= {"platform": f"{platform.system()} {platform.machine()}"}
+    return found | {f"sha256 {name}": digest for name, digest in inputs.items()}
+
+
+@cache
+def installed(package: str) -> str:
+    """Return the installed version of a distribution (or of its slim edition NAME-base), "n/a" where there is none."""
+    for name in (package, f"{package}-base"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "n/a"
+
+
+def hashes(*files: Path | None) -> dict[str, str]:
+    """Return name -> SHA-256 (hex) of the files that there are. Raises InputError for one that cannot be read."""
+    found = dict[str, str]()
+    for file in files:
+        try:
+            found |= {} if file is None else {file.name: file_sha256(file)}
+        except OSError as cause:
+            raise InputError(f"cannot be read: {cause.strerror}", file=file) from None
+    return found
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 (hex) of the file's content; of a bag's folder, that of its files' names and SHA-256s."""
+    if path.is_dir():
+        lines = (f"{p.name} {file_sha256(p)}\n" for p in sorted(path.iterdir()) if p.is_file())
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    now = path.stat()
+    return _content_sha256(path, now.st_size, now.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _content_sha256(path: Path, _size: int, _changed: int) -> str:
+    """Return the hash of a file as it is now, which is worked out once as long as size and time of change stay."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -14,12 +14,12 @@ from ident.arrays import Array, frozen
 from ident.errors import ModelError, need
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
+from ident.estimate.least_squares import reweighted
 from ident.estimate.prior import Metric
-from ident.estimate.robust import reweighted
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
+from ident.files import FITTED, provenance
 from ident.logs.motion import Motion
 from ident.model import Model, torque
-from ident.provenance import FITTED, provenance
 from ident.regression import Regression, compress, load_regression
 from ident.robot import Robot, read_robot
 from ident.shown import Shown, shows, text_lines

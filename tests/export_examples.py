@@ -11,7 +11,7 @@ from ident.export.formats import export_to
 from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot import DHJoint, Limits, MDHJoint, from_dh, from_mdh
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 TOLERANCE = 1e-9
 KINDS = ("drive_inertia", "viscous", "coulomb", "offset")

@@ -9,8 +9,7 @@ import pinocchio as pin
 from random_robots import cloud
 
 from ident.robot import Joint, Robot
-from ident.spatial.inertia import INERTIAL, from_com, to_com
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import INERTIAL, Pose, from_com, rpy, to_com
 
 PIN_ORDER = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 FROM_PIN = [PIN_ORDER.index(name) for name in INERTIAL]

@@ -133,7 +133,7 @@ def test_folders_of_reports_come_back_in_their_own_frames(tmp_path):
     for name in ("link1", "link2"):
         written = solidworks(random_body(rng))
         (source / f"{name}.txt").write_text(written.text, encoding="utf-8")
-    from ident.spatial.pose import Pose, rpy
+    from ident.spatial.inertia import Pose, rpy
 
     frames = {"link2": Pose(rpy(0.1, 0.2, 0.3), np.array([0.1, 0.0, -0.2]))}
     cad = read_sheets(source, frames=frames)

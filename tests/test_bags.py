@@ -15,8 +15,8 @@ from logs_data import TWO
 from seeds import cases
 
 from ident.errors import LogError
+from ident.files import file_sha256
 from ident.logs import check_log, iter_logs, read_log, read_manifest
-from ident.logs.located import file_sha256
 from ident.logs.readers import bag, bag1
 from ident.logs.readers.info import log_info
 from ident.logs.readers.joint_state import ARRAYS, BATCH, decode, layout_of

@@ -14,9 +14,8 @@ from seeds import cases
 
 from ident.errors import EstimationError, InfeasibleError
 from ident.estimate import Bounds, ConstantPullback, Ellipsoid, Estimate, Prior, estimated, intervals, refine_cad
-from ident.estimate.cones import require_possible
-from ident.estimate.coordinates import Coordinates
-from ident.estimate.written import written_within
+from ident.estimate.cones import Coordinates, require_possible
+from ident.estimate.estimate import written_within
 from ident.model import Model
 from ident.regression import Regression
 from ident.spatial.inertia import pseudo_inertia

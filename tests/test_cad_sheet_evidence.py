@@ -20,8 +20,7 @@ from ident.cad.sheets.read import parse_sheet
 from ident.cad.sheets.readings import decide, products_of, to_inertials
 from ident.cad.sheets.sheet import Number, Sheet, values
 from ident.errors import CadError
-from ident.spatial.inertia import symmetric, transformed
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy, symmetric, transformed
 
 CORPUS = list(corpus())
 #: A tensor [kg m^2] that is a body's with either sign of its products.

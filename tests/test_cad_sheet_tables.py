@@ -18,8 +18,7 @@ from ident.cad.source import read_inertials
 from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot
-from ident.spatial.inertia import from_com, to_com, transformed
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, from_com, rpy, to_com, transformed
 
 ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
 

@@ -20,7 +20,7 @@ from ident.cli import main as cli
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.errors import CadError, InputError
 from ident.robot import FixedBody, Joint, Robot
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
 BROKEN = Path(__file__).parent / "broken" / "cad"

@@ -19,8 +19,7 @@ from ident.logs import Motion
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.spatial.inertia import from_com
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle, from_com
 
 RIGHT = np.pi / 2
 DEGREE = np.pi / 180

@@ -15,7 +15,7 @@ from ident.geometry.distance import clearance_pull_back, clearances, collisions
 from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.robot import Robot
 from ident.robot.robot import FixedBody, Joint
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 
 def random_pose(rng: np.random.Generator, reach: float = 1.0) -> Pose:

@@ -13,7 +13,7 @@ from ident.geometry.distance import clearance_gradient_bound, clearance_pull_bac
 from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.robot import Robot
 from ident.robot.robot import Joint
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 SLIDE = 0.5
 

@@ -28,8 +28,7 @@ from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, natura
 from ident.compare.doctor.search import MARGIN, can_exist_within
 from ident.errors import ModelError
 from ident.regression import compress
-from ident.spatial.inertia import from_com, tensor, to_com, transformed
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, from_com, tensor, to_com, transformed
 
 pytestmark = pytest.mark.slow
 

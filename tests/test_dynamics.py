@@ -17,8 +17,7 @@ from ident.dynamics.rigid_body import inverse_dynamics, regressor
 from ident.errors import ModelError
 from ident.jit import kernel_threads
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh
-from ident.spatial.inertia import pseudo_inertia, transformed
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, pseudo_inertia, transformed
 
 TREES = 300
 STATES = 50

@@ -23,7 +23,7 @@ from ident.report import excitation_text as told
 from ident.report import figures
 from ident.report import poses as posed
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 LONG = "one_$at$_a_joint_with_a_name_that_does_not_end"
 

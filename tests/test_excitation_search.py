@@ -20,7 +20,7 @@ from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.robot import Joint, Robot
 from ident.robot.robot import Limits
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 Merit = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

@@ -21,7 +21,7 @@ from ident.export.urdf import new_urdf
 from ident.model import Model, torque
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
-from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
+from ident.spatial.inertia import Pose, roll_pitch_yaw, rpy
 
 
 def states(rng, n, samples=20):

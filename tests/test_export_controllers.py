@@ -44,7 +44,7 @@ from ident.model import (
 from ident.regression import base_parameters
 from ident.robot import DHJoint, Joint, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.robot import Transmission
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 from ident.symbolic import controller_functions
 from ident.symbolic.functions import regrouped
 from ident.symbolic.program import traced

@@ -22,7 +22,7 @@ from ident.export.identified import identified
 from ident.model import Coulomb, DriveInertia, Model, Viscous, coupled_drive
 from ident.robot import Joint, Limits, Robot, Transmission
 from ident.robot.urdf_write import write_urdf
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 
 
 def validated():

@@ -19,8 +19,7 @@ from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot
 from ident.robot.urdf import read_joint_dynamics
 from ident.robot.xml import exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import from_com, to_com, transformed
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, from_com, rpy, to_com, transformed
 
 NUMBER = rb"[^\"']*"
 

@@ -17,8 +17,7 @@ from seeds import cases
 from ident.errors import InfeasibleError, InputError
 from ident.export.formats import PAYLOAD_FORMATS, export_payload
 from ident.export.payload import Payload, payload_call, payload_of, rounded, rounded_principal
-from ident.spatial.inertia import from_com, is_positive_semidefinite, principal_axes, quaternion
-from ident.spatial.pose import rpy
+from ident.spatial.inertia import from_com, is_positive_semidefinite, principal_axes, quaternion, rpy
 
 NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
 LOAD = Payload(

@@ -8,7 +8,7 @@ import pytest
 from bags import motion, write_bag
 
 from ident.errors import EXTRAS, EstimationError, InputError, need
-from ident.estimate.program import Program
+from ident.estimate.problem import Program
 from ident.logs import read_log, read_manifest
 from ident.logs.readers import read_tables
 from ident.logs.readers.formats import Request

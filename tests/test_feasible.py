@@ -11,8 +11,8 @@ from noisy_problems import KINDS, fitted, infeasible, problem
 from seeds import cases
 
 from ident.errors import InfeasibleError
+from ident.estimate.estimate import DIGITS, rounded, written
 from ident.estimate.storage import save_estimate
-from ident.estimate.written import DIGITS, rounded, written
 from ident.spatial.inertia import consistency
 
 pytestmark = pytest.mark.slow

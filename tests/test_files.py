@@ -21,7 +21,7 @@ from ident.model import Model, Viscous
 from ident.pipelines.excitation import _predicted
 from ident.robot import Joint, Robot
 from ident.simulation.storage import columns
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 
 #: Writes half of a folder and half of a file, or stops between the two renames of a folder, and waits to be killed.
 CHILD = """

@@ -14,7 +14,7 @@ from synthetic import random_theta, recording
 
 from ident.errors import EstimationError
 from ident.estimate import ConstantPullback, Prior, Tolerances, estimated, log_det_newton, problem, refine_cad
-from ident.estimate.coordinates import IDENTITY, Coordinates, _bodies, _spectrum, edge, interior
+from ident.estimate.cones import IDENTITY, Coordinates, _bodies, _spectrum, edge, interior
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf

@@ -14,16 +14,14 @@ from synthetic import recording
 
 from ident.errors import EstimationError
 from ident.estimate import Allowed, Bounds, Intervals, Prior, cones, confidence_region, intervals, verdicts
-from ident.estimate.cones import feasible, least_norm
-from ident.estimate.coordinates import Coordinates
+from ident.estimate.cones import Coordinates, feasible, least_norm
 from ident.estimate.covariance import cluster
 from ident.estimate.interval import Growth, natural
 from ident.estimate.least_squares import joint_noise
 from ident.model import DriveInertia, Model, Viscous
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf
-from ident.spatial.inertia import from_com, pseudo_inertia
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, from_com, pseudo_inertia
 
 pytestmark = pytest.mark.slow
 

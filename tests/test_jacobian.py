@@ -16,7 +16,7 @@ from ident.dynamics import frame_pose, jacobian, jacobian_derivative
 from ident.errors import ModelError
 from ident.robot import Robot, frame_poses
 from ident.robot.robot import FixedBody
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 TREES = 300
 STATES = 3

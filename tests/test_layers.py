@@ -41,7 +41,6 @@ ORDER = (
     "export",
     "report",
     "experiment",
-    "provenance",
     "fitted",
     "pipelines",
     "cli",

@@ -7,11 +7,10 @@ import pytest
 from refine_cases import Case, arm5, small_arm
 
 from ident.estimate import Bounds, Prior
-from ident.estimate.coordinates import Coordinates
+from ident.estimate.cones import Coordinates
 from ident.estimate.estimators import WEIGHTS, noise
 from ident.estimate.log_det_newton import LogDetNewton
-from ident.estimate.problem import samples
-from ident.estimate.program import Program
+from ident.estimate.problem import Program, samples
 
 FALLING = WEIGHTS[::-1]
 

@@ -12,10 +12,9 @@ from seeds import cases
 from ident.errors import LogError
 from ident.estimate import estimated
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
-from ident.logs.filter import low_pass, memory, thinned
+from ident.logs.filter import central, fourier_fit, low_pass, memory, resample, savitzky_golay, thinned
 from ident.logs.motion import period, segment_length, split, stretches
 from ident.logs.readings import moving
-from ident.logs.sampled import central, fourier_fit, resample, savitzky_golay
 from ident.model import Model, Offset, Viscous
 from ident.regression import compress
 

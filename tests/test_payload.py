@@ -28,8 +28,7 @@ from ident.pipelines.loads import frame_of
 from ident.pipelines.steps import FITTED, motions
 from ident.regression import base_parameters, compress
 from ident.robot.urdf import parse_urdf
-from ident.spatial.inertia import consistency, from_com, to_com, transformed
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, consistency, from_com, rpy, to_com, transformed
 
 MASS, COM = 1.7, np.array([0.05, -0.1, 0.12])
 TERMS = (DriveInertia(), Viscous(), Coulomb(), Offset())

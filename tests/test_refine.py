@@ -23,8 +23,7 @@ from ident.estimate import (
     refine_cad,
 )
 from ident.estimate.bounds import box_rows, ellipsoid_row
-from ident.estimate.cones import Block, ConeProgram, fixed
-from ident.estimate.coordinates import _spectrum, edge
+from ident.estimate.cones import Block, ConeProgram, _spectrum, edge, fixed
 from ident.estimate.interval import natural
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian

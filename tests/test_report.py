@@ -36,8 +36,7 @@ from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
-from ident.spatial.inertia import from_com
-from ident.spatial.pose import axis_angle
+from ident.spatial.inertia import axis_angle, from_com
 
 VOID = {"col", "meta", "link", "br", "img", "hr"}
 

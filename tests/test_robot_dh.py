@@ -13,7 +13,7 @@ from seeds import cases
 from ident.errors import RobotError
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.robot import Limits, frame_poses
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 
 def rz(t):

@@ -8,7 +8,7 @@ from identified import case
 
 import ident
 from ident.errors import ModelError
-from ident.estimate.robust import reweighted
+from ident.estimate.least_squares import reweighted
 
 
 def touched():

@@ -10,7 +10,7 @@ from test_logs_check import LIMITED
 
 from ident.logs import Log, Processing, process
 from ident.logs.check import check_log
-from ident.logs.saturated import saturated
+from ident.logs.readings import saturated
 
 
 def log(seed: int, rows: int = 4000) -> Log:

@@ -18,7 +18,7 @@ from ident.geometry.distance import clearances, collisions
 from ident.geometry.scene import Box, Capsule, Plane, Point, Scene
 from ident.geometry.scene_file import read_scene
 from ident.robot import DHJoint, MDHJoint, from_dh, from_mdh, read_urdf
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 # ---- pairs ---------------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from logs_data import ROOT
 
 from ident.dynamics import inverse_dynamics
 from ident.robot import MDHJoint, from_mdh
-from ident.spatial.inertia import from_com
-from ident.spatial.pose import rpy
+from ident.spatial.inertia import from_com, rpy
 
 spec = importlib.util.spec_from_file_location(
     "seed_principles", ROOT / "experiments" / "seed_principles" / "principles.py"

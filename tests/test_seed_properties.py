@@ -17,7 +17,7 @@ from seeds import cases
 
 from ident.dynamics import christoffel, coriolis_matrix, mass_matrix
 from ident.robot import MDHJoint, from_mdh
-from ident.spatial.pose import skew
+from ident.spatial.inertia import skew
 
 FOLDER = ROOT / "experiments" / "seed_properties"
 

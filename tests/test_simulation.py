@@ -48,8 +48,7 @@ from ident.simulation import (
     without_friction,
     write_simulation,
 )
-from ident.spatial.inertia import from_com
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, from_com
 
 RIGHT = np.pi / 2
 FREE = Limits()

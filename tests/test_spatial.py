@@ -16,6 +16,8 @@ from ident.errors import InputError
 from ident.spatial.inertia import (
     INERTIAL,
     PSEUDO_INERTIA_MAP,
+    Pose,
+    axis_angle,
     bregman,
     consistency,
     from_com,
@@ -23,11 +25,12 @@ from ident.spatial.inertia import (
     is_positive_semidefinite,
     pseudo_inertia,
     pseudo_inertia_exact,
+    rpy,
+    skew,
     tensor,
     to_com,
     transformed,
 )
-from ident.spatial.pose import Pose, axis_angle, rpy, skew
 
 seeds = st.integers(0, 2**32 - 1)
 

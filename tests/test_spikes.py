@@ -9,7 +9,7 @@ from seeds import cases
 import ident
 from ident.logs import Log, Processing, check_log, process
 from ident.logs.automatic import chosen
-from ident.logs.spikes import interpolated, spikes
+from ident.logs.readings import interpolated, spikes
 from ident.model import torque
 
 T = np.arange(12_000) / 400

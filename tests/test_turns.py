@@ -6,7 +6,7 @@ from logs_data import TWO
 
 from ident.logs import read_log, read_manifest
 from ident.logs.log import read_parts
-from ident.logs.turns import continued
+from ident.logs.readings import continued
 
 T = np.arange(3000) / 200
 Q = np.column_stack([3.0 + 2.0 * np.sin(T), 2.5 * T])

@@ -20,8 +20,8 @@ from collections import Counter
 import numpy as np
 
 from ident.logs.clock import find_clock, on_clock
+from ident.logs.filter import central
 from ident.logs.log import Log
-from ident.logs.sampled import central
 
 
 def draw(rng: np.random.Generator) -> tuple[str, Log, np.ndarray]:

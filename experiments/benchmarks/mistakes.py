@@ -43,7 +43,7 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 PANDA = [(0, 0, 0.33), (0, -RIGHT, 0), (0, RIGHT, 0.32), (0.08, RIGHT, 0), (-0.08, -RIGHT, 0.38), (0, RIGHT, 0)]
 PANDA.append((0.09, RIGHT, 0.1))

@@ -41,7 +41,7 @@ from ident.estimate import (  # noqa: E402
     refine_cad,
     verdicts,
 )
-from ident.estimate.coordinates import edge  # noqa: E402
+from ident.estimate.cones import edge  # noqa: E402
 from ident.estimate.interval import natural  # noqa: E402
 from ident.estimate.least_squares import joint_noise  # noqa: E402
 from ident.regression import compress  # noqa: E402

@@ -41,7 +41,7 @@ from ident.logs import Log, Motion, Processing, process
 from ident.logs.automatic import as_toml
 from ident.logs.check import start_transient
 from ident.logs.clock import find_clock, on_clock
-from ident.logs.sampled import central
+from ident.logs.filter import central
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot.file import MDHJoint, from_mdh
 

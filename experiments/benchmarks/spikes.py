@@ -23,7 +23,7 @@ from automatic import drawn, error
 from ident.errors import IdentError
 from ident.logs import process
 from ident.logs.automatic import chosen
-from ident.logs.spikes import spikes
+from ident.logs.readings import spikes
 
 
 def planted(rng: np.random.Generator, x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:

@@ -25,8 +25,7 @@ from ident.dynamics import (
     regressor,
 )
 from ident.robot import DHJoint, Joint, MDHJoint, Robot, from_dh, from_mdh
-from ident.spatial.inertia import from_com, to_com
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, from_com, rpy, to_com
 
 STATES = 20
 

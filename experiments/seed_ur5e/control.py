@@ -26,8 +26,7 @@ from ident.dynamics import inverse_dynamics  # noqa: E402
 from ident.model import Model  # noqa: E402
 from ident.robot import Robot  # noqa: E402
 from ident.simulation import TorqueFunction, plant, simulate_fixed  # noqa: E402
-from ident.spatial.inertia import transformed  # noqa: E402
-from ident.spatial.pose import Pose  # noqa: E402
+from ident.spatial.inertia import Pose, transformed  # noqa: E402
 
 KP, KD = 2000.0, 200.0  # N/m, N s/m along each axis
 WRIST = np.radians([-90.0, -90.0, 0.0])

@@ -22,8 +22,7 @@ from simplified import Array  # noqa: E402
 
 from ident.dynamics import coriolis_matrix, gravity_load, mass_matrix  # noqa: E402
 from ident.robot import Robot  # noqa: E402
-from ident.spatial.inertia import from_com, to_com, transformed  # noqa: E402
-from ident.spatial.pose import Pose  # noqa: E402
+from ident.spatial.inertia import Pose, from_com, to_com, transformed  # noqa: E402
 
 Parts = tuple[Array, Array, Array]  # inertia, velocity, gravity (N, 3) [N m]
 PARTS = ("inertia", "velocity", "gravity")

@@ -25,8 +25,7 @@ from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
 from ident.errors import CadError
 from ident.files import csv_text, write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency, principal_axes, steiner, tensor, to_com, transformed, upper
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, consistency, principal_axes, steiner, tensor, to_com, transformed, upper
 
 
 @dataclass(frozen=True)

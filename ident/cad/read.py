@@ -32,7 +32,7 @@ from ident.cad.convention import convention_from, normal, refuse_unknown
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
 from ident.errors import CadError, cut, nearest
 from ident.files import csv_name
-from ident.model.offset import Offset
+from ident.model.standard import Offset
 from ident.model.terms import plain
 from ident.tables import parse_toml
 

@@ -24,8 +24,7 @@ from ident.cad.table import Cad
 from ident.errors import CadError, RobotError
 from ident.robot.urdf import parse_document
 from ident.robot.xml import Element, parse_xml, read_bytes
-from ident.spatial.inertia import from_com
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, from_com
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot

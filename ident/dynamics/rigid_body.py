@@ -15,8 +15,7 @@ from ident.arrays import Array, checked
 from ident.errors import ModelError, nearest
 from ident.jit import kernel_threads
 from ident.robot.robot import Robot
-from ident.spatial.inertia import pseudo_inertia
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, pseudo_inertia
 
 Ints = NDArray[np.int64]
 

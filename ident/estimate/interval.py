@@ -34,8 +34,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import Block, ConeProgram, ball, feasible, fixed, least_norm, require_possible
-from ident.estimate.coordinates import Coordinates
+from ident.estimate.cones import Block, ConeProgram, Coordinates, ball, feasible, fixed, least_norm, require_possible
 from ident.estimate.covariance import LEVEL, confidence_region
 from ident.estimate.least_squares import joint_noise, triangular
 from ident.estimate.prior import Prior

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import feasible, least_excess
-from ident.estimate.coordinates import IDENTITY, SYMMETRIC, Coordinates, stated
+from ident.estimate.cones import IDENTITY, SYMMETRIC, Coordinates, feasible, least_excess, stated
 from ident.estimate.newton_kernels import moved, scaled, second_order
 from ident.jit import one_thread
 from ident.model.model import Model

@@ -11,8 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, NamedCause, Structure, Trace, TriedTerm
-from ident.estimate.written import rounded
+from ident.estimate.estimate import Estimate, NamedCause, Structure, Trace, TriedTerm, rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
 from ident.robot.unknown import Calibrated, Unknown

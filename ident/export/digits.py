@@ -14,9 +14,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import DIGITS, Estimate, rounded
 from ident.estimate.prior import natural_jacobian
-from ident.estimate.written import DIGITS, rounded
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import consistency, steiner, upper
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ident.compare.validate import ZERO, Validation
 from ident.errors import UnusableError
-from ident.estimate.estimate import Estimate
-from ident.estimate.written import rounded
+from ident.estimate.estimate import Estimate, rounded
 
 #: Keys of the provenance: the verdict in words, and the hash of the numbers that it holds for.
 VERDICT, NUMBERS = "validation", "validation of"

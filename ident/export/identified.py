@@ -10,8 +10,7 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.errors import EstimationError, InfeasibleError, ModelError
-from ident.estimate.estimate import Estimate, require_same, undetermined_told
-from ident.estimate.written import rounded
+from ident.estimate.estimate import Estimate, require_same, rounded, undetermined_told
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
 from ident.model import DriveInertia, Viscous
@@ -20,8 +19,7 @@ from ident.model.coupled_drive import coupled_motors
 from ident.model.term import Kind
 from ident.model.terms import kind_of, plain
 from ident.robot.robot import Robot
-from ident.spatial.inertia import consistency, transformed
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, consistency, transformed
 
 
 @dataclass(frozen=True)

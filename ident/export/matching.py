@@ -14,8 +14,7 @@ from ident.export.identified import moved
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element
-from ident.spatial.inertia import transformed
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle, transformed
 
 #: Lengths [m] and directions of a file are often rounded to five or six digits; frames that differ by less are equal.
 CLOSE = 2e-5

@@ -22,8 +22,7 @@ from ident.export.text import filled, number, numbers, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import from_com, quaternion, symmetric, transformed
-from ident.spatial.pose import Pose, axis_angle, z_along
+from ident.spatial.inertia import Pose, axis_angle, from_com, quaternion, symmetric, transformed, z_along
 
 TARGET = "an MJCF"
 CONVENTIONS = (

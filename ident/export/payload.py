@@ -17,8 +17,15 @@ from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.export.text import comment, templates
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import principal_axes, quaternion, symmetric, tensor_can_exist, transformed, upper
-from ident.spatial.pose import roll_pitch_yaw
+from ident.spatial.inertia import (
+    principal_axes,
+    quaternion,
+    roll_pitch_yaw,
+    symmetric,
+    tensor_can_exist,
+    transformed,
+    upper,
+)
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload

@@ -23,7 +23,7 @@ from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Wri
 from ident.export.text import comment, matlab, number, numbers, rows
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 _X, _Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 _CLOSE = 1e-9

@@ -15,7 +15,7 @@ from ident.model.term import Kind
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import Pose, z_along
+from ident.spatial.inertia import Pose, z_along
 
 #: A link's frame as the robot has it; its axes with the origin on the joint's line; z along that line, too.
 Frame = Literal["own", "on line", "along z"]

@@ -26,8 +26,7 @@ from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import from_com, symmetric, transformed
-from ident.spatial.pose import Pose, roll_pitch_yaw, rpy
+from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed
 
 TARGET = "an SDF"
 _PLACES = {DAMPING: "damping", FRICTION: "friction"}

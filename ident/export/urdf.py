@@ -16,8 +16,7 @@ from ident.robot.unknown import applied
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import exchanged, parse_xml
-from ident.spatial.inertia import transformed
-from ident.spatial.pose import Pose, roll_pitch_yaw
+from ident.spatial.inertia import Pose, roll_pitch_yaw, transformed
 
 CONVENTIONS = (
     "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",

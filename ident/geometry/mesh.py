@@ -25,7 +25,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.robot.xml import Element, parse_xml, read_bytes
-from ident.spatial.pose import axis_angle
+from ident.spatial.inertia import axis_angle
 
 LARGEST_MESH = 200_000_000  # bytes
 KINDS = ("stl", "obj", "dae")

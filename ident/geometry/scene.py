@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.errors import RobotError, nearest, require_known
 from ident.robot.robot import Robot
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 
 
 @dataclass(frozen=True, eq=False)

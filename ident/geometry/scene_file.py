@@ -50,7 +50,7 @@ from ident.geometry.capsules import fit_capsules, link_capsules
 from ident.geometry.scene import Box, Capsule, Plane, Point, Scene, carrier
 from ident.robot.file import ANGLE, LENGTH, data_path
 from ident.robot.robot import Robot
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 from ident.tables import Table, read_toml
 
 # The keys of each table, and what they mean.

@@ -2,7 +2,6 @@ from .check import Finding as Finding
 from .check import LogReport as LogReport
 from .check import check_log as check_log
 from .filter import decimate as decimate
-from .located import locate as locate
 from .log import Log as Log
 from .log import read_log as read_log
 from .manifest import Manifest as Manifest
@@ -10,6 +9,7 @@ from .manifest import read_manifest as read_manifest
 from .motion import Motion as Motion
 from .process import Processing as Processing
 from .process import process as process
+from .readers.formats import locate as locate
 from .readers.info import Converted as Converted
 from .readers.info import LogInfo as LogInfo
 from .readers.info import convert as convert

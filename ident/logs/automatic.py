@@ -11,12 +11,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.logs.check import start_transient
 from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
-from ident.logs.filter import thinned_band
+from ident.logs.filter import resample, thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
-from ident.logs.readings import ENOUGH, leap, position_quantum
-from ident.logs.sampled import resample
-from ident.logs.spikes import interpolated, spikes
+from ident.logs.readings import ENOUGH, interpolated, leap, position_quantum, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
 FITTED, JUDGED = 64.0, 8.0

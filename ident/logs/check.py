@@ -13,9 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
-from ident.logs.readings import position_quantum
-from ident.logs.saturated import saturated
-from ident.logs.spikes import spikes
+from ident.logs.readings import position_quantum, saturated, spikes
 from ident.robot import Robot
 
 GAP = 1.5  # times the median step

@@ -13,10 +13,19 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
-from ident.logs.located import file_sha256, locate
+from ident.files import file_sha256
 from ident.logs.manifest import RAW, Manifest, Recording, Signal, kind_of, si_factor
-from ident.logs.readers.formats import EVERYTHING, Chunk, Reference, Request, is_bag, line_of_first_row, read_chunks
-from ident.logs.turns import continued
+from ident.logs.readers.formats import (
+    EVERYTHING,
+    Chunk,
+    Reference,
+    Request,
+    is_bag,
+    line_of_first_row,
+    locate,
+    read_chunks,
+)
+from ident.logs.readings import continued
 from ident.robot import Robot
 from ident.shown import shows
 

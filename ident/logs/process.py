@@ -14,13 +14,20 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
 from ident.logs.clock import find_clock, on_clock
-from ident.logs.filter import BAND, checked, decimate
+from ident.logs.filter import (
+    BAND,
+    Interpolation,
+    central,
+    checked,
+    decimate,
+    fourier_fit,
+    resample,
+    savitzky_golay,
+    undelayed,
+)
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
-from ident.logs.readings import leap, least_noise, moving, resting
-from ident.logs.sampled import Interpolation, central, fourier_fit, resample, savitzky_golay, undelayed
-from ident.logs.saturated import saturated
-from ident.logs.spikes import interpolated
+from ident.logs.readings import interpolated, leap, least_noise, moving, resting, saturated
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]

@@ -1,13 +1,17 @@
-"""What the readings of a log show by themselves: steps of an encoder, noise, joints at rest, leaps of the clock."""
+"""What the readings of a log show by themselves: steps of an encoder, noise, joints at rest, leaps of the clock,
+samples that leap away and back, torques that are cut off, positions that start again after a whole turn.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.logs.readers.formats import Chunk
 
 ENOUGH = 200_000  # rows that are looked at
 BREAK_S, BREAK_STEPS = 10.0, 100  # a step that is longer than both parts a recording in two
@@ -106,3 +110,102 @@ def leap(t: Array) -> int | None:
     steps = np.diff(t)
     at = int(np.argmax(steps)) if len(steps) else 0
     return at if len(steps) and steps[at] > max(BREAK_S, BREAK_STEPS * np.median(steps)) else None
+
+
+#: A spike is this many samples long at most; so many on either side are its neighbours.
+LONGEST, SIDE = 2, 3
+#: It is farther from their median than so many standard deviations of the noise, and times their own spread,
+NOISES, SPREADS = 20.0, 5.0
+#: and than this share of the standard deviation of all that is read.
+SHARE = 0.05
+#: What leaps in more than this share of the samples is no error of a reader.
+LEAPS = 0.03
+
+
+def spikes(x: Array) -> NDArray[np.bool_]:
+    """Return which readings (N, n) are spikes.
+
+    Hampel's identifier where a second difference stands out of the noise of the whole signal (`least_noise`): the
+    distance from the median of a window, its usual slope taken out, against that noise and the spread of the window,
+    its LONGEST largest distances left out. That keeps turning points, corners and steps from counting as spikes. A
+    signal that leaps often has none. Parts of a long recording have a noise of their own each. The limits are tried in
+    `experiments/benchmarks/spikes.py`.
+    """
+    found = np.zeros(x.shape, dtype=bool)
+    if len(x) < 10 * (2 * SIDE + 1):
+        return found
+    least = np.maximum(NOISES * least_noise(x), SHARE * x.std(axis=0))
+    for j, signal in enumerate(x.T):
+        apart = signal[:-2] - 2.0 * signal[1:-1] + signal[2:]
+        far = np.flatnonzero(np.abs(apart, out=apart) > least[j]) + 1
+        far = far[(far >= SIDE) & (far < len(x) - SIDE)]
+        if len(far) > (LONGEST + 2) * LEAPS * len(x):
+            continue
+        around = np.arange(-SIDE, SIDE + 1)
+        window = signal[far[:, None] + around]
+        window = window - np.median(np.diff(window, axis=1), axis=1, keepdims=True) * around
+        distance = np.abs(window - np.median(window, axis=1, keepdims=True))
+        spread = np.sort(distance, axis=1)[:, -LONGEST - 1]
+        odd = far[distance[:, SIDE] > np.maximum(least[j], SPREADS * spread)]
+        if len(odd) <= LEAPS * len(x):
+            found[odd, j] = True
+    return found
+
+
+def interpolated(t: Array, x: Array) -> Array:
+    """Return readings x (N, n) at times t (N,) with straight lines in place of the spikes."""
+    found = spikes(x)
+    if not found.any():
+        return x
+    return np.column_stack([np.interp(t, t[~odd], own[~odd]) for own, odd in zip(x.T, found.T, strict=True)])
+
+
+#: So many rows one after the other stand at an end, so many in all, and so many times those at the value beside it.
+RUN, AT_END, TIMES = 5, 20, 10
+#: Where this share of all rows does, it is no end that is reached now and then.
+SELDOM = 0.5
+
+
+def saturated(tau: Array) -> NDArray[np.bool_]:
+    """Return which torques tau (N, n) stand at the largest or the smallest value of their joint because it is cut off.
+
+    Zero is no such end: a motor that is off has no torque.
+    """
+    found = np.zeros(tau.shape, dtype=bool)
+    for j, x in enumerate(tau.T):
+        for end, beside in ((x.max(), np.max), (x.min(), np.min)):
+            at = x == end
+            rows = int(at.sum())
+            if not end or not AT_END <= rows <= SELDOM * len(x):
+                continue
+            near = int(np.sum(x == beside(x[~at])))
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]])))
+            if rows > TIMES * near and np.diff(edges)[::2].max() >= RUN:
+                found[:, j] |= at
+    return found
+
+
+#: A step from one reading to the next is a whole turn where it differs from one by less than this share of it; where
+#: more of the steps than so many are neither that nor as small, the joint is that fast, or the unit another one.
+NEAR, UNCLEAR = 0.2, 1e-3
+
+
+def continued(columns: Chunk, turns: Sequence[float], before: Chunk) -> tuple[Chunk, tuple[int, ...]]:
+    """Return columns (N,) each without their leaps by a whole turn, and which have any.
+
+    turns: what one turn is in each column, infinite where there is none. before: the last readings (1,) of the part
+    before, as they were returned; [] for the first. No joint turns by so much from row to row.
+    """
+    found, wrapped = list[np.ndarray](), list[int]()
+    for j, (column, turn) in enumerate(zip(columns, turns, strict=False)):
+        held = before[j] if before else column[:1]
+        steps = np.nan_to_num(np.diff(np.concatenate([held, column]).astype(np.float64)) / turn)
+        leaps = np.round(steps)
+        clear = np.abs(steps - leaps) < NEAR
+        leaps = np.where(clear, leaps, 0.0)
+        if leaps.any() and np.mean(~clear) < UNCLEAR:
+            wrapped.append(j)
+            found.append(column - turn * np.cumsum(leaps))
+        else:
+            found.append(column)
+    return [*found, *columns[len(found) :]], tuple(wrapped)

@@ -14,12 +14,11 @@ from ident.errors import LogError
 from ident.logs.check import LogReport, check_log, together
 from ident.logs.clock import Clock, find_clock, on_clock
 from ident.logs.filter import thinning_memory
-from ident.logs.located import locate
 from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import MANY, USUAL, Motion
 from ident.logs.process import Prepared, Processing, memory, motion, prepare, repeats, window
-from ident.logs.readers.formats import EVERYTHING, format_of
+from ident.logs.readers.formats import EVERYTHING, format_of, locate
 from ident.robot import Robot
 
 #: Numbers (rows times columns) of a part.

@@ -11,9 +11,8 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model.coulomb import SIGN
-from ident.model.drive_inertia import DriveInertia
+from ident.model.standard import DriveInertia, Viscous
 from ident.model.term import Kind, Term, shape
-from ident.model.viscous import Viscous
 from ident.robot.robot import Robot
 
 

@@ -23,15 +23,15 @@ from ident.arrays import Array
 from ident.errors import EstimationError, InfeasibleError, ModelError, RegressionError, require_known
 from ident.estimate.cones import Block, ball, least_norm
 from ident.estimate.covariance import half_widths, jackknife
-from ident.estimate.estimate import Estimate
+from ident.estimate.estimate import Estimate, rounded
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import natural_jacobian
-from ident.estimate.written import rounded
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, Segment, lengths, torque_columns, weighted_rows
 from ident.spatial.inertia import (
     INERTIAL,
+    Pose,
     consistency,
     from_com,
     from_pseudo_inertia,
@@ -40,7 +40,6 @@ from ident.spatial.inertia import (
     to_com,
     transformed,
 )
-from ident.spatial.pose import Pose
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 from ident.tell import Tell, logged
 
 #: Tolerance of a link of which the table says nothing that is sure, about a solid body of its size.

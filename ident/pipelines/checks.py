@@ -43,8 +43,7 @@ from ident.regression.base import DOUBTFUL, ROUNDING
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import parse_document, to_robot
 from ident.robot.xml import parse_xml, read_bytes
-from ident.spatial.inertia import consistency
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, consistency
 from ident.tables import read_toml
 
 Kind = Literal["robot", "cad", "log", "dataset", "experiment"]

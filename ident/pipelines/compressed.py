@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ident.errors import LogError
-from ident.estimate.robust import FAR, reweighted
+from ident.estimate.least_squares import FAR, reweighted
 from ident.logs import LogReport, Motion, check_log, locate
 from ident.logs.check import together
 from ident.logs.process import Prepared, repeats

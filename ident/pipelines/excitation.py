@@ -21,7 +21,7 @@ from ident.excitation.search import Design, Start, search
 from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2
 from ident.excitation.trajectory import Trajectory
 from ident.export.code.trajectory import write_trajectory
-from ident.files import csv_cell, csv_text, whole_folder, write_whole
+from ident.files import csv_cell, csv_text, hashes, provenance, whole_folder, write_whole
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
@@ -31,7 +31,6 @@ from ident.model.terms import kinds
 from ident.pipelines.loaded import load, urdf_source
 from ident.pipelines.steps import NOTES, Warned, motions
 from ident.pipelines.wishes import ExciteWishes
-from ident.provenance import hashes, provenance
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
 

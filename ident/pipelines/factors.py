@@ -13,15 +13,13 @@ from typing import Any
 from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
-from ident.files import short_names
+from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, locate
 from ident.logs.automatic import as_toml, in_words
-from ident.logs.located import file_sha256
 from ident.model import Model
 from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import NOTES, Warned, delayed, motions, processing_of, unusable
-from ident.provenance import FITTED, provenance
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
 from ident.regression.storage import load_with_origin

@@ -14,10 +14,10 @@ from ident.errors import ConfigError, InputError, ModelError, RobotError, neares
 from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.estimate.estimate import Structure
 from ident.experiment import Experiment, build_model, read_experiment
+from ident.files import hashes
 from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Balancer, Model
 from ident.model.terms import kind_of, kinds
-from ident.provenance import hashes
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
 from ident.robot.file import data_path

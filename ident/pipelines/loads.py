@@ -14,6 +14,7 @@ from ident.errors import EstimationError, InputError, UnusableError
 from ident.estimate.storage import load_estimate
 from ident.experiment import Experiment, read_experiment
 from ident.export import identified_load, payload_format_named
+from ident.files import FITTED
 from ident.model import Model
 from ident.payload.drive_gains import DriveGains, drive_gains
 from ident.payload.payload import (
@@ -29,11 +30,10 @@ from ident.payload.payload import (
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Warned, log_warned, motions, require_same_model
 from ident.pipelines.wishes import PayloadWishes
-from ident.provenance import FITTED
 from ident.regression import Regression, compress
 from ident.robot import Robot
 from ident.robot.robot import declared_flange, moving_frame
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 from ident.tell import Tell, logged
 
 _PLAIN = PayloadWishes()

@@ -17,12 +17,12 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate, fitted_model
+from ident.files import FITTED
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.check import together
 from ident.logs.manifest import Recording
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded
-from ident.provenance import FITTED
 from ident.regression import Regression, base_parameters
 from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.tell import LOG, Tell, logged

@@ -18,8 +18,7 @@ from ident.model.terms import TERMS
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.regression import Regression, Segment, r_factor
 from ident.robot.robot import Joint, Robot
-from ident.spatial.inertia import INERTIAL
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import INERTIAL, Pose
 
 #: Stretches that samples without groups are cut into.
 _STRETCHES = 10

@@ -15,7 +15,7 @@ from ident.errors import plural
 from ident.estimate.estimate import Estimate, NamedCause, Structure
 from ident.logs.motion import Motion
 from ident.model.model import Model
-from ident.model.offset import Offset
+from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
 from ident.report.body_figures import inertia_figure

@@ -11,8 +11,8 @@ from ident.arrays import Array
 from ident.logs.automatic import Band, band_of
 from ident.logs.check import Finding
 from ident.logs.clock import find_clock, freshly_read
+from ident.logs.filter import central
 from ident.logs.log import Log
-from ident.logs.sampled import central
 from ident.report.figures import BLUE, INK, MUTED, RED, empty, plain
 from ident.report.picture import envelope
 from ident.report.spectra import SHORT, amplitudes

@@ -14,7 +14,7 @@ from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
 from ident.report.excitation_figures import WIDTH, instants, require_same, sheet
 from ident.report.figures import BAND, BLUE, INK, LINE, MEASURED, MUTED, PAGE, RED, plain, view
 from ident.robot.robot import Robot, frame_poses
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

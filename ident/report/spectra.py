@@ -10,11 +10,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.logs.automatic import band_of
 from ident.logs.clock import find_clock, freshly_read
-from ident.logs.filter import thinned_band
+from ident.logs.filter import central, thinned_band
 from ident.logs.log import Log
 from ident.logs.process import Processing
 from ident.logs.readings import resting
-from ident.logs.sampled import central
 from ident.report import text
 from ident.report.figures import AMBER, BLUE, GREEN, INK, PALE, RED
 from ident.report.parts import Drawing, pictured

@@ -21,7 +21,7 @@ from ident.arrays import Array
 from ident.errors import InputError, RobotError
 from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
-from ident.spatial.pose import Pose, axis_angle, rpy
+from ident.spatial.inertia import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
 
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import InputError, RobotError, nearest
 from ident.shown import shows
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
 #: Units of each quantity of a joint: one that turns, one that slides.

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import InputError, require_known
 from ident.robot.robot import Joint, Robot
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 UnknownKind = Literal["tilt", "zero", "gain", "skew", "length"]
 

@@ -24,8 +24,7 @@ from ident.errors import RobotError, cut, nearest
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
-from ident.spatial.inertia import from_com, symmetric, transformed
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

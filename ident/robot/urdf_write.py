@@ -16,8 +16,7 @@ from ident.errors import InfeasibleError, RobotError, nearest
 from ident.robot.robot import Robot
 from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, read_bytes
-from ident.spatial.inertia import consistency, steiner, tensor_can_exist, transformed, upper
-from ident.spatial.pose import roll_pitch_yaw
+from ident.spatial.inertia import consistency, roll_pitch_yaw, steiner, tensor_can_exist, transformed, upper
 
 
 def write_urdf(

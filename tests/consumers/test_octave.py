@@ -29,13 +29,13 @@ from test_export_controllers import arm3, example
 from test_export_round_trip import Example, chain, tree, with_geometry
 
 from ident.dynamics import inverse_dynamics
-from ident.estimate.written import rounded
+from ident.estimate.estimate import rounded
 from ident.export.code.controller import COULOMB_WIDTH
 from ident.export.formats import FORMATS, export_to, file_name, format_named
 from ident.model import DriveInertia, NonlinearViscous, Offset, SmoothCoulomb, Spring, Viscous, coupled_drives
 from ident.robot import Joint, MDHJoint, Robot, from_mdh
 from ident.robot.robot import Transmission
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose
 
 SEEDS = range(5)
 TOOLBOXES = {

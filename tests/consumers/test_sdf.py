@@ -23,7 +23,7 @@ from oracles import random_bodies, random_tree
 
 from ident.robot.robot import Limits, Robot
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 SEEDS = range(12)
 PROGRAM = """

@@ -21,7 +21,7 @@ from ident.cad.sheets.readings import products_of, to_inertials
 from ident.cad.sheets.sheet import Products, Sheet
 from ident.cad.table import Cad, Row, Table
 from ident.errors import CadError, nearest
-from ident.spatial.pose import Pose, rpy
+from ident.spatial.inertia import Pose, rpy
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot

@@ -22,8 +22,7 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.cad.sheets.sheet import ENTRIES, Products, Range, Sheet, Six, half_widths, values
 from ident.errors import CadError
-from ident.spatial.inertia import from_com, steiner, symmetric, transformed
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, from_com, steiner, symmetric, transformed
 
 #: What arithmetic may add to the rounding, the CAD program's and the one here: of the largest entry of its tensors.
 _ARITHMETIC = 1e-12

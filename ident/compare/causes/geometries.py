@@ -12,7 +12,7 @@ import numpy as np
 from ident.errors import RobotError
 from ident.robot.file import robot_from
 from ident.robot.robot import Joint, Robot
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 from ident.tables import read_toml
 
 #: The numbers of a row that belong to the geometry, whichever joint it is.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.compare.causes.reading import Reading
 from ident.robot.robot import Robot
-from ident.spatial.pose import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle
 
 #: A reading without a mistake of some value, from the reading with it.
 Without = Callable[[Reading, float], Reading]

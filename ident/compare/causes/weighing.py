@@ -22,7 +22,7 @@ from ident.arrays import Array
 from ident.compare.causes.reading import STRETCHES, Reading, Rows
 from ident.errors import IdentError
 from ident.estimate.bounds import Bounds
-from ident.estimate.coordinates import Coordinates
+from ident.estimate.cones import Coordinates
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior, neutral_prior
 from ident.model.model import Model

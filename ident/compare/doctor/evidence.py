@@ -27,8 +27,8 @@ from ident.compare.doctor.mistakes import inertials_of
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.prior import natural_jacobian
-from ident.model.drive_inertia import DriveInertia
 from ident.model.model import Model
+from ident.model.standard import DriveInertia
 from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
 #: Degrees of freedom of Student's t: the common scale of all errors is known within an eighth or so.

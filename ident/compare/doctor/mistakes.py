@@ -15,8 +15,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.robot.robot import Robot
-from ident.spatial.inertia import transformed
-from ident.spatial.pose import Pose
+from ident.spatial.inertia import Pose, transformed
 
 _PRODUCTS = {"Ixy": 5, "Ixz": 6, "Iyz": 8}  # their places among the ten numbers
 _LB, _IN = 0.45359237, 0.0254

@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.estimate.written import rounded
+from ident.estimate.estimate import rounded
 from ident.export.identified import Identified, lacking
 from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque

@@ -163,11 +163,11 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
     known: names of masses that the logs determine by themselves; they are believed.
     """
     found = []
-    for i, (link, own) in enumerate(zip(robot.links, neutral_inertials(robot), strict=True)):
-        m, c, k = _shape(inertials[i])
+    own, given = _shapes(neutral_inertials(robot)), _shapes(prior.inertials)
+    for i, (link, m, c, k) in enumerate(zip(robot.links, *_shapes(inertials), strict=True)):
         neutral = prior.neutral[i]
-        usual, centre, radii = _shape(own if neutral else prior.inertials[i])
-        size = max(radii[-1], _shape(own)[2][-1])
+        usual, centre, radii = (x[i] for x in (own if neutral else given))
+        size = max(radii[-1], own[2][i, -1])
         against, (less, more) = ("a neutral body's", FROM_NEUTRAL) if neutral else ("CAD's", FROM_CAD)
         room = robot.reach if neutral and robot.reach else more * size
         if not usual / less <= m <= usual * more and f"{link}.m" not in known:
@@ -187,7 +187,7 @@ def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str,
     Other joints' torques are not, so that all of them are no currents. Nothing is said against neutral bodies, nor for
     ones that no robot of this size has.
     """
-    if sum(prior.neutral) > len(prior.neutral) / 2 or implausible(robot, prior.inertials, neutral_prior(robot)):
+    if sum(prior.neutral) > len(prior.neutral) / 2:
         return ()
     bodies = np.zeros(regression.base.K.shape[1])
     bodies[: prior.inertials.size] = prior.inertials.ravel()
@@ -206,13 +206,16 @@ def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str,
                 f" (a balancer, a drive that takes it out), not in {unit}, or CAD is wrong; leave it out (gain 0), give"
                 " its gain, or correct CAD"
             )
+    if found and implausible(robot, prior.inertials, neutral_prior(robot)):
+        return ()
     return tuple(found)
 
 
-def _shape(body: Array) -> tuple[float, Array, Array]:
-    """Return mass, centre (3,) and the principal radii of gyration about it (3,), ascending."""
-    mass, centre, inertia = to_com(body)
-    return mass, centre, np.sqrt(np.maximum(np.linalg.eigvalsh(inertia), 0.0) / (mass or 1.0))
+def _shapes(bodies: Array) -> tuple[Array, Array, Array]:
+    """Return mass (n,), centre (n, 3) and principal radii of gyration about it (n, 3), ascending, of bodies (n, 10)."""
+    mass, centre, inertia = (np.array(x) for x in zip(*map(to_com, bodies), strict=True))
+    moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
+    return mass, centre, np.sqrt(moments / np.where(mass == 0.0, 1.0, mass)[:, None])
 
 
 class Metric(Protocol):

@@ -53,7 +53,7 @@ HEAVY = {
 }  # fmt: skip
 
 COMPILED = {
-    "kernels.py", "matrix_kernels.py", "articulated_body.py", "packs.py", "distance_kernels.py",
+    "kernels.py", "place_kernels.py", "articulated_body.py", "packs.py", "distance_kernels.py",
     "dahl_kernel.py", "filter_kernels.py",
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from ident.arrays import Array, checked
 from ident.errors import ModelError, nearest
 from ident.jit import kernel_threads
 from ident.robot.robot import Robot
-from ident.spatial.inertia import Pose, pseudo_inertia
+from ident.spatial.inertia import Pose
 
 Ints = NDArray[np.int64]
 
@@ -129,56 +129,74 @@ def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
     return arrays
 
 
-def pseudo_inertias(robot: Robot, inertials: ArrayLike) -> Array:
-    """Return the pseudo-inertias (n, 4, 4) of checked inertials (n, 10)."""
-    return pseudo_inertia(checked(inertials, (robot.n, 10), "inertials", ModelError))
-
-
 def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return D (N, n, n) of rigid bodies with inertials (n, 10), the kinetic energy being qd^T D qd / 2.
 
-    q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. Composite
-    bodies (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982)), as traces of pseudo-inertias. Symmetric to the bit.
-    Raises ModelError when shapes do not fit the robot or a number is not finite.
+    q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. Column j is
+    the torque of a unit acceleration of joint j alone (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982), method 1).
+    Symmetric to the bit. Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    from ident.dynamics.matrix_kernels import mass_rows
-
     (q,) = batch(robot, q=q)
-    out = np.zeros((len(q), robot.n, robot.n))
-    with kernel_threads(len(q)):
-        mass_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
-    return out
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
+    return accelerated(tree(robot), theta, q)
+
+
+def accelerated(arm: Tree, inertials: Array, q: Array) -> Array:
+    """Return D (N, n, n) of checked inertials (n, 10) and q (N, n)."""
+    columns = _weightless(arm, inertials, q, np.zeros((1, q.shape[1])), np.eye(q.shape[1]))
+    lower = np.tril(np.ones(columns.shape[1:], dtype=bool))
+    return np.where(lower, columns.mT, columns)
+
+
+def _weightless(arm: Tree, inertials: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return the torques (N, m, n) of m motions qd, qdd, (m, n) or (N, m, n), at each of q (N, n), without gravity."""
+    from ident.dynamics.kernels import inverse_dynamics_rows
+
+    shape = np.broadcast_shapes(q[:, None].shape, qd.shape, qdd.shape)
+    rows = [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1, shape[-1]) for x in (q[:, None], qd, qdd)]
+    for x in rows:
+        x.setflags(write=False)  # the type that the kernels are compiled for
+    out = np.empty(rows[0].shape)
+    none = checked(np.empty((0, 6 * shape[-1])), (0, None), "wrenches")
+    with kernel_threads(len(out)):
+        inverse_dynamics_rows(arm._replace(gravity=np.zeros(3)), inertials, *rows, none, out)
+    return out.reshape(shape)
 
 
 def coriolis_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return C (N, n, n) with c_kj = sum_i c_ijk qd_i, so that the torque of velocities is C qd and D' - 2 C is skew.
 
-    inertials (n, 10); q, qd (N, n) [rad, rad/s; m, m/s for prismatic joints]. Costs n times the depth of the tree, not
-    the n^3 of the sum (Echeandia, Wensing, J. Comput. Nonlinear Dyn. 16 (2021), here as traces of pseudo-inertias).
+    inertials (n, 10); q, qd (N, n) [rad, rad/s; m, m/s for prismatic joints]. The torque h of velocities is a quadratic
+    form, and column j is its bilinear one at qd and a unit speed of joint j: (h(qd + s e_j) - h(qd - s e_j)) / 4 s.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    from ident.dynamics.matrix_kernels import coriolis_rows
-
     q, qd = batch(robot, q=q, qd=qd)
-    out = np.zeros((len(q), robot.n, robot.n))
-    with kernel_threads(len(q)):
-        coriolis_rows(tree(robot), pseudo_inertias(robot, inertials), q, qd, out)
-    return out
+    theta, n = checked(inertials, (robot.n, 10), "inertials", ModelError), robot.n
+    size = np.abs(qd).max(axis=1, keepdims=True)
+    size = np.where(size > 0.0, size, 1.0)[:, :, None]
+    ahead, behind = (
+        _weightless(tree(robot), theta, q, qd[:, None] + way * size * np.eye(n), np.zeros((1, n)))
+        for way in (1.0, -1.0)
+    )
+    return np.asarray(((ahead - behind) / (4.0 * size)).mT)
 
 
 def christoffel(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return the Christoffel symbols of the first kind (N, n, n, n), [s, i, j, k] = c_ijk.
 
     c_ijk = (d d_kj/dq_i + d d_ki/dq_j - d d_ij/dq_k) / 2 (Spong, Hutchinson, Vidyasagar, Robot Modeling and Control,
-    section 7.2), exactly and not by differences; c_ijk = c_jik to the bit. Then d d_kj/dq_i = c_ijk + c_ikj.
+    section 7.2), exactly and not by differences of positions: from the torques of unit speeds of joints i and j, in one
+    and in opposite ways. c_ijk = c_jik to the bit. Then d d_kj/dq_i = c_ijk + c_ikj.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    from ident.dynamics.matrix_kernels import christoffel_rows
-
     (q,) = batch(robot, q=q)
-    out = np.zeros((len(q), robot.n, robot.n, robot.n))
-    with kernel_threads(len(q)):
-        christoffel_rows(tree(robot), pseudo_inertias(robot, inertials), q, out)
+    theta, n = checked(inertials, (robot.n, 10), "inertials", ModelError), robot.n
+    i, j = np.triu_indices(n)
+    ahead, behind = (
+        _weightless(tree(robot), theta, q, np.eye(n)[i] + way * np.eye(n)[j], np.zeros((1, n))) for way in (1.0, -1.0)
+    )
+    out = np.empty((len(q), n, n, n))
+    out[:, i, j] = out[:, j, i] = 0.25 * (ahead - behind)
     return out
 
 
@@ -229,7 +247,7 @@ def places(arm: Tree, q: Array) -> tuple[Array, Array]:
 
     A twist is the angular velocity, then the linear velocity of the point passing the base's origin, per unit of qd.
     """
-    from ident.dynamics.matrix_kernels import place_rows
+    from ident.dynamics.place_kernels import place_rows
 
     pose, twist = np.empty((*q.shape, 3, 4)), np.empty((*q.shape, 6))
     with kernel_threads(len(q)):

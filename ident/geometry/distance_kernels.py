@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from ident.dynamics.matrix_kernels import place_links
 from ident.dynamics.packs import cross, dot, minus, row
+from ident.dynamics.place_kernels import place_links
 from ident.jit import cached_njit
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside

@@ -15,6 +15,7 @@ from ident.dynamics.rigid_body import (
     NO_INERTIA,
     NOTHING,
     Tree,
+    accelerated,
     batch,
     drive_rows,
     kinetic_energy,
@@ -29,7 +30,6 @@ from ident.model import Model
 from ident.model.coulomb import COULOMB
 from ident.model.term import RECORDED, Term, along
 from ident.robot.robot import Robot
-from ident.spatial.inertia import pseudo_inertia
 
 NO_NUMBERS: Mapping[str, float] = {}
 
@@ -95,11 +95,6 @@ class Plant:
     def tree(self) -> Tree:
         """The robot as the kernels read it."""
         return tree(self.robot)
-
-    @cached_property
-    def pseudo_inertias(self) -> Array:
-        """Pseudo-inertias (n, 4, 4) of the links."""
-        return frozen(pseudo_inertia(self.inertials), (self.robot.n, 4, 4), "pseudo_inertias")
 
     @cached_property
     def limits(self) -> Array:
@@ -252,11 +247,7 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
 
 def mass_matrices(plant: Plant, q: Array) -> Array:
     """Return D + armature (N, n, n)."""
-    from ident.dynamics.matrix_kernels import mass_rows
-
-    out = np.zeros((len(q), plant.robot.n, plant.robot.n))
-    mass_rows(plant.tree, plant.pseudo_inertias, fixed(q), out)
-    return out + plant.armature
+    return accelerated(plant.tree, plant.inertials, q) + plant.armature
 
 
 def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, checked
 from ident.errors import ModelError
 from ident.symbolic.closed_form import jacobians, potential_energy, twice_kinetic
-from ident.symbolic.mechanism import Mechanism, zeros
-from ident.symbolic.newton_euler import coriolis_matrix, generators_and_composites, trace
+from ident.symbolic.newton_euler import Mechanism, coriolis_matrix, generators_and_composites, trace, zeros
 from ident.symbolic.program import Node, Objects, Program, Scalar, needed
 
 

@@ -27,8 +27,7 @@ from sheet_corpus import (
 
 from ident.cad.sheets.read import LAYOUTS, parse_sheet, read_sheet
 from ident.cad.sheets.readings import to_inertials
-from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths
-from ident.cad.sheets.units import printed_unit
+from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths, printed_unit
 from ident.errors import CadError
 
 BROKEN = Path(__file__).parent / "broken" / "cad_reports"

@@ -13,7 +13,7 @@ from ident.estimate.storage import load_estimate
 from ident.experiment import read_experiment
 from ident.pipelines.identify import export, fit, run, validate
 from ident.pipelines.wishes import ExportWishes
-from ident.report.calibration_text import calibration_rows, lines_to_paste
+from ident.report.outcome_text import calibration_rows, lines_to_paste
 from ident.robot import read_robot
 from ident.robot.unknown import corrected_robot, gains, nominal, tilts, zeros
 from ident.robot.urdf import parse_urdf

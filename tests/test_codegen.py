@@ -23,7 +23,7 @@ from ident.model import Model
 from ident.regression import base_parameters
 from ident.robot import Joint, MDHJoint, Robot, from_mdh
 from ident.symbolic import closed_form, functions, planar, planar_arm
-from ident.symbolic.mechanism import identifier, parameter_names
+from ident.symbolic.newton_euler import identifier, parameter_names
 
 pytestmark = pytest.mark.slow
 

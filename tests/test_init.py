@@ -12,9 +12,8 @@ from ident import pipelines
 from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.errors import IdentError, InputError, LogError
-from ident.logs.named import named
 from ident.logs.raw import read_raw
-from ident.logs.recognised import clocks, families, related
+from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
 from ident.robot.urdf import read_urdf
 

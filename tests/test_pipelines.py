@@ -21,7 +21,7 @@ from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, 
 from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import processing_of
-from ident.report.log_figure import log_figure
+from ident.report.spectra import log_figure
 
 pytestmark = pytest.mark.usefixtures("sketched")
 

@@ -31,7 +31,7 @@ from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import correlated, errors, friction_law, identifiability, inertias
 from ident.report.drawn import figure_of
-from ident.report.embed import page_data
+from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather

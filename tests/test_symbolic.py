@@ -25,8 +25,8 @@ from ident.robot import MDHJoint, Robot, from_mdh
 from ident.symbolic import ClosedForm, Program, closed_form, functions, planar, planar_arm
 from ident.symbolic.closed_form import exact
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.mechanism import joint_names, mechanism, parameter_names, tidy, tidy_cosine
 from ident.symbolic.newton_euler import inverse_dynamics as newton_euler
+from ident.symbolic.newton_euler import joint_names, mechanism, parameter_names, tidy, tidy_cosine
 from ident.symbolic.program import Tape, traced
 
 DERIVATIONS = (lagrange, traces, newton_euler)

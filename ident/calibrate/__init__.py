@@ -2,7 +2,7 @@
 
 from ident.calibrate.calibrate import Calibration as Calibration
 from ident.calibrate.calibrate import calibrated as calibrated
-from ident.calibrate.wishes import Wishes as Wishes
 from ident.calibrate.worth import Evidence as Evidence
+from ident.calibrate.worth import Wishes as Wishes
 from ident.calibrate.worth import calibrated_where_worth as calibrated_where_worth
 from ident.calibrate.worth import worthwhile as worthwhile

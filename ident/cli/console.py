@@ -211,7 +211,7 @@ def _plain(text: str) -> Any:
 
 def show_calibration(result: Result) -> None:
     """Print what [calibrate] found, and what to write into which file; nothing without one."""
-    from ident.report.calibration_text import calibration_rows, lines_to_paste
+    from ident.report.outcome_text import calibration_rows, lines_to_paste
 
     found = result.estimate.calibration
     if not found:

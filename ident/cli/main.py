@@ -38,16 +38,13 @@ from ident.cli.console import (
     tell_aside,
     tell_note,
 )
-from ident.cli.doctor import doctor
 from ident.cli.dynamics import codegen, dynamics
+from ident.cli.experiments import doctor, fleet, init, select
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
-from ident.cli.fleet import fleet
-from ident.cli.init import init
 from ident.cli.motions import excite, postures, sweep
 from ident.cli.payload import payload
 from ident.cli.report import export, report
-from ident.cli.select import select
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing
 
@@ -95,7 +92,7 @@ def run(
     if not watch:
         _run(experiment, share, out)
         return
-    from ident.cli.watch import changes
+    from ident.cli.experiments import changes
 
     if asked().json:
         raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")

@@ -35,7 +35,7 @@ def payload(
     """Identify the load that some recordings carry and others do not."""
     from ident.export import payload_format_named
     from ident.files import file_word, write_whole
-    from ident.report.payload_text import figures_rows, gains_rows
+    from ident.report.outcome_text import figures_rows, gains_rows
 
     if wishes.form is None and (out is not None or unvalidated):
         raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")

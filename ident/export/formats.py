@@ -9,9 +9,8 @@ from pathlib import Path
 from ident.errors import InputError, require_known
 from ident.estimate.estimate import Estimate
 from ident.export.code.c import write_c_header, write_cpp_header
-from ident.export.code.casadi import write_casadi
 from ident.export.code.matlab import function_name, write_matlab_function
-from ident.export.code.python import write_python_module
+from ident.export.code.python import write_casadi, write_python_module
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Exported, Identified, Source, Written, identified
 from ident.export.mjcf import write_mjcf
 from ident.export.parameters import (
@@ -24,14 +23,14 @@ from ident.export.parameters import (
 )
 from ident.export.payload import Payload, payload_call
 from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
-from ident.export.script import Script
 from ident.export.sdf import write_sdf
+from ident.export.text import Script
 from ident.export.urdf import write_identified_urdf
 from ident.files import file_word, write_whole
 from ident.model import Offset, Spring
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
-from ident.symbolic.mechanism import identifier
+from ident.symbolic.newton_euler import identifier
 
 
 @dataclass(frozen=True)

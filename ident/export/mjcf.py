@@ -17,8 +17,7 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Source, Written
 from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
-from ident.export.script import links
-from ident.export.text import filled, number, numbers, xml_comment
+from ident.export.text import filled, links, number, numbers, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, attribute_edit, exchanged, first_child_edit, parse_xml

@@ -12,8 +12,7 @@ import numpy as np
 from ident.compare.difference import decided_by
 from ident.export.digits import deserved_base
 from ident.export.identified import Identified, Written
-from ident.export.script import Script, links
-from ident.export.text import comment, number, plain
+from ident.export.text import Script, comment, links, number, plain
 from ident.files import csv_cell, csv_text
 from ident.model.term import Kind
 from ident.model.terms import kind_of

@@ -20,8 +20,7 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import DAMPING, FRICTION, Identified, Source, Written
 from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
-from ident.export.script import links
-from ident.export.text import filled, number, numbers, xml_comment
+from ident.export.text import filled, links, number, numbers, xml_comment
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers

@@ -187,7 +187,7 @@ def _logs(file: Path, robot: Path | None, names: Sequence[str] | None, plot: Pat
 def _drawn(manifest: Manifest, arm: Robot, reports: Sequence[LogReport], folder: Path) -> tuple[Path, ...]:
     """Write a picture of each recording to a folder."""
     from ident.report.figures import save_figure
-    from ident.report.log_figure import log_figure
+    from ident.report.spectra import log_figure
 
     if folder.is_file():
         raise InputError("is a file", file=folder, key="--plot", fix="Name a folder")

@@ -16,9 +16,8 @@ from ident.experiment import LEVELS
 from ident.files import file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
-from ident.logs.named import named
 from ident.logs.raw import Column, RawTable, read_raw
-from ident.logs.recognised import Family, families
+from ident.logs.recognised import Family, families, named
 from ident.pipelines.logged_joints import Arm
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.signals import Signals, decide

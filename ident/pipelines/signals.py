@@ -10,7 +10,6 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.manifest import UNITS, si_factor
-from ident.logs.named import named
 from ident.logs.raw import Column
 from ident.logs.recognised import (
     ALIKE,
@@ -22,6 +21,7 @@ from ident.logs.recognised import (
     clocks,
     counts,
     fitting_units,
+    named,
     rate_by_limits,
     scales,
     time_unit,

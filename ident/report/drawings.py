@@ -18,13 +18,12 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
-from ident.report.body_figures import inertia_figure
+from ident.report.body_figures import inertia_figure, space_data
 from ident.report.figures import BLUE, RED
+from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import short
 from ident.report.residual_picture import alike_for, residual_picture, trace_picture
-from ident.report.space import space_data
-from ident.report.structure_text import way_to
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum

@@ -1,20 +1,105 @@
-"""Where reports go: a page of this folder's template that draws its pictures itself, a PDF, figures as files."""
+"""Where reports go: a page of this folder's template that draws its pictures itself, a PDF, figures as files.
+
+Pictures stand in the page as JSON, for its script to draw: numbers that many pictures share are there once.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
 from ident.errors import InputError
 from ident.export.text import templates
 from ident.files import write_whole
 from ident.report import figures
-from ident.report.embed import page_data
+from ident.report.figures import COLOURS
 from ident.report.parts import Report
 from ident.report.pdf import pdf
-from ident.report.picture import Picture
+from ident.report.picture import Line, Picture, stretched
 from ident.spatial.inertia import INERTIAL
+
+#: Bytes that all curves of a page take together, before base64 makes them a third longer.
+BUDGET = 1_800_000
+_LISTED = 400  # so many numbers or fewer stand there as text, and matrices
+
+
+def stretches(samples: int, curves: int) -> int:
+    """Return how many stretches a curve over samples, one of some, is cut into at most: a page keeps its budget."""
+    return max(1000, min(samples, BUDGET // (4 * max(curves, 1))))
+
+
+def page_data(pictures: Sequence[Picture]) -> str:
+    """Return pictures as JSON that may stand inside <script>.
+
+    Arrays stand as {"a": place in "arrays"}. There they are lists, or base64 of little-endian numbers: {"f4"} as they
+    are, {"i2", "lo", "hi"} in 65536 steps from the least to the largest. A line with k values of y for each of x has
+    the least and the largest of stretches.
+    """
+    arrays: dict[str, int] = {}
+    shown = [_plain(picture, arrays) for picture in pictures]
+    text = "[" + ",".join(arrays) + "]"
+    return f'{{"arrays":{text},"pictures":{_json(shown)}}}'.replace("<", "\\u003c")
+
+
+def _plain(thing: Any, arrays: dict[str, int]) -> Any:
+    """Return what JSON can hold: objects as tables of what is not as it is by default."""
+    if isinstance(thing, Line):
+        return _line(thing, arrays)
+    if isinstance(thing, np.ndarray):
+        return _place(_listed(thing) if thing.size <= _LISTED or thing.ndim == 2 else _binary(thing, "<f4"), arrays)
+    if is_dataclass(thing):
+        own = {f.name: getattr(thing, f.name) for f in fields(thing) if getattr(thing, f.name) is not f.default}
+        return {"kind": type(thing).__name__.lower()} | {name: _plain(x, arrays) for name, x in own.items()}
+    if isinstance(thing, tuple):
+        return [_plain(x, arrays) for x in thing]
+    return COLOURS.get(thing, thing) if isinstance(thing, str) else thing
+
+
+def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
+    """Return a line, a long one as stretches."""
+    x, y = np.asarray(line.x, dtype=np.float64), np.asarray(line.y, dtype=np.float64)
+    known = bool(np.isfinite(y).all())
+    if known:
+        starts, ends = stretched(y, line.most)
+        x, y = x[starts], ends.ravel()
+    kept = _plain(y, arrays) if not known or y.size <= _LISTED else _place(_steps(y), arrays)
+    look = {"colour": COLOURS[line.colour], "label": line.label, "width": line.width, "dash": line.dash}
+    return {"kind": "line", "x": _plain(x, arrays), "y": kept} | look
+
+
+def _place(text: str, arrays: dict[str, int]) -> dict[str, int]:
+    return {"a": arrays.setdefault(text, len(arrays))}
+
+
+def _listed(array: Array) -> str:
+    if array.ndim == 2:
+        return "[" + ",".join(_listed(row) for row in array) + "]"
+    return "[" + ",".join(f"{x:.6g}" if np.isfinite(x) else "null" for x in array.tolist()) + "]"
+
+
+def _binary(array: NDArray[Any], kind: str) -> str:
+    return _json({kind.strip("<"): base64.b64encode(array.astype(kind).tobytes()).decode()})
+
+
+def _steps(y: Array) -> str:
+    """Return numbers in 65536 steps from the least to the largest."""
+    lo, hi = float(y.min()), float(y.max())
+    whole = np.round((y - lo) * (65535.0 / (hi - lo) if hi > lo else 0.0)) - 32768.0
+    return _json({"lo": lo, "hi": hi, "i2": base64.b64encode(whole.astype("<i2").tobytes()).decode()})
+
+
+def _json(thing: Any) -> str:
+    return json.dumps(thing, allow_nan=False, separators=(",", ":"))
+
 
 #: Endings of a report.
 FORMATS = (".html", ".htm", ".pdf")

@@ -22,7 +22,6 @@ from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import text
 from ident.report.body_figures import links_named
-from ident.report.calibration_text import calibration_rows
 from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.drawings import (
     comparisons,
@@ -36,12 +35,11 @@ from ident.report.drawings import (
     torques,
     traces,
 )
-from ident.report.embed import stretches
 from ident.report.identifiable import identifiable_section
-from ident.report.page import known_format, write
+from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
+from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.spectra import spectra
-from ident.report.structure_text import selection_sentences, tried_rows
 from ident.robot.robot import Robot
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others

@@ -12,7 +12,7 @@ from ident.dynamics.rigid_body import drive_rows
 from ident.errors import ModelError
 from ident.simulation.plant import Plant, require_inertia
 from ident.simulation.run import whole
-from ident.symbolic.mechanism import joint_names
+from ident.symbolic.newton_euler import joint_names
 from ident.symbolic.program import Node, Objects, Program, straight_line, traced
 
 

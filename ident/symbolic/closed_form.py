@@ -19,7 +19,7 @@ from ident.robot.file import DHJoint, from_dh
 from ident.robot.robot import Robot
 from ident.spatial.inertia import symmetric
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.mechanism import Mechanism, cross, joint_names, mechanism, parameter_names, tidy, zeros
+from ident.symbolic.newton_euler import Mechanism, cross, joint_names, mechanism, parameter_names, tidy, zeros
 from ident.symbolic.program import Objects, Scalar
 
 _NOTHING = 1e-13  # of the largest coefficient beside it

@@ -27,7 +27,7 @@ from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import Pose, transformed, upper
 from ident.symbolic import newton_euler
-from ident.symbolic.mechanism import joint_names, mechanism, parameter_names, zeros
+from ident.symbolic.newton_euler import joint_names, mechanism, parameter_names, zeros
 from ident.symbolic.program import Objects, Program, Scalar, traced
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
-from ident.cad.sheets.sheet import ENTRIES, Number, Products, Sheet
-from ident.cad.sheets.units import Kind, printed_unit
+from ident.cad.sheets.sheet import ENTRIES, Kind, Number, Products, Sheet, printed_unit
 from ident.errors import CadError, cut
 
 #: A number as a sheet prints it; the decimal mark may be a comma.

@@ -21,7 +21,7 @@ from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com
 from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
-from ident.symbolic.mechanism import identifier
+from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program, Style
 
 

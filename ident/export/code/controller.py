@@ -19,7 +19,7 @@ from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 from ident.symbolic.functions import controller_functions
-from ident.symbolic.mechanism import identifier
+from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program
 
 #: Width of the tanh in Coulomb friction where the fit had another law [rad/s; m/s]: 76 % of the friction at this speed.

@@ -17,7 +17,7 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 from ident.symbolic.closed_form import ClosedForm, Writer, closed_form
 from ident.symbolic.functions import functions
-from ident.symbolic.mechanism import identifier, parameter_names
+from ident.symbolic.newton_euler import identifier, parameter_names
 from ident.symbolic.program import Program, Style
 
 _READABLE = 4000  # terms of D, C and g together

@@ -1,10 +1,12 @@
-"""Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one.
+"""Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one; and CasADi:
+the functions of an identified robot as `casadi.Function`, to be differentiated, optimised over or compiled.
 
 Source of the method: `ident.symbolic.functions`; confirmed by running it in the tests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from numpy.typing import ArrayLike
@@ -16,22 +18,32 @@ from ident.export.text import comment, filled, number, numbers, plain
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
-from ident.symbolic.mechanism import identifier
+from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program, Style
 
 
 def write_python_module(item: Identified) -> Written:
     """Return a numpy module with parameters, functions and self test; raises ModelError without robot."""
-    made = controller(item, "a Python module")
+    return _module(item, "a Python module", "code/identified.py.j2", _function)
+
+
+def write_casadi(item: Identified) -> Written:
+    """Return a module of `casadi.Function` with parameters and self test; raises ModelError without robot."""
+    return _module(item, "a CasADi module", "code/casadi.py.j2", _symbolic)
+
+
+def _module(item: Identified, target: str, template: str, function: Callable[[Program], str]) -> Written:
+    made = controller(item, target)
     arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": "qd"}
     text = filled(
-        "code/identified.py.j2",
+        template,
         made=made,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],
         phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines, strict=True)],
         links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.inertials, strict=True)],
-        functions=[_function(program) for program in made.functions],
+        functions=[function(program) for program in made.functions],
+        names=[program.name for program in made.functions],
         state=", ".join(f"[{numbers(x, ', ')}]" for x in made.state),
         checks=[(f, arguments[f], numbers(x.ravel(), ", ")) for f, x in made.expected.items()],
     )
@@ -80,3 +92,27 @@ def _function(program: Program) -> str:
     ]
     lines.append(f"return {program.output}")
     return "\n    ".join([f"def {program.name}({', '.join(arrays)}):", *lines])
+
+
+_STYLE = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}")
+
+
+def _symbolic(program: Program) -> str:
+    """Return the function that makes one `casadi.Function`."""
+    body, entries = program.lines(_STYLE)
+    arrays = [array for array in program.inputs if array != PER_WIDTH]
+    lines = [f'"""Return {program.output}: {program.meaning}."""']
+    for array in arrays:
+        lines.append(f'{array} = SX.sym("{array}", {len(program.inputs[array])})')
+        used = [(k, label) for k, label in enumerate(program.inputs[array]) if label in program.used]
+        lines += [f"{label} = {array}[{k}]" for k, label in used]
+    if PER_WIDTH in program.used:
+        lines.append(f"{PER_WIDTH} = 1.0 / COULOMB_WIDTH")
+    lines += [f"{left} = {right}" for left, right in body]
+    lines.append(f"{program.output} = SX.zeros({', '.join(map(str, program.entries.shape))})")
+    lines += [f"{program.output}[{', '.join(map(str, place))}] = {entry}" for place, entry in program.not_zero(entries)]
+    names = ", ".join(f'"{array}"' for array in arrays)
+    lines.append(
+        f'return Function("{program.name}", [{", ".join(arrays)}], [{program.output}], [{names}], ["{program.output}"])'
+    )
+    return "\n    ".join([f"def _{program.name}():", *lines])

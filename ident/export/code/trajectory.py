@@ -13,7 +13,7 @@ from ident.excitation.trajectory import Trajectory
 from ident.export.text import filled
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.symbolic.mechanism import identifier
+from ident.symbolic.newton_euler import identifier
 
 
 def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> Path:

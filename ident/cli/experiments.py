@@ -1,0 +1,192 @@
+"""The commands `ident init`, `select`, `doctor` and `fleet`, and waiting until a file of an experiment changes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ident import pipelines
+from ident.cli.answers import answer, asked, parts_of
+from ident.cli.console import (
+    PROBLEMS,
+    ExperimentPath,
+    RobotPath,
+    command_line,
+    guarded,
+    progress,
+    say,
+    show,
+    tell_aside,
+    tell_note,
+)
+from ident.errors import IdentError, plural
+from ident.pipelines.wishes import Sharing
+
+if TYPE_CHECKING:
+    from ident.compare.causes.causes import Cause
+    from ident.pipelines.questions import Question
+
+
+@guarded
+def select(experiment: ExperimentPath) -> None:
+    """Choose friction and other joint terms by what they predict of parts of the logs left out."""
+    from ident.report.outcome_text import selection_sentences, tried_rows
+
+    with progress() as tell:
+        found = pipelines.select(experiment, tell)
+    own, structure = ("before", "after", "honest", "segments", "folds", "note"), found.selection.structure
+    tried = [parts_of(t, "candidate", "gain", "error", "reason") for t in structure.tried]
+    answer(**parts_of(structure, *own), tried=tried, lines=found.lines)
+    e = found.loaded.experiment
+    say(e.heading, "bold")
+    if structure.tried:
+        show(tried_rows(structure))
+    for sentence in selection_sentences(structure):
+        say(sentence)
+    if found.lines and asked().text:
+        say(f"{'Add to' if e.own_model else 'Write into'} {e.file.name}:")
+        for line in ("[model]", *found.lines):
+            typer.echo(line)
+
+
+@guarded
+def doctor(experiment: ExperimentPath) -> None:
+    """Find what is wrong with the robot file or the logs of an experiment, and say what to change."""
+    from ident.report.doctor_text import examination_sentences
+
+    with progress() as tell:
+        found = pipelines.doctor(experiment, tell)
+    answer(**parts_of(found.examination, "error", "asked"), causes=[_told(c) for c in found.examination.causes])
+    e = found.loaded.experiment
+    say(e.heading, "bold")
+    for sentence in examination_sentences(found.examination, e.robot.name, e.data.name, e.fit):
+        say(sentence, "red" if sentence.startswith("PROBLEM") else "")
+    if any(not cause.ordinary for cause in found.examination.causes):
+        raise typer.Exit(PROBLEMS)
+
+
+def _told(cause: Cause) -> dict[str, Any]:
+    told = parts_of(cause, "what", "mend", "asserted", "ordinary", "log_odds", "before", "after", "rivals")
+    return {"kind": cause.mistake.kind, "where": cause.where, **told}
+
+
+#: Robots that failed, and such as are printed by name.
+_NAMED = 10
+
+
+@guarded
+def fleet(
+    file: Annotated[Path, typer.Argument(metavar="FLEET", help="fleet.toml: robots with an experiment or logs each")],
+    share: Sharing,
+    out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
+    against: Annotated[Path | None, "Earlier fleet.parquet, from which drift is told", "TABLE"] = None,
+) -> None:
+    """Identify every robot of a fleet: a table of all parameters, and a page of those who stand out or have drifted."""
+    from ident.report.fleet_report import sentences
+
+    with progress() as tell:
+        found = pipelines.fleet(file, out, tell, command_line(), against=against, share=share)
+    own = parts_of(found, "title", "failed", "standing_out", "drifted", "path")
+    answer(**own, table=found.table.to_dict("records"))
+    for name, why in list(found.failed.items())[:_NAMED]:
+        tell_aside(f"not fitted: {name}: {why}")
+    if len(found.failed) > _NAMED:
+        tell_aside(f"not fitted: {len(found.failed) - _NAMED} more; see the table")
+    fitted = int(found.table["robot"].nunique())
+    moved = "" if against is None else f", {len(found.drifted)} drifted since {against.name}"
+    told = f"{plural(fitted, 'robot')} fitted, {len(found.failed)} not; {len(found.standing_out)} stand out{moved}"
+    say(f"{found.title}: {told}", "bold")
+    for which, off in (("stands_out", "deviation"), ("drifted", "drift")):
+        for line in sentences(found.table[found.table[which]], off):
+            say(line)
+    say(f"wrote {', '.join(sorted(p.name for p in found.path.iterdir()))} to {found.path}")
+    if found.failed:
+        raise typer.Exit(PROBLEMS)
+
+
+@guarded
+def init(
+    robot: RobotPath,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILES", help="Logs, and a CAD table or a folder of reports if there is one")
+    ],
+    yes: Annotated[bool, "Take every guess, and ask nothing", "--yes -y"] = False,
+    into: Annotated[Path, "Folder to write; logs lie in it, or below $IDENT_DATA", "FOLDER"] = Path(),
+) -> None:
+    """Look at raw logs, and write the files that `ident run` needs."""
+    ask = None if yes or not sys.stdin.isatty() else _asked
+    found = pipelines.init(robot, files, into=into, ask=ask)
+    answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
+    answer(files=found.files, answers=answers, told=found.told)
+    for line in found.told:
+        say(line)
+    for question, given in found.answers if ask is None else ():
+        tell_note(f"guessed: {question.text} {given} ({question.why})")
+    for path in found.files:
+        say(f"wrote {path}")
+    say(f"Next: ident run {into}")
+
+
+def _asked(question: Question) -> str:
+    """Return what the user answers, the guess for a mere Enter."""
+    tell_aside(f"{question.text} ({question.why})")
+    choices = question.choices
+    for number, choice in enumerate(choices, start=1):
+        tell_aside(f"  {number}: {choice}")
+    given = str(typer.prompt("Answer", default=question.guess, err=True))
+    return choices[int(given) - 1] if given.isdigit() and 1 <= int(given) <= len(choices) else given
+
+
+#: How often files are looked at [s].
+EVERY = 1.0
+
+
+def changes(experiment: Path) -> Iterator[None]:
+    """Yield at once, and again whenever a file of an experiment is another one than when that was last yielded."""
+    while True:
+        before = stamps(experiment)
+        yield
+        seen = before
+        while seen == before or seen != stamps(experiment):  # a file may be half written
+            seen = stamps(experiment)
+            time.sleep(EVERY)
+
+
+def stamps(experiment: Path) -> dict[Path, tuple[int, int] | None]:
+    """Return time of change [ns] and size of each file that an experiment reads, None where it is missing."""
+    found: dict[Path, tuple[int, int] | None] = {}
+    for path in files_of(experiment):
+        found[path] = None
+        with suppress(OSError):
+            there = path.stat()
+            found[path] = (there.st_mtime_ns, there.st_size)
+    return found
+
+
+def files_of(experiment: Path) -> list[Path]:
+    """Return the files of an experiment: its own, robot, data set, logs, tables; of a broken one those that it names.
+
+    A folder of CAD reports stands for the files in it.
+    """
+    from ident.experiment import read_experiment
+    from ident.logs import read_manifest
+    from ident.pipelines.loaded import urdf_source
+    from ident.robot.file import data_path
+
+    found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
+    with suppress(IdentError):
+        read = read_experiment(experiment)
+        found += [read.robot, read.data, *(p for p in (read.cad, read.truth) if isinstance(p, Path))]
+        source = urdf_source(read.robot)
+        found += [] if source is None else [source]
+        manifest = read_manifest(read.data)
+        folder = data_path(manifest.folder, read.data.parent)
+        found += [folder / file for r in manifest.recordings for file in r.files]
+    inside = [file for path in found if path.is_dir() for file in sorted(path.rglob("*"))]
+    return list(dict.fromkeys([*found, *inside]))

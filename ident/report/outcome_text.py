@@ -1,0 +1,132 @@
+"""What a choice of joint terms, a calibration and the search for a load found: tables, sentences, lines to paste."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.errors import plural
+from ident.estimate import Estimate
+from ident.estimate.estimate import Structure, TriedTerm
+from ident.logs.manifest import RAW, kind_of
+from ident.report.text import MISSING, Table, Tone, number, percent, table, with_error
+from ident.robot.unknown import Calibrated
+
+if TYPE_CHECKING:
+    from ident.logs.manifest import Signal
+    from ident.payload.drive_gains import DriveGains
+    from ident.payload.payload import IdentifiedPayload, PayloadFigures
+    from ident.robot import Robot
+
+
+def tried_rows(found: Structure) -> Table:
+    """Return each candidate with what it takes from the left-out error, its standard error, and why it is not taken."""
+    rows = [(t.candidate, f"{100 * t.gain:+.1f} %", f"{100 * t.error:.1f} %", t.reason or "taken") for t in found.tried]
+    tones: list[Tone] = ["" if t.reason else "good" for t in found.tried]
+    return table("Terms tried", ("candidate", "gain", "standard error", "taken, or why not"), rows, tones)
+
+
+def selection_sentences(found: Structure) -> list[str]:
+    """Return what the choice rests on, and what it is worth."""
+    if found.note:
+        return [f"Nothing was tried: {found.note}."]
+    said = [f"Judged on {plural(found.segments, 'short segment')} left out in {plural(found.folds, 'part')}."]
+    if not found.lines:
+        said.append(f"No term is worth it: {percent(found.before)} of the torque is missed with the model as it is.")
+        return [*said, *given_up(found)]
+    return [
+        *said,
+        f"Missed of the torque that is left out: {percent(found.before)} before, {percent(found.after)} with the terms"
+        f" that are taken, {percent(found.honest)} where they are chosen without what they are judged on.",
+    ]
+
+
+def way_to(found: Structure) -> list[TriedTerm]:
+    """Return the terms that were taken one after the other, also those that were given up at the end."""
+    return [tried for step in found.steps for tried in step if not tried.reason]
+
+
+def given_up(found: Structure) -> list[str]:
+    """Return a sentence on terms that were taken on the way and not in the end, where that is so of all."""
+    on_the_way = [] if found.lines else [t.candidate for t in way_to(found)]
+    why = dict.fromkeys(t.reason for t in found.tried if t.candidate in on_the_way)
+    names = " and ".join(on_the_way)
+    return [f"Taken on the way and given up: {names}; {'; '.join(why)}."] if on_the_way else []
+
+
+#: SI unit -> what is shown, and how many of it are one SI unit.
+_SHOWN = {"rad": ("deg", 180.0 / math.pi), "m": ("mm", 1e3), "s": ("ms", 1e3), "1": ("", 1.0)}
+
+
+def calibration_rows(estimate: Estimate) -> Table:
+    """Return one row per unknown that was asked for: value, standard error, what is said of it."""
+    rows = [(c.unknown.name, *_sized(c), c.said) for c in estimate.calibration]
+    return table("Calibration", ("unknown", "value", "standard error", "said of it"), rows)
+
+
+def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] = ()) -> tuple[str, ...]:
+    """Return what to write into the robot's file and dataset.toml so that the description itself is right.
+
+    gains: of the data set's torque, those found taken out.
+    """
+    told = []
+    for c in (c for c in found if c.applied):
+        value, unit = _sized(c)[0], c.unknown.kind
+        if unit == "zero":
+            told.append(f"{c.unknown.name}: add {value} to its offset (a DH table: times its sign)")
+        elif unit == "length":
+            told.append(f"{c.unknown.name}: add {value}")
+        elif unit == "skew":
+            told.append(f"{c.unknown.name}: position_delay_s = {c.value:.4g} of that joint in [processing]")
+    if any(c.applied and c.unknown.kind == "gain" for c in found) and not isinstance(gains, float):
+        told.append(f"dataset.toml, torque: gain = [{', '.join(f'{x:.6g}' for x in gains)}]")
+    return tuple(told)
+
+
+def _sized(found: Calibrated) -> tuple[str, str]:
+    unit, share = _SHOWN[found.unknown.unit]
+    error = number(found.error * share, 2) if math.isfinite(found.error) else ""
+    return f"{number(found.value * share, 4)} {unit}".strip(), f"{error} {unit}".strip() if error else ""
+
+
+def figures_rows(found: IdentifiedPayload, figures: PayloadFigures) -> Table:
+    """Return mass, centre and tensor about it, each with its 95 % error."""
+    rows, tones = [], []
+    kept = found.known_mass
+
+    def told(name: str, value: float, error: float, unit: str) -> None:
+        half = float(figures.half_width(error))
+        known = bool(np.isfinite(half))
+        rows.append((name, with_error(value, half) if known else MISSING, unit))
+        tones.append("" if known else "unknown")
+
+    if kept:
+        rows.append(("mass", f"{figures.mass:g} (given)", "kg"))
+        tones.append("")
+    else:
+        told("mass", figures.mass, figures.mass_error, "kg")
+    for axis, value, error in zip("xyz", figures.com, figures.com_error, strict=True):
+        told(f"centre {axis}", value, error, "m")
+    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+        told(f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
+    return table("", ("number", "value ± 95 %", "unit"), rows, tones)  # type: ignore[arg-type]
+
+
+def gains_rows(gains: DriveGains, signal: Signal, robot: Robot) -> Table:
+    """Return what each joint's torque, a `signal` of the data set, is to be multiplied by, and so its gain."""
+    n = len(gains.joints)
+    unit = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
+    given = np.broadcast_to(np.asarray(signal.gain, dtype=np.float64), n)
+    rows = []
+    for j, (joint, half) in enumerate(zip(gains.joints, gains.half_widths(), strict=True)):
+        raw = kind_of(unit[j], "torque") == RAW
+        factor, size = float(gains.scale[j]), float(given[j])
+        told = with_error(factor * size, float(half) * abs(size)) if raw and np.isfinite(half) else "n/a"
+        factors = with_error(factor, float(half)) if np.isfinite(half) else "n/a"
+        own = f"{robot.units('torque')[j]}/{unit[j]}" if raw else ""
+        rows.append((joint, factors, told, number(size) if raw else "n/a", own))
+    columns = ("joint", "torque times ± 95 %", "drive gain ± 95 %", "given", "unit")
+    return table(f"drive gains from a load of {gains.mass:g} kg", columns, rows)

@@ -32,6 +32,9 @@ SLOW_NOISE = 10.0
 SLOW_SHARE = 0.01
 #: but never above this share of it, lest nothing be left.
 SLOW_MOST = 0.1
+#: A joint that goes no farther than so many standard deviations of its noise within its band says nothing of it: the
+#: steps of its encoder, read row by row, are no motion.
+PLAIN = 10.0
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
 ENDS = 0.03  # of the rows, at either end, are not looked at
@@ -87,10 +90,17 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     velocity[np.arange(1, len(f))[:, None] > cut] = 0.0
     share = np.cumsum(velocity, axis=0)
     motion = f[1:][np.argmax(share >= 0.99 * share[-1], axis=0)]
+    motion = np.where((share[-1] > 0) & (_within(q, rate, motion) > PLAIN * np.sqrt(variance)), motion, 0.0)
     lag = max(1, int(rate / max(4.0 * motion.max(), 1e-9) / 2)) if motion.max() > 0 else 1
     lag = min(lag, len(q) - 1)
     speed = np.percentile(np.abs(q[lag:] - q[:-lag]), 99, axis=0) * rate / lag
-    return Band(rate, np.sqrt(variance), f[cut], np.where(share[-1] > 0, motion, 0.0), speed)
+    return Band(rate, np.sqrt(variance), np.where(motion > 0, f[cut], 0.0), motion, speed)
+
+
+def _within(q: Array, rate: float, band: Array) -> Array:
+    """Return how far each joint (n,) goes within an eighth of the period of its band (n,) [Hz], at its fastest."""
+    lags = np.clip(rate / np.maximum(8.0 * band, 1e-9), 1, len(q) - 1).astype(int)
+    return np.array([np.percentile(np.abs(x[lag:] - x[:-lag]), 99) for x, lag in zip(q.T, lags, strict=True)])
 
 
 def _floor(power: Array) -> Array:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
@@ -17,6 +18,7 @@ from ident.files import file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
+from ident.logs.readings import resting
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.logged_joints import Arm
 from ident.pipelines.questions import Ask, Asked, Question
@@ -56,15 +58,15 @@ class _Log:
     tables: tuple[RawTable, ...]
     signals: Signals
 
-    def moving(self) -> tuple[int, int, int]:
-        """Return the first and the last row (from 1 on) at which a joint moves, and how many joints ever do."""
+    def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
+        """Return the first and the last row (from 1 on) at which a joint moves, and which joints (n,) ever do."""
         q = self.signals.angles()
-        lag = max(1, len(q) // 500)
+        lag, moves = max(1, len(q) // 500), ~resting(q)
         speed = np.abs(q[lag:] - q[:-lag])
         usual = np.percentile(speed, 95, axis=0)
-        moves = usual > 1e-6 + 1e-4 * np.ptp(q, axis=0)
+        usual = np.where(usual > 1e-6 + 1e-4 * np.ptp(q, axis=0), usual, speed.max(axis=0))  # some move now and then
         at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
-        return (1, len(q), 0) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), int(moves.sum()))
+        return (1, len(q), moves) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), moves)
 
 
 def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = ".", ask: Ask | None = None) -> Started:
@@ -278,9 +280,15 @@ def _parts(
 ) -> tuple[list[str], list[str], Manifest, tuple[str, ...]]:
     """Return the recordings to fit, those to validate, the data set that has them, and why."""
     spans = {log.name: log.moving() for log in logs}
-    most = max(joints for *_, joints in spans.values())
-    whole = [name for name, (*_, joints) in spans.items() if joints == most]
-    why = [f"{name}: only {plural(spans[name][2], 'joint')} of {most} move" for name in spans if name not in whole]
+    moves = {name: joints for name, (*_, joints) in spans.items()}
+    most = max(int(joints.sum()) for joints in moves.values())
+    whole = [name for name, joints in moves.items() if joints.sum() == most]
+    some = [name for name in spans if name not in whole]
+    told = [f"only {plural(int(moves[name].sum()), 'joint')} of {most} move" for name in some]
+    why = [f"{name}: {reason}" for name, reason in zip(some, told, strict=True)]
+    if len(whole) == 1 and some and (np.any([moves[name] for name in some], axis=0) >= moves[whole[0]]).all():
+        why += [f"{whole[0]} is kept for validation: the others together move as many joints"]
+        return some, whole, manifest, tuple(why)
     if len(whole) > 1:
         marked = [
             n for n in whole if {"val", "valid", "validation", "test"} & set(n.lower().replace("-", "_").split("_"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import RobotError, cut, nearest
+from ident.errors import RobotError, cut, nearest, plural
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
@@ -176,7 +176,11 @@ def to_robot(
         base=urdf.root,
         fixed=tuple(fixed),
         inertials=np.array(inertials),
-        notes=(*rounding_told(rounded), *(note for joint in urdf.joints.values() for note in joint.notes)),
+        notes=(
+            *rounding_told(rounded),
+            *(note for joint in urdf.joints.values() for note in joint.notes),
+            *_unlimited_told([j for j in joints if urdf.joints[j.name].kind != "continuous"]),
+        ),
     )
 
 
@@ -362,6 +366,10 @@ def _axis(joint: UrdfJoint, file: str | None, literal: bool) -> tuple[Array, tup
 
 
 def _limits(at: At, joint: UrdfJoint) -> Limits:
+    """Return a joint's limits; those that leave it no room are none: SolidWorks' exporter writes zeros where none are.
+
+    Raises RobotError.
+    """
     element = at.only(joint.element, "limit")
     bounded = joint.kind != "continuous"
     if element is None:
@@ -385,7 +393,19 @@ def _limits(at: At, joint: UrdfJoint) -> Limits:
     for name, value in rates.items():
         if value < 0:
             raise at.error(f"the {name} limit is {value:g}, wanted at least 0", element)
-    return Limits(lower, upper, **rates)
+    if lower == upper:
+        lower, upper = -math.inf, math.inf
+    return Limits(lower, upper, **{name: value or math.inf for name, value in rates.items()})
+
+
+def _unlimited_told(joints: Sequence[Joint]) -> list[str]:
+    """Return a note on the joints whose limits leave them no room."""
+    own = [(j.limits.upper, j.limits.velocity, j.limits.effort) for j in joints]
+    names = [f"'{j.name}'" for j, limits in zip(joints, own, strict=True) if math.inf in limits]
+    if not names:
+        return []
+    told = f"limits of {plural(len(names), 'joint')} are zero, and are taken as not given: {', '.join(names[:6])}"
+    return [f"{told}{', ...' if len(names) > 6 else ''}"]
 
 
 def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: str | None) -> str:

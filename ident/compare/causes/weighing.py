@@ -138,8 +138,9 @@ class Weigher:
                 parts = [block[first:last] for block in blocks]
                 without = solved(whole - summed([x.T @ x for x in parts], noise))
                 for j, used in enumerate(columns.parameters):
-                    left = parts[j] @ np.append(without[list(used)], -1.0)
-                    errors[k, j] = left @ left / max(int(keep[first:last, j].sum()), 1)
+                    left, tau = parts[j] @ np.append(without[list(used)], -1.0), parts[j][:, -1]
+                    # what only this stretch shows is no evidence: to say nothing of it errs by the torque
+                    errors[k, j] = min(left @ left, tau @ tau) / max(int(keep[first:last, j].sum()), 1)
             some = np.array([keep[first:last].any() for first, last in self.rows.stretches])
             errors[~some] = errors[some].mean(axis=0)  # a stretch that is ignored is no evidence
         found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)

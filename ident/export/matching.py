@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import moved
+from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element
-from ident.spatial.inertia import Pose, axis_angle, transformed
+from ident.spatial.inertia import Pose, transformed
 
 #: Lengths [m] and directions of a file are often rounded to five or six digits; frames that differ by less are equal.
 CLOSE = 2e-5
-
-
-@dataclass(frozen=True, eq=False)
-class FoundBody:
-    """A body of the file: its parent's key (None: the world), its pose in the file's world at zero joint positions.
-
-    inertial (10,) in its own frame, None where the file gives it none; unclear: why its inertial cannot be told.
-    """
-
-    parent: str | None
-    pose: Pose
-    inertial: Array | None
-    unclear: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class FoundJoint:
-    """A joint of the file: the body that it moves, its kind, a point of its line and its direction in the world."""
-
-    body: str
-    kind: str
-    point: Array
-    axis: Array
 
 
 def own_bodies(
@@ -150,20 +126,3 @@ def commented(data: bytes, root: Element, comment: str) -> Edit:
     if start >= 0 and data[start : root.start].count(b"-->") == 1:
         return start, data.index(b"-->", start) + 3, comment.encode()
     return root.start, root.start, comment.encode() + b"\n"
-
-
-def numbers_in(text: str, n: int, error: Callable[[], RobotError]) -> list[float]:
-    """Return the n finite numbers that a text holds; raises `error()` for another text."""
-    try:
-        found = [float(word) for word in text.split()]
-    except ValueError:
-        found = []
-    if len(found) != n or not np.isfinite(found).all():
-        raise error()
-    return found
-
-
-def turned_by(w: float, v: Array) -> Array:
-    """Return the rotation (3, 3) of a quaternion w, v (3,) of any length but 0."""
-    size = float(np.linalg.norm(v))
-    return axis_angle(v / size, 2 * math.atan2(size, w)) if size > 0 else np.eye(3)

@@ -19,13 +19,14 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import DAMPING, FRICTION, Identified, Source, Written
-from ident.export.matching import FoundBody, FoundJoint, commented, numbers_in, own_bodies, turned_by
+from ident.export.matching import commented, own_bodies
 from ident.export.text import filled, links, number, numbers, xml_comment
+from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.robot.xml import Edit, Element, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed
+from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_in, parse_xml
+from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
 _PLACES = {DAMPING: "damping", FRICTION: "friction"}
@@ -188,7 +189,7 @@ class _Reader:
             *xyz, x, y, z, w = self._numbers(pose, 7)
             if not (x or y or z or w):
                 raise self.error("the quaternion is zero", pose)
-            turn = turned_by(w, np.array([x, y, z]))
+            turn = turned_by(w, [x, y, z])
             return Pose(turn, np.array(xyz)), to
         if not self._text(pose):
             return Pose.identity(), to

@@ -6,8 +6,9 @@ knows its place in the original bytes, so that a writer can exchange some values
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -169,3 +170,14 @@ def exchanged(data: bytes, edits: Iterable[Edit]) -> bytes:
         out += [data[at:start], new]
         at = end
     return b"".join([*out, data[at:]])
+
+
+def numbers_in(text: str, n: int, error: Callable[[], RobotError]) -> list[float]:
+    """Return the n finite numbers that a text holds; raises `error()` for another text."""
+    try:
+        found = [float(word) for word in text.split()]
+    except ValueError:
+        found = []
+    if len(found) != n or not all(map(math.isfinite, found)):
+        raise error()
+    return found

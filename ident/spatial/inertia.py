@@ -50,6 +50,12 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     return np.array([math.atan2(-left[1, 2], left[1, 1]), math.atan2(-left[2, 0], left[0, 0]), yaw])
 
 
+def turned_by(w: float, v: ArrayLike) -> Array:
+    """Return the rotation (3, 3) of a quaternion w, v (3,) of any length but 0."""
+    size = float(np.linalg.norm(v))
+    return axis_angle(np.asarray(v) / size, 2 * float(np.arctan2(size, w))) if size > 0 else np.eye(3)
+
+
 def z_along(axis: Array) -> Array:
     """Return the smallest rotation (3, 3) whose third column is `axis`, a unit vector."""
     across = np.cross([0.0, 0.0, 1.0], axis)

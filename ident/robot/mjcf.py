@@ -1,0 +1,262 @@
+"""MuJoCo's MJCF read as untrusted data: where its bodies and joints are, and what the bodies weigh.
+
+Source: MuJoCo XML reference: body/inertial (pos, mass, diaginertia, fullinertia = M11 M22 M33 M12 M13 M23 about pos),
+joint (pos, axis, ref), compiler (angle, eulerseq, inertiafromgeom, balanceinertia ...), default classes and childclass,
+frame, body, orientation attributes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import RobotError
+from ident.robot.xml import Element, numbers_in
+from ident.spatial.inertia import Pose, axis_angle, from_com, symmetric, transformed, turned_by, z_along
+
+Attributes = Mapping[str, str]
+
+_TURNS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+#: Settings with which MuJoCo would not use the numbers as they are written, and the values that are harmless.
+_ALTERING = {
+    "inertiafromgeom": ("auto", "false"),
+    "balanceinertia": ("false",),
+    "boundmass": ("0",),
+    "boundinertia": ("0",),
+    "settotalmass": ("-1", "0"),
+    "coordinate": ("local",),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBody:
+    """A body of the file: its parent's key (None: the world), its pose in the file's world at zero joint positions.
+
+    inertial (10,) in its own frame, None where the file gives it none; unclear: why its inertial cannot be told.
+    """
+
+    parent: str | None
+    pose: Pose
+    inertial: Array | None
+    unclear: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FoundJoint:
+    """A joint of the file: the body that it moves, its kind, a point of its line and its direction in the world."""
+
+    body: str
+    kind: str
+    point: Array
+    axis: Array
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a walk through the tree is: the body's key, the frame seen from the world, the class of its children."""
+
+    body: str | None
+    pose: Pose
+    childclass: str | None = field(default=None)
+
+
+class Mjcf:
+    """The bodies and joints of an MJCF by name.
+
+    elements, movers: the XML of the bodies and of the joints. Raises RobotError, with the line, for parts that are not
+    followed (include, replicate, attach ...), for settings with which MuJoCo would not use the bodies' inertials as
+    they stand, and for numbers and orientations that are none.
+    """
+
+    def __init__(self, file: str, root: Element) -> None:
+        self.file = file
+        self.bodies: dict[str, FoundBody] = {}
+        self.joints: dict[str, FoundJoint] = {}
+        self.elements: dict[str, Element] = {}
+        self.movers: dict[str, Element] = {}
+        self._moves: dict[str, list[str]] = {}
+        self._compiler: dict[str, str] = {}
+        self._classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        self._settings(root)
+        for world in root.all("worldbody"):
+            self._walk(world, _Place(None, Pose.identity()))
+
+    def _error(self, problem: str, element: Element, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=self.file, line=element.line, fix=fix)
+
+    def _settings(self, root: Element) -> None:
+        for element in root.children:
+            if element.tag == "include":
+                raise self._error("<include> is not followed", element, "Save the whole model with MuJoCo first")
+            if element.tag == "compiler":
+                self._compiler |= element.values
+                for name, harmless in _ALTERING.items():
+                    value = self._compiler.get(name, harmless[0])
+                    if value.strip() not in harmless and not _zero(value, harmless):
+                        raise self._error(
+                            f"with {name}='{value}' MuJoCo changes or ignores the inertias that are written",
+                            element,
+                            f"Remove {name} from <compiler>",
+                        )
+            if element.tag == "default":
+                self._default(element, "main", {})
+
+    def _default(self, element: Element, name: str, above: dict[str, dict[str, str]]) -> None:
+        own = {tag: dict(values) for tag, values in above.items()}
+        for child in element.children:
+            if child.tag == "include":
+                raise self._error("<include> is not followed", child, "Save the whole model with MuJoCo first")
+            if child.tag != "default":
+                own.setdefault(child.tag, {}).update(child.values)
+        self._classes[name] = own
+        for child in element.all("default"):
+            if "class" not in child.attributes:
+                raise self._error("a nested <default> has no class", child)
+            self._default(child, child.attributes["class"].value, own)
+
+    def _values(self, element: Element, place: _Place) -> Attributes:
+        """Return the element's attributes, its class's where it has none."""
+        own = element.values
+        name = own.get("class", place.childclass or "main")
+        if name not in self._classes:
+            raise self._error(f"there is no default class '{name}'", element)
+        return {**self._classes[name].get(element.tag, {}), **own}
+
+    def _walk(self, parent: Element, place: _Place) -> None:
+        for element in parent.children:
+            if element.tag in ("include", "replicate", "attach", "composite", "flexcomp"):
+                raise self._error(f"<{element.tag}> is not followed", element, "Save the whole model with MuJoCo first")
+            if element.tag == "frame":
+                values = element.values
+                inside = _Place(place.body, place.pose @ self._pose(element, values), _class(values, place))
+                self._walk(element, inside)
+            elif element.tag == "body":
+                self._body(element, place)
+            elif element.tag in ("joint", "freejoint") and place.body is not None:
+                self._joint(element, place)
+
+    def _body(self, element: Element, place: _Place) -> None:
+        values = element.values
+        key = values.get("name", _unnamed(element))
+        if key in self.bodies:
+            raise self._error(f"a body of the name '{key}' stands already in the file", element)
+        pose = place.pose @ self._pose(element, values)
+        inside = _Place(key, pose, _class(values, place))
+        inertial, unclear = self._own_inertial(element, inside)
+        self.bodies[key] = FoundBody(place.body, pose, inertial, unclear)
+        self.elements[key] = element
+        self._walk(element, inside)
+
+    def _own_inertial(self, element: Element, place: _Place) -> tuple[Array | None, str | None]:
+        found = element.all("inertial")
+        if not found:
+            geoms = [g for g in _deep(element, "geom") if self._weighs(g, place)]
+            return None, "MuJoCo makes its mass of its geoms" if geoms else None
+        values = found[0].values
+        mass = self._numbers(found[0], values, "mass", 1)[0]
+        self._numbers(found[0], values, "pos", 3)  # no default, as for MuJoCo
+        about = np.diag(self._numbers(found[0], values, "diaginertia", 3, (0.0, 0.0, 0.0)))
+        if "fullinertia" in values:
+            for other in ("diaginertia", *_TURNS):
+                if other in values:
+                    raise self._error(f"fullinertia and {other} exclude each other", found[0])
+            xx, yy, zz, xy, xz, yz = self._numbers(found[0], values, "fullinertia", 6)
+            about = symmetric([xx, xy, xz, yy, yz, zz])
+        return transformed(from_com(mass, np.zeros(3), about), self._pose(found[0], values)), None
+
+    def _weighs(self, geom: Element, place: _Place) -> bool:
+        values = self._values(geom, place)
+        if "mass" in values:
+            return self._numbers(geom, values, "mass", 1)[0] != 0
+        return self._numbers(geom, values, "density", 1, (1000.0,))[0] != 0
+
+    def _joint(self, element: Element, place: _Place) -> None:
+        assert place.body is not None
+        values = self._values(element, place)
+        name = values.get("name", _unnamed(element))
+        kind = "free" if element.tag == "freejoint" else values.get("type", "hinge")
+        if name in self.joints:
+            raise self._error(f"a joint of the name '{name}' stands already in the file", element)
+        axis = np.array(self._numbers(element, values, "axis", 3, (0.0, 0.0, 1.0)))
+        length = float(np.linalg.norm(axis))
+        if length == 0:
+            raise self._error(f"the axis of joint '{name}' is zero", element)
+        point = place.pose.rotation @ self._numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)) + place.pose.position
+        known = {"hinge": "revolute", "slide": "prismatic"}.get(kind, kind)
+        if self._numbers(element, values, "ref", 1, (0.0,))[0] != 0:
+            known = f"{known} with a ref"
+        self._moves.setdefault(place.body, []).append(name)
+        if len(self._moves[place.body]) > 1:
+            known = f"one of several joints of body '{place.body}'"
+        self.joints[name] = FoundJoint(place.body, known, point, place.pose.rotation @ axis / length)
+        self.movers[name] = element
+
+    def _pose(self, element: Element, values: Attributes) -> Pose:
+        """Return the pose of pos and one of quat, axisangle, euler, xyaxes, zaxis."""
+        position = np.array(self._numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)))
+        scale = 1.0 if self._compiler.get("angle", "degree") == "radian" else math.pi / 180
+        turn = np.eye(3)
+        try:
+            if "quat" in values:
+                w, *v = self._numbers(element, values, "quat", 4)
+                if not any((w, *v)):
+                    raise ValueError("zero quaternion")
+                turn = turned_by(w, np.array(v))
+            elif "axisangle" in values:
+                *axis, angle = self._numbers(element, values, "axisangle", 4)
+                turn = axis_angle(np.array(axis) / np.linalg.norm(axis), angle * scale)
+            elif "euler" in values:
+                for letter, angle in zip(
+                    self._compiler.get("eulerseq", "xyz"), self._numbers(element, values, "euler", 3), strict=True
+                ):
+                    step = axis_angle(np.eye(3)["xyz".index(letter.lower())], angle * scale)
+                    turn = turn @ step if letter.islower() else step @ turn
+            elif "xyaxes" in values:
+                both = np.array(self._numbers(element, values, "xyaxes", 6)).reshape(2, 3)
+                x = both[0] / np.linalg.norm(both[0])
+                y = both[1] - x * (x @ both[1])
+                y = y / np.linalg.norm(y)
+                turn = np.column_stack([x, y, np.cross(x, y)])
+            elif "zaxis" in values:
+                z = np.array(self._numbers(element, values, "zaxis", 3))
+                turn = z_along(z / np.linalg.norm(z))
+        except ValueError as cause:
+            raise self._error(f"the orientation of <{element.tag}> is not understood", element) from cause
+        if not np.isfinite(turn).all():
+            raise self._error(f"the orientation of <{element.tag}> has no direction", element)
+        return Pose(turn, position)
+
+    def _numbers(
+        self, element: Element, values: Attributes, name: str, n: int, default: tuple[float, ...] | None = None
+    ) -> list[float]:
+        if name not in values:
+            if default is not None:
+                return list(default)
+            raise self._error(f"<{element.tag}> has no {name}", element)
+        said = f"{name} of <{element.tag}> is '{values[name][:40]}', wanted {n} numbers"
+        return numbers_in(values[name], n, lambda: self._error(said, element))
+
+
+def _unnamed(element: Element) -> str:
+    return f"{element.tag} in line {element.line}, byte {element.start}"
+
+
+def _class(values: Attributes, place: _Place) -> str | None:
+    return values.get("childclass", place.childclass)
+
+
+def _deep(element: Element, tag: str) -> list[Element]:
+    """Return the children of this tag, those in <frame> too."""
+    inside = [g for frame in element.all("frame") for g in _deep(frame, tag)]
+    return [*element.all(tag), *inside]
+
+
+def _zero(value: str, harmless: tuple[str, ...]) -> bool:
+    try:
+        return "0" in harmless and float(value) <= 0
+    except ValueError:
+        return False

@@ -146,11 +146,7 @@ def test_mjcf_inertials_are_those_of_mujoco(turn, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "<worldbody>",
-            '<compiler balanceinertia="true"/><worldbody>',
-            "with balanceinertia='true' MuJoCo",
-        ),
+        ("<worldbody>", '<compiler balanceinertia="true"/><worldbody>', "with balanceinertia='true' MuJoCo"),
         ("<worldbody>", '<compiler inertiafromgeom="true"/><worldbody>', "with inertiafromgeom='true' MuJoCo changes"),
         ("<worldbody>", '<include file="x.xml"/><worldbody>', "<include> is not followed"),
         ("quat=", "euler=", "euler of <inertial> is .*, wanted 3 numbers"),

@@ -32,9 +32,6 @@ SLOW_NOISE = 10.0
 SLOW_SHARE = 0.01
 #: but never above this share of it, lest nothing be left.
 SLOW_MOST = 0.1
-#: A joint that goes no farther than so many standard deviations of its noise within its band says nothing of it: the
-#: steps of its encoder, read row by row, are no motion.
-PLAIN = 10.0
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
 ENDS = 0.03  # of the rows, at either end, are not looked at
@@ -49,7 +46,8 @@ class Band:
     """What positions, read at `rate_hz`, show of each joint.
 
     `noise` (n,) [rad; m] of a reading; `cut_hz` (n,), above which noise outweighs the motion; `motion_hz` (n,), below
-    which 99 % of the velocity's power lies; `fastest` (n,), its 99th percentile [rad/s; m/s].
+    which 99 % of the velocity's power lies, or all but as much of the position as there is noise; `fastest` (n,), its
+    99th percentile [rad/s; m/s].
     """
 
     rate_hz: float
@@ -66,7 +64,8 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     N(f) = s^2 (2 - 2 cos(2 pi f / rate))^2, with s^2 from the median of P / N over the highest octave, or over those
     below it that are hardly louder, and no less than the rounding of the readings. An ideal low-pass at f leaves in
     the acceleration the noise below it and loses the motion above it, sum_{<f} N + sum_{>f} (P - N) in squares: the
-    minimum of that is `cut_hz`.
+    minimum of that is `cut_hz`. What goes no farther than the noise, all together, is no motion: steps of an encoder
+    that hardly moves are not white.
     """
     rate, q = log.rate_hz, interpolated(log.t[:ENOUGH], log.q[:ENOUGH])
     if resample_hz is not None:
@@ -89,18 +88,13 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     velocity = np.maximum(power - noise, 0.0)[1:] / np.sqrt(white[1:])
     velocity[np.arange(1, len(f))[:, None] > cut] = 0.0
     share = np.cumsum(velocity, axis=0)
-    motion = f[1:][np.argmax(share >= 0.99 * share[-1], axis=0)]
-    motion = np.where((share[-1] > 0) & (_within(q, rate, motion) > PLAIN * np.sqrt(variance)), motion, 0.0)
+    above = 2.0 / len(second) * (position[-1] - position)
+    fast = np.minimum(np.argmax(share >= 0.99 * share[-1], axis=0), np.argmax(above <= variance, axis=0))
+    motion = np.where(share[-1] > 0, f[1:][fast], 0.0)
     lag = max(1, int(rate / max(4.0 * motion.max(), 1e-9) / 2)) if motion.max() > 0 else 1
     lag = min(lag, len(q) - 1)
     speed = np.percentile(np.abs(q[lag:] - q[:-lag]), 99, axis=0) * rate / lag
-    return Band(rate, np.sqrt(variance), np.where(motion > 0, f[cut], 0.0), motion, speed)
-
-
-def _within(q: Array, rate: float, band: Array) -> Array:
-    """Return how far each joint (n,) goes within an eighth of the period of its band (n,) [Hz], at its fastest."""
-    lags = np.clip(rate / np.maximum(8.0 * band, 1e-9), 1, len(q) - 1).astype(int)
-    return np.array([np.percentile(np.abs(x[lag:] - x[:-lag]), 99) for x, lag in zip(q.T, lags, strict=True)])
+    return Band(rate, np.sqrt(variance), f[cut], motion, speed)
 
 
 def _floor(power: Array) -> Array:

@@ -40,7 +40,7 @@ from ident.errors import IdentError
 from ident.logs import Log, Motion, Processing, process
 from ident.logs.automatic import as_toml
 from ident.logs.check import start_transient
-from ident.logs.clock import find_clock, on_clock
+from ident.logs.clock import find_clock, freshly_read
 from ident.logs.filter import central
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot.file import MDHJoint, from_mdh
@@ -168,7 +168,7 @@ def error(case: Case, motion: Motion) -> tuple[float, float]:
 
 def clock_told(case: Case) -> bool:
     """Return whether the acceleration errs by at most 5 % more than with the right clock; it is mostly noise."""
-    found, least = on_clock(case.log, find_clock(case.log)), case.shown
+    found, least = freshly_read(case.log, find_clock(case.log)), case.shown
     rough = [float(np.linalg.norm(central(central(q, t), t)[5:-5])) for t, q in ((found.t, found.q), least)]
     return rough[0] < 1.05 * rough[1]
 

@@ -15,20 +15,27 @@ much it claims little.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 from arm7 import bodies
 from automatic import ROWS, Curve, fourier, point_to_point
 
+import ident
 from ident.compare.delay import delays
+from ident.compare.residuals import residual_hints
+from ident.compare.settled import settled
 from ident.logs import Log, process
 from ident.logs.automatic import chosen
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot.file import MDHJoint, from_mdh
 
+#: A torque's delay of a sample or more is worth a hint where it adds this share to its joint's residual.
+COST = 0.1
 
-def case(rng: np.random.Generator) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return one drawn case in words, its delays and those claimed, both (n,) in samples."""
+
+def drawn(rng: np.random.Generator, torques: bool) -> tuple[str, Model, Log, np.ndarray]:
+    """Return a log in words, its model, and how late its joints' positions or torques (n,) are, in samples."""
     n, rate = int(rng.choice([2, 3, 6, 7])), float(rng.choice([100, 125, 200, 250, 500]))
     duration, kind = float(rng.uniform(20, 40)), str(rng.choice(["Fourier", "points"]))
     robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
@@ -37,38 +44,61 @@ def case(rng: np.random.Generator) -> tuple[str, np.ndarray, np.ndarray]:
     theta = np.concatenate([(bodies(n) * rng.uniform(0.7, 1.3, (n, 1))).ravel(), law])
     t = np.arange(int(duration * rate)) / rate
     curve: Curve = fourier(rng, n) if kind == "Fourier" else point_to_point(rng, n, duration)
-    q, qd, qdd = curve(t)
-    tau = torque(model, theta, q, qd, qdd)
-    v = qd / np.abs(qd).max(axis=0)
     size, width = rng.uniform(0, 4, (3, n)), rng.uniform(0.01, 0.1, n)
-    tau += np.tanh(v / width) * (size[0] * np.exp(-((v / 0.1) ** 2)) + size[1] * (v > 0) - size[2] * np.sqrt(np.abs(v)))
-    tau += rng.normal(size=tau.shape) * 10 ** rng.uniform(-2.5, -1) * tau.std(axis=0)
-    late = np.zeros(n)
+    fastest = np.abs(curve(t)[1]).max(axis=0)
+
+    def measured(t: np.ndarray) -> np.ndarray:
+        v = curve(t)[1] / fastest
+        more = size[0] * np.exp(-((v / 0.1) ** 2)) + size[1] * (v > 0) - size[2] * np.sqrt(np.abs(v))
+        return np.asarray(torque(model, theta, *curve(t)) + np.tanh(v / width) * more)
+
+    tau, late = measured(t), np.zeros(n)
+    noise = rng.normal(size=tau.shape) * 10 ** rng.uniform(-2.5, -1) * tau.std(axis=0)
     if rng.random() < 0.5:
         joints = rng.choice(n, size=int(rng.integers(1, min(n, 3))), replace=False)
-        late[joints] = rng.uniform(0.5, 2.0, len(joints)) * rng.choice([-1, 1], len(joints))
-    read = np.column_stack([curve(t - d / rate)[0][:, j] for j, d in enumerate(late)])
-    read += rng.normal(size=read.shape) * 10 ** rng.uniform(-5, -3.5)
-    log = Log("drawn", t, read, tau)
-    found = delays(model, process(log, chosen([log])[0])).seconds * rate
-    return f"{n} joints {rate:3.0f} Hz {duration:2.0f} s {kind:8}", late, found
+        late[joints] = rng.uniform(0.5, 2.0, len(joints)) * rng.choice([-1, 1], len(joints)) * (2.0 if torques else 1.0)
+    apart = [t - d / rate for d in late]
+    read = np.column_stack([curve(at)[0][:, j] for j, at in enumerate(apart)])
+    if torques:
+        tau, read = np.column_stack([measured(at)[:, j] for j, at in enumerate(apart)]), curve(t)[0]
+    log = Log("drawn", t, read + rng.normal(size=read.shape) * 10 ** rng.uniform(-5, -3.5), tau + noise)
+    return f"{n} joints {rate:3.0f} Hz {duration:2.0f} s {kind:8}", model, log, late
+
+
+def hinted(model: Model, log: Log, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the delays (n,) of torques that residuals hint at, in samples, and what the true ones add to residuals."""
+    found, fit = np.zeros(len(late)), replace(settled(model, [log])[0], position_delay_s=0.0)
+    motion = process(log, fit)
+    estimate = ident.fit(model, [motion], loss="wls", feasible=False).estimate
+    for hint in residual_hints(model, motion, estimate.for_torque, estimate.sigma, base=estimate.base) or ():
+        if hint.kind == "delay" and hint.value is not None:
+            found[model.robot.joint_names.index(hint.joint)] = hint.value * log.rate_hz
+    right = process(log, replace(fit, delay_s=tuple((late / log.rate_hz).tolist())))
+    least = ident.fit(model, [right], loss="wls", feasible=False).estimate.sigma
+    return found, np.asarray(estimate.sigma / least - 1.0)
 
 
 def main() -> None:
-    seed, logs = (int(x) for x in (*sys.argv[1:], *("2026", "100")[len(sys.argv) - 1 :]))
+    torques = "torques" in sys.argv
+    given = [x for x in sys.argv[1:] if x != "torques"]
+    seed, logs = (int(x) for x in (*given, *("2026", "100")[len(given) :]))
     rng = np.random.default_rng(seed)
     clean, false, late, missed, wrong = 0, 0, 0, 0, 0
     for _ in range(logs):
-        words, true, found = case(rng)
-        claimed, there = found != 0, true != 0
-        if there.any():
-            late += 1
-            missed += not claimed[there].all()
-            wrong += bool((claimed & ~there).any() or (np.abs(found - true)[claimed & there] > 0.3).any())
+        words, model, log, true = drawn(rng, torques)
+        if torques:
+            found, cost = hinted(model, log, true)
+            there, near = (np.abs(true) >= 1.0) & (cost > COST), np.sign(found) == np.sign(true)
         else:
-            clean += 1
-            false += bool(claimed.any())
-        print(words, np.round(true, 2), np.round(found, 2), flush=True)
+            found, cost = delays(model, process(log, chosen([log])[0])).seconds * log.rate_hz, np.zeros(len(true))
+            there, near = true != 0, np.abs(found - true) <= 0.3
+        claimed = found != 0
+        clean += not true.any()
+        false += bool(claimed.any() and not true.any())
+        late += bool(there.any())
+        missed += bool(there.any() and not claimed[there].all())
+        wrong += bool(true.any() and (claimed & ~((true != 0) & near)).any())
+        print(words, np.round(true, 2), np.round(found, 2), *([np.round(cost, 3)] if torques else ()), flush=True)
     print(f"{clean} sound logs, {false} false alarms; {late} with late joints: {missed} missed one, {wrong} wrong")
 
 

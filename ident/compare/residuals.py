@@ -30,6 +30,8 @@ from ident.regression.regression import lengths, r_factor
 Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]
 #: All that are tried.
 KINDS: tuple[Kind, ...] = get_args(Kind)
+#: Widths of tanh, relative to a joint's largest speed, that stand in for any law of friction.
+_WIDTHS = (0.01, 0.03, 0.15, 0.5)
 
 #: Laws of Coulomb friction without a jump.
 SMOOTH = "coulomb = { tanh = 0.05 }, or { dahl = 0.001 },"
@@ -92,7 +94,7 @@ def hints_of_all(
 @dataclass(frozen=True, eq=False)
 class _Candidate:
     joint: int
-    kind: Kind
+    kind: Kind | None  # None: no hint, but what looks like a delay
     what: str
     columns: Array
     other: int | None = None
@@ -161,6 +163,9 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
     for j in np.flatnonzero(moving):
         v, load, driven = qd[:, j], predicted[:, j], bool(np.any(motion.tau[part, j]))
         sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
+        smooth = [_delayed(t, load, k) * k - _delayed(t, load, -k) * k for k in _SHIFTS if k > 0 and len(t) > 1]
+        laws = [np.tanh(v / (width * top)) for width in _WIDTHS]
+        yield _Candidate(int(j), None, "no delay", np.stack([*smooth, *laws], axis=1))
         single: list[tuple[Kind, str, Array]] = [
             *(("delay", "delay", _delayed(t, load, shift)) for shift in _SHIFTS if len(t) > 1),
             ("gain", "gain", load),
@@ -238,15 +243,16 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
     A term has to be worth it in all three: a half may be so poor that a wrong term improves what it predicts.
     """
     places = _places(found)
+    alike = {x.joint: list(range(a, b)) for x, (a, b) in zip(found, pairwise(places), strict=True) if x.kind is None}
     chosen: list[int] = []
-    named: set[tuple[int, str, int | None]] = set()
+    named: set[tuple[int, Kind | None, int | None]] = set()
     now, fitted = [_squares(g, []) for g in grams], _squares(whole, [])
     first, first_fitted = now, fitted
     for _ in range(4 * len(joints)):
         best: tuple[float, int, list[Array], list[int]] | None = None
         for c, candidate in enumerate(found):
             own = list(range(places[c], places[c + 1]))
-            if not any(g[0][own, own].any() for g in grams) or set(own) & set(chosen):
+            if candidate.kind is None or not any(g[0][own, own].any() for g in grams) or set(own) & set(chosen):
                 continue
             after = [_squares(g, chosen + own) for g in grams]
             gains = [float((a - b).sum()) for a, b in zip(now, after, strict=True)]
@@ -257,6 +263,11 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
             before, left = _explained(candidate, now, after)
             if left > (1.0 - LEAST) * before:  # it helps other joints only: their halves are poor, no fault of this one
                 continue
+            if candidate.kind == "delay":
+                given = chosen + alike[j]
+                worth = [float((_squares(g, given) - _squares(g, given + own)).sum()) for g in grams]
+                if min(worth) <= 0 or sum(worth) <= least:
+                    continue
             in_all = float((fitted - _squares(whole, chosen + own)).sum())
             if in_all > max(LEAST * fitted[j], LEAST_AT_FIRST * first_fitted[j]):
                 best = sum(gains), c, after, own
@@ -270,7 +281,7 @@ def _selected(joints: tuple[str, ...], found: list[_Candidate], grams: list[Arra
         before, left = _explained(candidate, now, after)
         now = after
         key = (candidate.joint, candidate.kind, candidate.other)
-        if key not in named:  # what is left of one kind is not another fault
+        if candidate.kind and key not in named:  # what is left of one kind is not another fault
             named.add(key)
             yield Hint(
                 joints[candidate.joint],

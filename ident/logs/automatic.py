@@ -77,9 +77,8 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     power = np.abs(np.fft.rfft((second - second.mean(axis=0)) * window, axis=0)) ** 2 / np.sum(window**2)
     f = np.fft.rfftfreq(len(second), 1.0 / rate)
     white = ((2.0 - 2.0 * np.cos(2.0 * np.pi * f / rate)) ** 2)[:, None]
-    variance = _floor(power[1:] / white[1:]) / np.log(2.0)
     steps = np.array([position_quantum(x) or 0.0 for x in q.T])
-    variance = np.maximum(variance, steps**2 / 12.0)
+    variance = _floor(power[1:] / white[1:], steps**2 / 12.0 * np.log(2.0)) / np.log(2.0)
     noise = variance * white
     position = np.cumsum(np.maximum(power - noise, 0.0)[1:] / white[1:], axis=0)
     reach = REACH * f[1:][np.argmax(position >= 0.99 * position[-1], axis=0)]
@@ -97,10 +96,10 @@ def band_of(log: Log, resample_hz: float | None = None) -> Band:
     return Band(rate, np.sqrt(variance), f[cut], motion, speed)
 
 
-def _floor(power: Array) -> Array:
-    """Return the level (n,) of the noise in a position's power (F, n) at rising, even frequencies."""
+def _floor(power: Array, least: Array) -> Array:
+    """Return the level (n,) of the noise in a position's power (F, n) at rising, even frequencies, at least `least`."""
     stop = len(power)
-    level = np.median(power[stop // 2 :], axis=0)
+    level = np.maximum(np.median(power[stop // 2 :], axis=0), least)
     flat, top = np.ones(len(level), dtype=bool), FLAT * level
     while (stop := stop // 2) > OCTAVE and flat.any():
         octave = np.median(power[stop // 2 : stop], axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,24 +14,28 @@ from ident.logs.filter import interpolate
 from ident.logs.log import Log
 from ident.logs.readings import ENOUGH, SAME, leap, position_quantum
 
-#: Rows at either side of a step from which a cubic says how the joints move across it; its terms.
-SIDE, TERMS = 6, 4
-#: A step is looked at that is so far from one usual step, where one more would be so many standard deviations.
-APART, CLEAR = 0.6, 4.0
-#: All joints take part: of how far it is from the usual step, an odd one is so much from that step's multiple.
-ALONG = 0.5
-#: Steps slower than this share of the fast ones are not looked at.
+#: Rows at either side of a step from which a cubic says how the joints move across it, one of these; its terms.
+SIDES, TERMS = (6, 12, 24, 48), 4
+#: A step is looked at where one more would be so many standard deviations of what is seen,
+CLEAR = 4.0
+#: and no more rows are taken where most of them are so many.
+PLAIN = 20.0
+#: at more than this share of the speed of the fast ones.
 SLOW = 0.03
-#: The logarithm of the odds that a cubic gives to another count, and how many times better it fits, in squares.
-ODDS, BETTER = 12.0, 1.5
-#: Most steps at once; where this share of the steps is odd, it is no loss of rows.
-MOST_STEPS, MOST = 20, 0.05
-#: Rows that are the same in every signal are so many times as frequent as chance has it, and this share of those with
-#: the same positions: where positions often stay, as those of coarse encoders do, now and then torques do as well.
-CHANCE, AMONG = 5.0, 0.1
-#: The scatter is told from this quantile, beyond which rows may be missing (a normal deviate's); an odd step is so many
-#: times as far from the usual one as this share of all.
-TAIL, _DEVIATE, FAR = 0.9, 1.645, 3.0
+#: The steps that are missing are a whole number within this, and no more than so many at once.
+WHOLE, MOST_STEPS = 0.4, 20
+#: The logarithm of the odds that a cubic gives to another count,
+ODDS = 12.0
+#: and, of the first one that is found, leaves at most so many times the variance of the noise.
+ROUGH = 4.0
+#: Where this share of the steps is odd, it is no loss of rows.
+MOST = 0.05
+#: Rows that are the same in every signal are so many times as frequent as chance has it.
+CHANCE = 5.0
+#: The scatter is told from this quantile, beyond which rows may be missing (a normal deviate's).
+TAIL, _DEVIATE = 0.9, 1.645
+#: How often steps are looked at anew, beside those that were found before.
+_ROUNDS = 4
 #: Rows that are looked at for the steps in which readings come.
 _SEEN = 20_000
 
@@ -38,85 +43,118 @@ _SEEN = 20_000
 def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     """Return after how many steps each row of a log was taken, and which rows are to be kept (N,).
 
-    None where every row follows one step after the other. The move from row to row, over the median of the two before
-    and the two after it, each joint over its usual scatter, is 2 where a row was lost and 0 where one was written
-    twice. It counts where a cubic through the rows around agrees: that the row is there twice, or that it came in place
-    of the right one. Rows that repeat the one before in every signal are one or the other, all alike.
+    None where every row follows one step after the other. A cubic that leaps in the middle is fitted to the rows around
+    each step; its leap over its slope, all joints together, is the number of rows lost, where a cubic through the rows
+    as they came is so much worse. Noise and motion say how many rows are best. What was found is taken out, and
+    the rest is looked at again. Rows that repeat the one before were written twice, or in place of the right one.
     """
-    q, moves = log.q, np.diff(log.q, axis=0)
-    if len(moves) < 4 * SIDE:
+    q = log.q
+    if len(q) < 4 * SIDES[0]:
         return None
-    usual = _median_of_four(moves[:-4], moves[1:-3], moves[3:-1], moves[4:])  # one leap nearby is none of it
-    own = moves[2:-2]
     steps = np.array([position_quantum(x) or 0.0 for x in q[:_SEEN].T])
-    scatter = np.maximum(np.quantile(np.abs(own - usual), TAIL, axis=0) / _DEVIATE, steps)  # coarse readings leap
-    weight = np.zeros(log.n)
-    weight[scatter > SAME] = 1.0 / scatter[scatter > SAME] ** 2
-    size = (usual**2) @ weight
-    fast = size > SLOW**2 * np.percentile(size, 95.0)  # at rest, steps are those of the encoders
-    clear = fast & (size > CLEAR**2)
-    ratio = ((own * usual) @ weight) / np.where(clear, size, 1.0)
-    again = _written_twice(log)
-    again[2:-2] &= fast  # where it hardly moves, readings stay by themselves
-    again[:2] = again[-2:] = False
-    apart = np.sqrt(((own - usual) ** 2) @ weight)
-    far = apart > FAR * np.quantile(apart, TAIL)
-    along = np.sqrt(((own - ratio[:, None] * usual) ** 2) @ weight) < ALONG * apart
-    odd = clear & far & along & (np.abs(ratio - 1.0) > APART) & (np.abs(ratio) < MOST_STEPS)
-    found = np.flatnonzero(odd & ~again[2:-2]) + 2
-    found = found[(found >= SIDE - 1) & (found < len(q) - SIDE)]
-    if len(found) > MOST * len(moves):
-        return None
-    count, sound = np.ones(len(moves)), np.ones(len(q), dtype=bool)
-    scaled = q * np.sqrt(weight)
-    for k in found.tolist():
-        count[k], sound[k + 1] = _counted(scaled[k - SIDE + 1 : k + SIDE + 1], float(ratio[k - 2]))
-    twice = np.flatnonzero(again)
-    sound[twice + 1] = False
-    around = [scaled[k - SIDE + 1 : k + SIDE + 1] for k in twice.tolist() if SIDE <= k + 1 <= len(q) - SIDE]
-    if sum(_left(part, 0.0, False) - _left(part, 1.0, False) for part in around) < 0.0:
-        count[twice] = 0.0
+    count, sound = np.ones(len(q) - 1), np.ones(len(q), dtype=bool)
+    for rows, better in _repeated(log, steps):
+        sound[rows + 1], count[rows] = False, better
+    for known in (False, *[True] * _ROUNDS):
+        more = _lost(q[sound], np.concatenate([[0.0], np.cumsum(count)])[sound], steps, known)
+        if np.mean(more > 0) > MOST:
+            return None
+        count[np.flatnonzero(sound)[1:][more > 0] - 1] += more[more > 0]
+        if not more.any():
+            break
     if sound.all() and (count == 1.0).all():
         return None
     return np.concatenate([[0.0], np.cumsum(count)]), sound
 
 
-def _median_of_four(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the median, number by number: `np.median` takes ten times as long to sort four at a time."""
-    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
-    return np.asarray((low + np.minimum(np.maximum(a, b), np.maximum(c, d))) / 2.0)
+def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
+    """Return how many steps lie between rows q (N, n) beside those that their time (N,) tells (N - 1,).
+
+    known: whether rows were lost elsewhere; then what is left may be rough, for losses may be near each other.
+    """
+    more = np.zeros(len(q) - 1)
+    even = np.column_stack([np.interp(np.arange(time[-1] + 1.0), time, x) for x in q.T])
+    side, noise, size, along = _leaps(even, steps)
+    clear = (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
+    ratio = along / np.where(clear, size, 1.0)
+    odds = along * ratio / 2.0
+    found = np.flatnonzero(clear & (ratio > 1.0 - WHOLE) & (ratio < MOST_STEPS) & (odds > ODDS))
+    if len(found) > MOST * len(even):
+        return more
+    taken = np.zeros(len(size), dtype=bool)
+    for k in found[np.argsort(-odds[found], kind="stable")].tolist():  # the surest one of those nearby
+        if taken[max(0, k - side) : k + side + 1].any():
+            continue
+        around, whole = even[k : k + 2 * side] / noise, max(1, round(float(ratio[k])))
+        left = {c: _left(around, 1.0 + c, True) for c in (0, whole - 1, whole, whole + 1)}
+        extra = min(left, key=lambda c: left[c])
+        better = np.log(left[0] / max(left[extra], 1e-300)) * around.size / 2.0
+        if extra and (known or (better > ODDS and left[extra] < ROUGH)):
+            taken[k] = True
+            more[min(int(np.searchsorted(time, k + side - 1.0, side="right")) - 1, len(more) - 1)] += extra
+    return more
 
 
-def _written_twice(log: Log) -> NDArray[np.bool_]:
-    """Return after which rows (N - 1,) one comes with the same numbers, where that is no chance and the robot moves."""
-    same = [np.asarray((np.diff(x, axis=0) == 0.0).all(axis=1)) for x in (log.q, log.tau)]
-    both = same[0] & same[1]
-    if log.qd is not None:
-        both &= (np.diff(log.qd, axis=0) == 0.0).all(axis=1)
-    share = float(np.mean(both))
-    chance = max(CHANCE * np.mean(same[0]) * np.mean(same[1]), AMONG * np.mean(same[0]))
-    return both if chance < share < MOST else np.zeros_like(both)
+def _leaps(q: Array, steps: Array) -> tuple[int, Array, Array, Array]:
+    """Return of each step between rows q (N, n) how large it is and how much the rows leap along it (N + 1 - 2 side,).
+
+    First with how many rows at a side steps are largest, over the scatter of leaps, and the noise (n,) that this is.
+    """
+    best, most = None, -np.inf
+    for side in (s for s in SIDES if 4 * s <= len(q)):
+        x = (np.arange(2.0 * side) - side + 0.5) / side
+        cubic = np.linalg.pinv(np.column_stack([np.vander(x, TERMS, increasing=True), x > 0]))
+        kernels = (cubic[TERMS], cubic[1] / side)
+        leap, move = (np.column_stack([np.convolve(x, k[::-1], "valid") for x in q.T]) for k in kernels)
+        gain, slope = np.linalg.norm(cubic[TERMS]), np.linalg.norm(cubic[1] / side)
+        noise = np.maximum(np.quantile(np.abs(leap), TAIL, axis=0) / _DEVIATE / gain, steps / np.sqrt(12.0))
+        noise[noise < SAME] = np.inf  # a joint at rest
+        leap, move = leap / (noise * gain), move / (noise * gain)
+        size = np.sum(move**2, axis=1)
+        usual = float(np.median(size)) - q.shape[1] * (slope / gain) ** 2  # noise has a slope, too
+        if usual > most:
+            best, most = (side, noise, size, np.sum(leap * move, axis=1)), usual
+        if usual > PLAIN**2:
+            break
+    assert best is not None
+    return best
 
 
-def _counted(q: Array, ratio: float) -> tuple[float, bool]:
-    """Return how many steps lie between the two rows in the middle of q (2 SIDE, n), and whether to keep the latter."""
-    whole = max(round(ratio), 0)
-    tried = [(float(c), True) for c in (whole - 1, whole, whole + 1) if c > 1]
-    if whole == 0:
-        tried = [(0.0, False), (1.0, False)]
-    left = {each: _left(q, *each) for each in tried}
-    best = min(tried, key=lambda each: left[each])
-    better = np.log(_left(q, 1.0, True) / max(left[best], 1e-300))
-    return best if better > max(np.log(BETTER), 2.0 * ODDS / q.size) else (1.0, True)
+def _repeated(log: Log, steps: Array) -> Iterator[tuple[NDArray[np.int_], float]]:
+    """Yield after which rows one repeats it though the joints move, and how many steps later it came: none, or one.
+
+    Rows that repeat every signal more often than by chance are all alike.
+    """
+    signals = [x for x in (log.q, log.tau, log.qd) if x is not None]
+    same = [np.asarray((np.diff(x, axis=0) == 0.0).all(axis=1)) for x in signals]
+    if not same[0].any():
+        return
+    side, noise, *_ = _leaps(log.q, steps)
+    near = SIDES[0]
+    usual = np.zeros((len(same[0]), log.n))
+    usual[near - 1 : -near] = (log.q[2 * near :] - log.q[: -2 * near]) / (2 * near)
+    usual[: side - 1] = usual[-side:] = 0.0
+    size = ((usual / np.maximum(noise, steps)) ** 2).sum(axis=1)
+    fast = size > SLOW**2 * np.percentile(size, 95.0)  # at rest, readings stay by themselves
+    whole, moved = np.logical_and.reduce(same) & fast, fast & ~same[0]
+    chance = np.sum(fast & same[0]) * np.mean(np.logical_and.reduce(same[1:])[moved]) if moved.any() else np.inf
+    groups = [np.flatnonzero(whole)] if CHANCE * chance < whole.sum() < MOST * len(whole) else []
+    alone = np.flatnonzero(same[0] & (size > CLEAR**2) & ~(whole if groups else False))
+    for rows in (*groups, *(alone[:, None] if len(alone) < MOST * len(whole) else ())):
+        around = [log.q[k + 1 - side : k + 1 + side] / noise for k in rows.tolist()]
+        left = [sum(_left(part, *each) for part in around) for each in ((0.0, False), (1.0, False), (1.0, True))]
+        if len(rows) > 1 or min(left[:2]) < left[2] * np.exp(-2.0 * ODDS / around[0].size):
+            yield rows, 0.0 if left[0] < left[1] else 1.0
 
 
 def _left(q: Array, steps: float, keep: bool) -> float:
     """Return the mean squared distance of rows from a cubic, with so many steps between those in the middle."""
-    time = np.arange(2.0 * SIDE) - SIDE
-    time[SIDE:] += steps - 1.0
-    chosen = np.ones(2 * SIDE, dtype=bool)
-    chosen[SIDE] = keep
-    powers = np.vander(time[chosen] / SIDE, TERMS)
+    side = len(q) // 2
+    time = np.arange(2.0 * side) - side
+    time[side:] += steps - 1.0
+    chosen = np.ones(2 * side, dtype=bool)
+    chosen[side] = keep
+    powers = np.vander(time[chosen] / side, TERMS)
     apart = q[chosen] - powers @ np.linalg.lstsq(powers, q[chosen], rcond=None)[0]
     return float(np.sum(apart**2) / ((chosen.sum() - TERMS) * q.shape[1]))
 

@@ -18,13 +18,13 @@ from ident.errors import ConfigError, InputError, ModelError, require_known
 from ident.estimate import neutral_prior
 from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
+from ident.files import data_path
 from ident.logs.process import Processing
 from ident.model import Model, coupled_drives
-from ident.model.coulomb import SIGN
+from ident.model.standard import SIGN
 from ident.model.term import Term, numbers, required
 from ident.model.terms import TERMS
 from ident.robot import Robot
-from ident.robot.file import data_path
 from ident.shown import shows
 from ident.tables import Reader, Table, boolean, read_toml, string, typed
 

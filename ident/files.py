@@ -289,3 +289,27 @@ def _content_sha256(path: Path, _size: int, _changed: int) -> str:
     """Return the hash of a file as it is now, which is worked out once as long as size and time of change stay."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def data_path(text: str, folder: Path) -> Path:
+    """Return the file that `text` in a file of `folder` names: inside that folder, or inside $IDENT_DATA.
+
+    Raises InputError when the path leaves its folder or IDENT_DATA is needed and not set.
+    """
+    problem = f"the path '{text}' "
+    if "\0" in text or not text:
+        raise InputError(problem + "is no path")
+    if any(len(name.encode()) > 255 for name in text.split("/")):
+        raise InputError(f"the path '{text[:60]}...' has a name of more than 255 bytes", fix="Choose a shorter one")
+    if text.startswith("$"):
+        variable, _, text = text[1:].replace("\\", "/").partition("/")
+        if variable != "IDENT_DATA":
+            raise InputError(problem + f"uses ${variable}, and only $IDENT_DATA is known here")
+        if not os.environ.get(variable):
+            fix = f"Set it to the folder of the data: export {variable}=FOLDER"
+            raise InputError(problem + f"needs the environment variable {variable}, which is not set", fix=fix)
+        folder = Path(os.environ[variable])
+    found = (folder / text).resolve()
+    if not found.is_relative_to(folder.resolve()):
+        raise InputError(problem + "leads out of its folder", fix="Put the file beside this one, or below it")
+    return found

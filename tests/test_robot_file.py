@@ -18,7 +18,8 @@ from seeds import cases
 
 import ident.robot
 from ident.errors import InputError, RobotError
-from ident.robot.file import DHJoint, data_path, from_dh, read_robot
+from ident.files import data_path
+from ident.robot.file import DHJoint, from_dh, read_robot
 from ident.robot.robot import Limits, declared_flange, moving_frame
 from ident.robot.urdf import parse_urdf, read_urdf
 from ident.robot.xml import parse_xml

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.logs.motion import Motion
-from ident.model.coulomb import COULOMB
 from ident.model.model import Model, torque
+from ident.model.standard import COULOMB
 from ident.model.term import NO_SIGNALS, Kind
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot

@@ -175,9 +175,9 @@ def files_of(experiment: Path) -> list[Path]:
     A folder of CAD reports stands for the files in it.
     """
     from ident.experiment import read_experiment
+    from ident.files import data_path
     from ident.logs import read_manifest
     from ident.pipelines.loaded import urdf_source
-    from ident.robot.file import data_path
 
     found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
     with suppress(IdentError):

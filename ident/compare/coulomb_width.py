@@ -10,7 +10,7 @@ from ident.arrays import Array
 from ident.estimate.least_squares import joint_noise, squared_left_out, stretch_factors
 from ident.logs.motion import Motion
 from ident.model import Model, SmoothCoulomb
-from ident.model.coulomb import SIGN
+from ident.model.standard import SIGN
 from ident.regression import Regression, base_parameters, compress
 
 #: Widths of tanh that are tried, relative to each joint's speed (99th percentile).

@@ -14,8 +14,8 @@ from ident.errors import InputError, ModelError, nearest
 from ident.estimate.covariance import half_widths
 from ident.estimate.estimate import Estimate
 from ident.model import Offset
-from ident.model.coulomb import COULOMB, SIGN
 from ident.model.model import Model
+from ident.model.standard import COULOMB, SIGN
 from ident.model.term import rubs
 from ident.model.terms import kind_of, restored
 from ident.regression.base import BaseParameters

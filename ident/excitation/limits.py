@@ -15,8 +15,8 @@ from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearance_gradient_bound, clearance_pull_back, clearances
 from ident.geometry.scene import Scene
-from ident.model.coulomb import COULOMB
 from ident.model.model import Model, torque
+from ident.model.standard import COULOMB
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, pull_back
 from ident.robot.robot import UNITS, Robot

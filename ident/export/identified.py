@@ -14,8 +14,8 @@ from ident.estimate.estimate import Estimate, require_same, rounded, undetermine
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
 from ident.model import DriveInertia, Viscous
-from ident.model.coulomb import COULOMB
 from ident.model.coupled_drive import coupled_motors
+from ident.model.standard import COULOMB
 from ident.model.term import Kind
 from ident.model.terms import kind_of, plain
 from ident.robot.robot import Robot

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import InputError, RobotError
+from ident.files import data_path
 from ident.geometry.mesh import mesh_points
 from ident.geometry.scene import Box, Capsule
-from ident.robot.file import data_path
 from ident.robot.robot import Robot
 from ident.robot.urdf import At, Urdf, parse_document, to_robot
 from ident.robot.xml import Element, read_bytes

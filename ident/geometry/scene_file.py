@@ -46,9 +46,10 @@ from pathlib import Path
 import numpy as np
 
 from ident.errors import RobotError
+from ident.files import data_path
 from ident.geometry.capsules import fit_capsules, link_capsules
 from ident.geometry.scene import Box, Capsule, Plane, Point, Scene, carrier
-from ident.robot.file import ANGLE, LENGTH, data_path
+from ident.robot.file import ANGLE, LENGTH
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, rpy
 from ident.tables import Table, read_toml

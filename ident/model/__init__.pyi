@@ -1,8 +1,5 @@
 from .balancer import Balancer as Balancer
 from .balancer import BalancerSpring as BalancerSpring
-from .coulomb import Coulomb as Coulomb
-from .coulomb import Dahl as Dahl
-from .coulomb import SmoothCoulomb as SmoothCoulomb
 from .coupled_drive import Coupled as Coupled
 from .coupled_drive import coupled_drive as coupled_drive
 from .coupled_drive import coupled_drives as coupled_drives
@@ -16,8 +13,11 @@ from .nonlinear_viscous import NonlinearViscous as NonlinearViscous
 from .ripple import RippleCosine as RippleCosine
 from .ripple import RippleSine as RippleSine
 from .spring import Spring as Spring
+from .standard import Coulomb as Coulomb
+from .standard import Dahl as Dahl
 from .standard import DriveInertia as DriveInertia
 from .standard import Offset as Offset
+from .standard import SmoothCoulomb as SmoothCoulomb
 from .standard import Viscous as Viscous
 from .stribeck import Stribeck as Stribeck
 from .terms import TERMS as TERMS

@@ -10,8 +10,7 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.model.coulomb import SIGN
-from ident.model.standard import DriveInertia, Viscous
+from ident.model.standard import SIGN, DriveInertia, Viscous
 from ident.model.term import Kind, Term, shape
 from ident.robot.robot import Robot
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.coulomb import Dahl
+from ident.model.standard import Dahl
 from ident.model.term import Kind, constant, setting
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.model.coulomb import COULOMB, SIGN
+from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Kind, Term, shape
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL

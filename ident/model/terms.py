@@ -8,13 +8,12 @@ from typing import Any, TypeVar
 
 from ident.errors import ModelError
 from ident.model.balancer import Balancer, BalancerSpring
-from ident.model.coulomb import Coulomb, Dahl, SmoothCoulomb
 from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
-from ident.model.standard import DriveInertia, Offset, Viscous
+from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
 from ident.model.stribeck import Stribeck
 from ident.model.term import Kind, Term, numbers, required
 from ident.model.thermal import Thermal

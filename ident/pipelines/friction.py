@@ -10,7 +10,7 @@ import numpy as np
 from ident.compare.coulomb_width import smoothed, wide
 from ident.estimate.estimate import restored_terms
 from ident.model import Model, SmoothCoulomb
-from ident.model.coulomb import SIGN
+from ident.model.standard import SIGN
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, first_parts, processing_of
 from ident.regression import base_parameters

@@ -14,13 +14,12 @@ from ident.errors import ConfigError, InputError, ModelError, RobotError, neares
 from ident.estimate import Prior, cad_prior, neutral_prior
 from ident.estimate.estimate import Structure
 from ident.experiment import Experiment, build_model, read_experiment
-from ident.files import hashes
+from ident.files import data_path, hashes
 from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Balancer, Model
 from ident.model.terms import kind_of, kinds
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
-from ident.robot.file import data_path
 from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import INERTIAL
 from ident.tables import Table, read_toml

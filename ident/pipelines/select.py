@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.errors import LogError
 from ident.experiment import Experiment
-from ident.model.coulomb import SIGN
+from ident.model.standard import SIGN
 from ident.model.term import Term
 from ident.pipelines.friction import restored, with_friction
 from ident.pipelines.loaded import Loaded, load

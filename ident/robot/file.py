@@ -8,17 +8,18 @@ slides by d + q_model; the table's other numbers are constant.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.errors import InputError, RobotError
+from ident.errors import RobotError
+from ident.files import data_path
 from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
 from ident.spatial.inertia import Pose, axis_angle, rpy
@@ -124,30 +125,6 @@ def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
         if "flange" in table.data:
             robot = _with_flange(table, robot)
         return robot
-
-
-def data_path(text: str, folder: Path) -> Path:
-    """Return the file that `text` in a file of `folder` names: inside that folder, or inside $IDENT_DATA.
-
-    Raises InputError when the path leaves its folder or IDENT_DATA is needed and not set.
-    """
-    problem = f"the path '{text}' "
-    if "\0" in text or not text:
-        raise InputError(problem + "is no path")
-    if any(len(name.encode()) > 255 for name in text.split("/")):
-        raise InputError(f"the path '{text[:60]}...' has a name of more than 255 bytes", fix="Choose a shorter one")
-    if text.startswith("$"):
-        variable, _, text = text[1:].replace("\\", "/").partition("/")
-        if variable != "IDENT_DATA":
-            raise InputError(problem + f"uses ${variable}, and only $IDENT_DATA is known here")
-        if not os.environ.get(variable):
-            fix = f"Set it to the folder of the data: export {variable}=FOLDER"
-            raise InputError(problem + f"needs the environment variable {variable}, which is not set", fix=fix)
-        folder = Path(os.environ[variable])
-    found = (folder / text).resolve()
-    if not found.is_relative_to(folder.resolve()):
-        raise InputError(problem + "leads out of its folder", fix="Put the file beside this one, or below it")
-    return found
 
 
 def _from_urdf(table: Table, path: Path) -> Robot:
@@ -305,6 +282,10 @@ class _Row:
         if self.kind not in ("revolute", "prismatic"):
             raise RobotError(f"kind is '{self.kind}', wanted 'revolute' or 'prismatic'", key="kind")
 
+    @abstractmethod
+    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        """Return A(0), and the joint's axis and a point of it in the link's frame."""
+
 
 @dataclass(frozen=True)
 class DHJoint(_Row):
@@ -315,6 +296,11 @@ class DHJoint(_Row):
     Source: Denavit, Hartenberg, J. Appl. Mech. 22 (1955); frames as in Paul, Robot Manipulators (1981).
     """
 
+    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        beyond = _screw(Z, 0.0, d) @ _screw(X, self.alpha, self.a)  # from the joint's axis to the link's far end
+        # A(q) = A(0) beyond^-1 motion(q) beyond: the axis z through frame i-1, as seen from frame i
+        return _screw(Z, theta, 0.0) @ beyond, beyond.rotation.T @ Z, beyond.inverse().position
+
 
 @dataclass(frozen=True)
 class MDHJoint(_Row):
@@ -324,8 +310,8 @@ class MDHJoint(_Row):
     Source: Craig, Introduction to Robotics, section 3.4.
     """
 
-
-Row = TypeVar("Row", DHJoint, MDHJoint)
+    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        return _screw(X, self.alpha, self.a) @ _screw(Z, theta, d), Z, np.zeros(3)
 
 
 def from_dh(name: str, joints: Sequence[DHJoint], *, gravity: ArrayLike = GRAVITY, base: Pose | None = None) -> Robot:
@@ -334,41 +320,22 @@ def from_dh(name: str, joints: Sequence[DHJoint], *, gravity: ArrayLike = GRAVIT
     gravity (3,) [m/s^2] in the base frame; `base` is the first DH frame (frame 0) seen from the base frame.
     Raises RobotError for an empty table, repeated names or rows of the other convention.
     """
-
-    def geometry(row: DHJoint, theta: float, d: float) -> tuple[Pose, Array, Array]:
-        beyond = _screw(Z, 0.0, d) @ _screw(X, row.alpha, row.a)  # from the joint's axis to the link's far end
-        # A(q) = A(0) beyond^-1 motion(q) beyond: the axis z through frame i-1, as seen from frame i
-        return _screw(Z, theta, 0.0) @ beyond, beyond.rotation.T @ Z, beyond.inverse().position
-
-    return _serial(name, joints, DHJoint, geometry, gravity=gravity, base=base)
+    return _serial(name, joints, DHJoint, gravity, base)
 
 
 def from_mdh(name: str, joints: Sequence[MDHJoint], *, gravity: ArrayLike = GRAVITY, base: Pose | None = None) -> Robot:
     """Return the serial robot of a modified DH table; arguments and errors as for from_dh."""
-
-    def geometry(row: MDHJoint, theta: float, d: float) -> tuple[Pose, Array, Array]:
-        return _screw(X, row.alpha, row.a) @ _screw(Z, theta, d), Z, np.zeros(3)
-
-    return _serial(name, joints, MDHJoint, geometry, gravity=gravity, base=base)
+    return _serial(name, joints, MDHJoint, gravity, base)
 
 
-def _serial(
-    name: str,
-    rows: Sequence[Row],
-    wanted: type[Row],
-    geometry: Callable[[Row, float, float], tuple[Pose, Array, Array]],
-    *,
-    gravity: ArrayLike,
-    base: Pose | None,
-) -> Robot:
-    """Chain the rows; geometry(row, theta, d) gives A(0) and the joint's axis and a point of it in the link's frame."""
+def _serial(name: str, rows: Sequence[_Row], wanted: type[_Row], gravity: ArrayLike, base: Pose | None) -> Robot:
     joints = []
     for i, row in enumerate(rows):
         if not isinstance(row, wanted):
             raise RobotError(f"row {i + 1} of the table is a {type(row).__name__}, wanted a {wanted.__name__}")
         turns = row.kind == "revolute"
         theta, d = row.theta + (row.offset if turns else 0.0), row.d + (0.0 if turns else row.offset)
-        at_zero, axis, point = geometry(row, theta, d)
+        at_zero, axis, point = row._geometry(theta, d)
         placement = base @ at_zero if base is not None and i == 0 else at_zero
         title = row.name or f"joint{i + 1}"
         joints.append(Joint(title, row.kind, i - 1, placement, row.sign * axis, point, row.limits))

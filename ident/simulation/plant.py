@@ -27,7 +27,7 @@ from ident.dynamics.rigid_body import (
 )
 from ident.errors import ModelError
 from ident.model import Model
-from ident.model.coulomb import COULOMB
+from ident.model.standard import COULOMB
 from ident.model.term import RECORDED, Term, along
 from ident.robot.robot import Robot
 

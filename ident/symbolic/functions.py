@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.model.coulomb import COULOMB
 from ident.model.model import Model
+from ident.model.standard import COULOMB
 from ident.model.term import along
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Joint, Robot

@@ -12,7 +12,7 @@ from ident.estimate.estimate import rounded
 from ident.export.identified import Identified, lacking
 from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
-from ident.model.coulomb import COULOMB
+from ident.model.standard import COULOMB
 from ident.model.term import Term
 from ident.model.terms import plain, restored
 from ident.regression.base import base_parameters

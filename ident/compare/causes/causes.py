@@ -33,6 +33,8 @@ ALIKE = 0.9
 LEAST, LEAST_OF_ALL, AGREED = 0.05, 0.03, 9
 #: Mistakes that are looked for together, and how many are looked at closely each time.
 MOST, CLOSE = 3, 8
+#: No torque is predicted so well that this share of it matters.
+FELT = 0.005
 #: What changes within a recording: neither is a matter of the files.
 DRIFTS = ("fading", "warming")
 _STEP = 1e-4
@@ -283,8 +285,11 @@ def _joints(weighed: Weighed) -> tuple[float, ...]:
 def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
     """Return whether what cannot be told apart is no matter, as one of it is no larger than any robot's.
 
-    Of drifts that cannot be told apart each one spoils what is predicted, unless it stays within the noise (n,).
+    Neither is what no joint feels. Of drifts that cannot be told apart each one spoils what is predicted, unless it
+    stays within the noise (n,).
     """
+    if not any(_felt(now, c.weighed, noise) for c in tied):
+        return True
     some = [c for c in tied if _ordinary(c)]
     if len(some) == len(tied) or any(c.mistake.kind not in DRIFTS for c in some):
         return bool(some)
@@ -292,9 +297,9 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
 
 
 def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
-    """Return whether a mistake changes the torque of some joint by more than its noise (n,) [N m; N]."""
+    """Return whether a mistake changes the torque of some joint by more than its noise (n,) [N m; N], and by FELT."""
     fell = _channels(before, before.left) - _channels(after, after.left)
-    return bool(np.any(fell > noise**2))
+    return bool(np.any(fell > np.maximum(noise**2, FELT**2 * _channels(before, before.torques))))
 
 
 def _ordinary(c: Candidate) -> bool:

@@ -52,6 +52,15 @@ def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
     assert (band_of(made_up(T, q=q, qd=None)).noise >= step / 12**0.5).all()
 
 
+def test_a_joint_that_hardly_moves_from_count_to_count_sets_no_band():
+    """One joint moves; the other creeps over some counts of a coarse encoder, whose steps are fast."""
+    step = 2 * np.pi / 8192
+    q = smooth(T)[0].copy()
+    q[:, 1] = 12 * step * np.sin(2 * np.pi * T / 30)
+    q = np.round(q / step) * step
+    assert band_of(made_up(T, q=q, qd=None)).motion_hz[1] < band_of(made_up(T, q=q, qd=None)).motion_hz[0]
+
+
 def test_a_prediction_is_judged_no_narrower_than_its_motion():
     """The kept motion is six times as fast as the fitted one, whose cut-off would blur it."""
     noise = 1e-4 * np.random.default_rng(0).normal(size=(len(T), 2))

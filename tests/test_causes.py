@@ -228,6 +228,37 @@ def test_right_files_are_not_accused(seed: int) -> None:
     assert found(model, arm(), motion).causes == ()
 
 
+def test_a_stretch_left_out_that_alone_shows_a_joint_is_no_worse_than_its_torque() -> None:
+    """Joint 3 stands but for the noise of its speeds, until the last stretch: what noise seems to weigh is absurd."""
+    rng = np.random.default_rng(8)
+    model, motion = log(rng, arm())
+    q, qd, qdd = (np.array(x) for x in (motion.q, motion.qd, motion.qdd))
+    q[:1350, 2], qd[:1350, 2], qdd[:1350, 2] = 0.3, 1e-4 * rng.normal(size=1350), 1e-3 * rng.normal(size=1350)
+    links = [from_com(m, [0.1, 0.05, -0.1], m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0)]
+    theta = np.concatenate([np.ravel(links), *(np.full(3, x) for x in (0.8, 1.5, 0.1))])
+    tau = torque(model, theta, q, qd, qdd)
+    tau = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    jogged = replace(motion, q=q, qd=qd, qdd=qdd, tau=tau)
+    weigher = Weigher(model, rows_of([jogged], thinned=False), neutral_prior(arm()))
+    errors = weigher.weighed(Reading.plain(arm())).errors
+    torques = np.array([np.mean(weigher.rows.tau[a:b] ** 2, axis=0) for a, b in weigher.rows.stretches])
+    assert errors[-1, 2] == pytest.approx(torques[-1, 2])
+    assert (errors[:-1] < 0.01 * torques[:-1]).all()
+
+
+def test_what_changes_no_torque_by_half_a_percent_holds_nothing_back() -> None:
+    (zero,) = (m for m in mistakes(arm()) if m.kind == "zero" and m.where == "joint2" and m.size)
+    three, plain = np.ones(3), Reading.plain(arm())
+    before, near, far = (
+        Weighed(plain, 0.0, (0.002**2 + x**2) * np.ones((10, 3)), three, three, three, np.eye(4))
+        for x in (0.006, 0.0045, 0.0)
+    )
+    size = 5.0 * DEGREE
+    assert ordinary([Candidate(zero, size, near, 0.0)], before, 0.001 * three)
+    assert not ordinary([Candidate(zero, size, far, 0.0)], before, 0.001 * three)
+    assert ordinary([Candidate(zero, size, far, 0.0)], before, 0.01 * three)
+
+
 def test_what_no_torque_shows_is_not_claimed() -> None:
     model, motion = log(np.random.default_rng(5), arm())
     assert found(model, turned(arm(), 0, RIGHT), motion).causes == ()  # about the vertical axis

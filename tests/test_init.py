@@ -319,6 +319,16 @@ def test_of_several_logs_the_one_called_so_or_the_last_is_kept_and_one_that_rest
     assert (experiment.fit, experiment.validate) == (("a", "b"), ("my_validation",))
 
 
+def test_logs_of_some_joints_each_are_fitted_where_together_they_move_all(here):
+    arm(here)
+    for name, moving in (("a", [1, 0, 1]), ("b", [0, 1, 0]), ("all", [1, 1, 1])):
+        t, q, _, tau = log(here, seed=len(name), seconds=6.0)
+        pd.DataFrame({"t": t, **columns("q{}", q * moving), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["a.csv", "b.csv", "all.csv"])
+    experiment = ident.read_experiment(here)
+    assert (experiment.fit, experiment.validate) == (("a", "b"), ("all",))
+
+
 def test_arrays_of_npz_and_columns_of_parquet_are_read_too(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -16,7 +16,7 @@ from seeds import cases
 from ident.errors import RobotError
 from ident.pipelines.checks import cad_check, check
 from ident.robot.file import read_robot
-from ident.robot.robot import frame_poses
+from ident.robot.robot import Limits, frame_poses
 from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot
 from ident.spatial.inertia import from_com, tensor
 
@@ -172,6 +172,19 @@ def test_joints_to_lock_or_to_keep_are_given_by_name_or_pattern():
     ):
         with pytest.raises(RobotError, match=re.escape(message)):
             to_robot(urdf, **options)
+
+
+def test_limits_of_zero_as_exporters_write_them_are_none_and_the_reader_says_so():
+    robot = parse_urdf(
+        b'<robot name="g"><link name="r"/><link name="a"/><link name="b"/>'
+        b'<joint name="j" type="revolute"><parent link="r"/><child link="a"/>'
+        b'<limit lower="0" upper="0" effort="0" velocity="0"/></joint>'
+        b'<joint name="k" type="prismatic"><parent link="a"/><child link="b"/>'
+        b'<limit lower="0" upper="0.4" effort="20" velocity="1"/></joint></robot>'
+    )
+    assert robot.joints[0].limits == Limits()
+    assert robot.joints[1].limits == Limits(0.0, 0.4, velocity=1.0, effort=20.0)
+    assert robot.notes == ("limits of 1 joint are zero, and are taken as not given: 'j'",)
 
 
 def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():

@@ -25,11 +25,15 @@ from ident.model import (
     Model,
     NonlinearViscous,
     Offset,
+    RippleCosine,
+    RippleSine,
     SmoothCoulomb,
     Spring,
     Stribeck,
+    Thermal,
     Viscous,
     ViscousAsymmetry,
+    WarmUp,
     torque,
 )
 from ident.regression import base_parameters, compress
@@ -39,6 +43,7 @@ from ident.structure.folds import clustered, folds, shortened
 from ident.structure.judge import Evidence, Judge, restricted, with_columns
 from ident.structure.lines import lines
 from ident.structure.selection import GROWS, _compared
+from ident.structure.waves import Slope, rippled, shifted, strongest
 
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 
@@ -100,6 +105,75 @@ def test_stribeck_friction_is_found_at_the_nearest_speed(arm):
         assert term.speed == pytest.approx(true.speed, rel=0.1)
 
 
+WAVES = (RippleSine(19.3), RippleCosine(19.3))
+
+
+def test_ripple_is_found_with_its_waves_per_turn_also_beside_friction(arm):
+    found = chosen(arm, moved(arm, (*WAVES, NonlinearViscous(0.4)), [0.3, 0.2, 1.0]))
+    assert kinds(found) == {"ripple_sine", "ripple_cosine", "nonlinear_viscous"}
+    own = [term for term in found.terms if isinstance(term, RippleSine)]
+    assert {term.joints for term in own} == {(joint,) for joint in arm.robot.joint_names}
+    np.testing.assert_allclose([term.per_turn for term in own], 19.3, rtol=5e-3)
+    assert found.structure.honest < 1.05 * found.structure.after
+
+
+@pytest.mark.parametrize("waves", [(19.3,), (8.0, 60.2)])
+def test_the_strongest_waves_of_a_residual_are_those_that_are_in_it(waves):
+    rng = np.random.default_rng(1)
+    q = 2.0 * np.sin(0.01 * np.arange(5000)) + 0.3 * np.sin(0.037 * np.arange(5000))
+    residual = 0.2 * rng.normal(size=len(q)) + sum(np.sin(n * q + n) / (1 + k) for k, n in enumerate(waves)) + q**3
+    found = strongest(q, residual, 0.005)
+    np.testing.assert_allclose(found[: len(waves)], waves, atol=0.1)
+    assert strongest(q[:1], residual[:1], 0.005) == ()
+    assert strongest(0.01 * q, residual, 0.005) == ()
+
+
+def test_a_step_of_the_waves_goes_to_the_right_ones():
+    q = np.linspace(-1.5, 1.5, 500)
+    terms = rippled([("a", 7.2)])
+    columns = np.array([term.column(q, q, q) for term in (*terms, *map(Slope, terms))])
+    np.testing.assert_allclose(columns[2], (np.sin((7.2 + 1e-6) * q) - np.sin((7.2 - 1e-6) * q)) / 2e-6, atol=1e-7)
+    theta = np.linalg.lstsq(columns.T, 0.3 * np.sin(7.3 * q) + 0.4 * np.cos(7.3 * q), rcond=None)[0]
+    assert shifted(terms, theta[:2], theta[2:])[0][1] == pytest.approx(7.3, abs=0.01)
+
+
+def warmed(arm: Model, extra: Thermal | WarmUp, value: float, kelvin: float | None) -> Motion:
+    """Return 200 s of an arm with a term of temperature or time at all joints; kelvin: how much warmer it gets."""
+    plain = moved(arm, (), [])
+    t = 5.0 * plain.t
+    warm = None if kelvin is None else 20.0 + np.outer(kelvin * (1 - np.exp(-t / 60.0)), np.ones(arm.robot.n))
+    beside = {"time": t} | ({} if warm is None else {"temperature": warm})
+    columns = Model(arm.robot, (extra,)).term_columns(plain.q, plain.qd, plain.qdd, signals=beside)
+    return replace(plain, t=t, tau=plain.tau + value * columns.T, temperature=warm)
+
+
+def test_friction_that_falls_while_a_joint_warms_up_is_found(arm):
+    found = chosen(arm, warmed(arm, WarmUp(50.0), 1.0, None))
+    assert kinds(found) == {"warm_up"}
+    assert found.terms[0].time == pytest.approx(50.0, rel=0.1)
+    why = {one.kind: one.reason for one in found.structure.tried}
+    assert why["thermal_viscous"] == "no temperature was logged"
+    assert why["warm_up"] == ""
+
+
+def test_a_temperature_that_changes_stands_before_time(arm):
+    found = chosen(arm, warmed(arm, Thermal(20.0), -0.05, 10.0))
+    assert kinds(found) == {"thermal_viscous"}
+    assert "warm_up" not in {one.kind for one in found.structure.tried}
+    steady = chosen(arm, warmed(arm, Thermal(20.0), -0.05, 1.0))
+    why = {one.kind: one.reason for one in steady.structure.tried}
+    assert why["thermal_viscous"] == "temperatures change by 0.96 K, and it takes 3"
+
+
+def test_what_the_logs_cannot_carry_is_said(arm):
+    tried = {one.kind: one for one in chosen(arm, moved(arm, (), [])).structure.tried}
+    assert tried["warm_up"].reason == "the longest log lasts 40 s, and it takes 120"
+    assert tried["thermal_viscous"].reason == "no temperature was logged"
+    assert tried["load_friction"].reason == "there is no CAD with whose load it may grow"
+    assert np.isnan(tried["warm_up"].gain)
+    assert tried["ripple_sine"].reason
+
+
 def test_load_friction_goes_with_the_bodies_that_are_given(arm):
     load = LoadFriction.of(arm.robot.inertials, Coulomb())
     motion = moved(arm, (load,), [0.3])
@@ -135,7 +209,7 @@ def test_joints_at_rest_are_no_candidates(arm):
 
 def test_kinds_that_the_model_has_are_no_candidates(arm):
     richer = replace(arm, terms=(*arm.terms, Spring(), NonlinearViscous(0.2)))
-    found = {c.kind.name for c in candidates(richer, [moved(arm, (), [])])}
+    found = {c.kind.name for c in candidates(richer, [moved(arm, (), [])]) if not c.reason}
     assert found == {"stribeck", "hysteresis", "viscous_asymmetry"}
 
 
@@ -211,6 +285,15 @@ def test_lines_ask_for_the_terms_that_they_are_of(terms, tmp_path):
     assert set(terms) <= set(found)
 
 
+def test_sine_and_cosine_of_a_ripple_are_one_table_at_all_joints_that_have_it():
+    terms = (*rippled([("a", 6.0), ("b", 6.0), ("b", 12.5)]), WarmUp(300.0, ("a",)), Thermal(31.0))
+    assert lines(terms) == (
+        'ripple = [{ per_turn = 6, joints = ["a", "b"] }, { per_turn = 12.5, joints = ["b"] }]',
+        'warm_up = { time = 300, joints = ["a"] }',
+        "thermal = { reference = 31 }",
+    )
+
+
 def test_one_weighing_is_enough_where_the_other_is_not_against_it():
     candidate = Candidate("spring", (Spring(),))
     before, steady = np.full((2, 40), 1.0), np.tile([0.001, -0.001], 20)
@@ -245,6 +328,7 @@ def test_the_command_prints_what_was_tried_and_lines_to_paste(two):
     result = call("select", two)
     assert result.exit_code == 0, result.output
     assert "viscous that differs by direction" in result.output
+    assert re.search(r"changes with temperature .* n/a .* no temperature was logged", result.output)
     assert re.search(r"left out: [\d.]+ % before, [\d.]+ % with the terms", result.output)
     pasted = result.output[result.output.index("[model]") :]
     assert 'spring = { joints = ["shoulder"] }' in pasted

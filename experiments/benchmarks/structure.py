@@ -1,6 +1,6 @@
 """Are the joint terms that logs choose the ones that an arm has, and are they worth it on a motion never seen?
 
-    python experiments/benchmarks/structure.py [SEED] [ARMS]
+    python experiments/benchmarks/structure.py [SEED] [ARMS] [long]
 
 Arms and motions of `automatic.py` with 2, 3 or 6 joints and none to four extra effects: Stribeck, hysteresis, nonlinear
 viscous friction, viscous friction by direction, load friction (of CAD with masses off by 10 %), springs; of shapes
@@ -40,19 +40,25 @@ from ident.model import (
     Model,
     NonlinearViscous,
     Offset,
+    RippleCosine,
+    RippleSine,
     Spring,
     Stribeck,
+    Thermal,
     Viscous,
     ViscousAsymmetry,
+    WarmUp,
     torque,
 )
 from ident.model.term import Term, columns
+from ident.model.terms import kind_of
 from ident.regression import base_parameters
 from ident.robot.file import MDHJoint, from_mdh
 from ident.structure import Selection, selected
 
 NOISES = (0.005, 0.02, 0.05)
-SPRING = "stiffness"
+#: What has to be worth 2 %.
+DOUBTED = {Spring.kind.key, RippleSine.kind.key, WarmUp.kind.key, Thermal.kind.key}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +100,35 @@ def correlated(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return np.sqrt(0.5) * (slow + rng.normal(size=shape))
 
 
-def drawn(rng: np.random.Generator) -> Arm:
-    """Return an arm with its log."""
+def further(
+    rng: np.random.Generator, names: tuple[str, ...], ways: np.ndarray, duration: float, warm: np.ndarray | None
+) -> list[tuple]:
+    """Return ripple with a number of waves for each joint, and friction that follows temperature or else time."""
+    waves = [float(f"{rng.uniform(max(4.5 * 2 * np.pi / way, 3.0), 80.0):.4g}") for way in ways]
+    ripple = tuple(law(x, (j,)) for j, x in zip(names, waves, strict=True) for law in (RippleSine, RippleCosine))
+    return [
+        ripple,
+        (WarmUp(float(rng.uniform(0.1, 1.0) * duration)) if warm is None else Thermal(float(warm[0].min())),),
+    ]
+
+
+def warming(rng: np.random.Generator, t: np.ndarray, n: int) -> np.ndarray:
+    """Return temperatures (N, n) of joints that warm up in a room that changes."""
+    rise, lasting = rng.uniform(4, 15, n), rng.uniform(0.2, 1.0) * t[-1]
+    room = np.sin(2 * np.pi * t / t[-1] + rng.uniform(0, 6))
+    return 20.0 + rise * (1 - np.exp(-t[:, None] / lasting)) + room[:, None]
+
+
+def signals(t: np.ndarray, warm: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return what terms need beside the motion."""
+    return {"time": t} | ({} if warm is None else {"temperature": warm})
+
+
+def drawn(rng: np.random.Generator, long: bool = False) -> Arm:
+    """Return an arm with its log; long: of minutes, with ripple and warming among the effects."""
     n, rate, duration = int(rng.choice([2, 3, 6])), 100.0, float(rng.uniform(20, 40))
+    if long:
+        rate, duration = 50.0, 6.0 * duration + 30.0
     robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
     plain = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
     own = bodies(n) * rng.uniform(0.7, 1.3, (n, 1))
@@ -104,26 +136,39 @@ def drawn(rng: np.random.Generator) -> Arm:
     curves = [fourier(rng, n), point_to_point(rng, n, duration)][:: int(rng.choice([1, -1]))]
     t = np.arange(int(duration * rate)) / rate
     paths = [curves[0](t), curves[1](t[::2])]
+    measured = long and rng.random() < 0.5
+    warm = (warming(rng, t, n), warming(rng, t[::2], n)) if measured else (None, None)
     fastest = np.percentile(np.abs(paths[0][1]), 99, axis=0)
     coulomb = rng.uniform(1, 5, n)
     usual = np.concatenate([np.full(n, 0.5), coulomb / np.maximum(fastest, 0.1), coulomb, np.zeros(n)])
     every = effects(rng, fastest, robot.joint_names, cad)
+    every += further(rng, robot.joint_names, np.ptp(paths[0][0], axis=0), duration, warm[0]) if long else []
     terms, values = list[Term](), list[float]()
     for k in rng.permutation(len(every))[: rng.integers(0, 5)]:
         terms += every[k]
-        sizes = np.concatenate([np.abs(columns(term, robot, *paths[0])).max(axis=1) for term in every[k]])
-        values += (rng.uniform(0.1, 1.0) * rng.uniform(0.5, 1.0, n) * coulomb / np.maximum(sizes, 1e-9)).tolist()
+        beside = signals(t, warm[0])
+        sizes = np.concatenate([np.abs(columns(term, robot, *paths[0], beside)).max(axis=1) for term in every[k]])
+        each = rng.uniform(0.1, 1.0) * rng.uniform(0.5, 1.0, n) * coulomb
+        values += (np.repeat(each, len(sizes) // n) / np.maximum(sizes, 1e-9)).tolist()
     truth = Model(robot, (*plain.terms, *terms))
     theta = np.concatenate([own.ravel(), usual, values])
     noise = float(rng.choice(NOISES))
 
-    def motion(name: str, path: tuple[np.ndarray, ...], times: np.ndarray) -> Motion:
-        tau = torque(truth, theta, *path)
+    def motion(name: str, path: tuple[np.ndarray, ...], times: np.ndarray, warm: np.ndarray | None) -> Motion:
+        tau = torque(truth, theta, *path, signals=signals(times, warm))
         tau = tau + noise * tau.std(axis=0) * correlated(rng, tau.shape)
-        found = Motion(name, times, *path, tau, np.ones(tau.shape, dtype=bool))
+        found = Motion(name, times, *path, tau, np.ones(tau.shape, dtype=bool), temperature=warm)
         return replace(found, blocks=split(0, len(times), len(times) / 15)[0])
 
-    return Arm(plain, truth, theta, motion("told", paths[0], t), motion("unseen", paths[1], t[::2]), cad, noise)
+    return Arm(
+        plain,
+        truth,
+        theta,
+        motion("told", paths[0], t, warm[0]),
+        motion("unseen", paths[1], t[::2], warm[1]),
+        cad,
+        noise,
+    )
 
 
 def error(model: Model, arm: Arm) -> float:
@@ -146,19 +191,19 @@ def strengths(arm: Arm) -> dict[str, float]:
     names, errors = estimate.base.names, estimate.covariance.standard_errors
     found: dict[str, list[float]] = {}
     for name, value in zip(arm.truth.names, arm.theta, strict=True):
-        kind = name.rpartition(".")[2]
+        law = kind_of(name)
         known = name in names and np.isfinite(errors[names.index(name)])
-        if kind in {term.kind.name for term in arm.extra} and known:
-            found.setdefault(kind, []).append(value / errors[names.index(name)])
+        if law is not None and law.key in {term.kind.key for term in arm.extra} and known:
+            found.setdefault(law.key, []).append(value / errors[names.index(name)])
     return {kind: float(np.sqrt(np.mean(np.square(x)))) for kind, x in found.items()}
 
 
 def worth(arm: Arm, kind: str) -> bool:
     """Return whether the fit's residual would grow by what a choice asks for without an effect."""
-    lesser = replace(arm.truth, terms=tuple(term for term in arm.truth.terms if term.kind.name != kind))
+    lesser = replace(arm.truth, terms=tuple(term for term in arm.truth.terms if term.kind.key != kind))
     whole, without = (least_squares(model, arm).rms for model in (arm.truth, lesser))
     grown = np.sqrt(np.mean((without / whole) ** 2))
-    return bool(1.0 - 1.0 / grown > (0.02 if kind == SPRING else 0.01))
+    return bool(1.0 - 1.0 / grown > (0.02 if kind in DOUBTED else 0.01))
 
 
 def covered(model: Model, arm: Arm) -> tuple[int, int]:
@@ -185,19 +230,23 @@ def choice(arm: Arm) -> tuple[Selection, float]:
 
 
 def main() -> None:
-    seed, arms = (int(x) for x in (*sys.argv[1:], *("2026", "60")[len(sys.argv) - 1 :]))
+    long = "long" in sys.argv
+    given = [x for x in sys.argv[1:] if x != "long"]
+    seed, arms = (int(x) for x in (*given, *("2026", "60")[len(given) :]))
     rng = np.random.default_rng(seed)
     strong, worthy, spurious = list[bool](), list[bool](), 0
     ratios, gains, inside, seconds = [], [], np.zeros(2), 0.0
+    by_kind: dict[str, list[bool]] = {}
     for _ in range(arms):
-        arm = drawn(rng)
+        arm = drawn(rng, long)
         found, took = choice(arm)
         seconds += took
-        true, own = {term.kind.name for term in arm.extra}, {term.kind.name for term in found.terms}
+        true, own = {term.kind.key for term in arm.extra}, {term.kind.key for term in found.terms}
         spurious += len(own - true)
         for kind, strength in strengths(arm).items():
             if strength > 4.0:
                 strong.append(kind in own)
+                by_kind.setdefault(kind, []).append(kind in own)
                 if worth(arm, kind):
                     worthy.append(kind in own)
         best, plain, chosen = (error(model, arm) for model in (arm.truth, arm.plain, found.model))
@@ -213,6 +262,7 @@ def main() -> None:
     print(
         f"found {np.mean(strong):.1%} of {len(strong)} above 4 errors, {np.mean(worthy):.1%} of {len(worthy)} worth it"
     )
+    print("; ".join(f"{kind} {sum(x)} of {len(x)}" for kind, x in sorted(by_kind.items())))
     print(f"spurious kinds per arm {spurious / arms:.2f}; {seconds / arms:.1f} s each")
     for words, x in (("true structure", np.array(ratios)), ("usual model", np.array(gains))):
         above = f"above 1.03 in {np.mean(x > 1.03):.1%}, above 1.05 in {np.mean(x > 1.05):.1%}"

@@ -1,13 +1,14 @@
 """What a model may be given besides its terms: one kind of joint term, at all joints that move.
 
-Joint by joint a column is borrowed for what another one lacks; joints of a robot are alike in what they have. Left out
+What the logs cannot carry is there with the reason. Joint by joint a column is borrowed for what another one lacks;
+joints of a robot are alike in what they have, but for ripples, whose waves each residual shows. Left out
 because they harm motions that are faster or wider than the logs: powers of the speed above 1, load without the sign of
 the speed, load times speed, travels of 0.1 rad, polynomials of the position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +24,12 @@ from ident.model import (
     SmoothCoulomb,
     Spring,
     Stribeck,
+    Thermal,
     ViscousAsymmetry,
+    WarmUp,
 )
 from ident.model.term import Kind, Term
+from ident.structure.waves import Slope, rippled
 
 #: Speeds of Stribeck friction, relative to each joint's own (99th percentile): those tried first; the least and most.
 SPEEDS, SPEED = (0.02, 0.05, 0.1, 0.2, 0.4), (0.01, 0.6)
@@ -35,6 +39,16 @@ NARROW, NARROWER = 10.0, 2.0
 WAYS, WAY = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 2e-2)
 #: Powers of nonlinear viscous friction, likewise.
 POWERS, POWER = (0.3, 0.6), (0.15, 0.8)
+#: Times in which joints warm up, relative to the longest log, likewise; how long [s] a log has to be.
+TIMES, TIME, LASTING = (0.1, 0.3, 1.0), (0.05, 1.5), 120.0
+#: Change of a joint's temperature [K] beside which its friction is looked at.
+WARMER = 3.0
+#: Why there is no ripple to try.
+NO_WAVE = "no wave is strong in both halves of what is missed"
+#: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
+RATIOS = (1.4, 1.15)
+#: Powers of a ratio that are tried.
+STEPS = (-2, -1, 0, 1, 2)
 #: A joint is at rest below this share of the fastest one's speed.
 RESTING = 1e-3
 
@@ -44,7 +58,10 @@ class Candidate:
     """Joint terms that are tried together, and what they have to be worth.
 
     words: what they are; errors: standard errors of the gain that are asked for; share: of the left-out error.
-    shape: the number that they share, if any; reshaped: returns the candidate with another one, None out of bounds.
+    shape: the number that they share, if any; reshaped: returns the candidate with another one, None out of bounds;
+    round: how often the shape was looked for more exactly. reason: why the logs cannot carry it, "" where they can.
+    alike: whether a joint has it likely where others surely have; if not, it is the best of many, and has to be surer.
+    slopes: derivatives of its terms by the number that each has, where they have their own.
     """
 
     words: str
@@ -53,18 +70,31 @@ class Candidate:
     share: float = 0.01
     shape: float | None = None
     reshaped: Callable[[float], Candidate | None] | None = None
+    round: int = 0
+    reason: str = ""
+    alike: bool = True
+    slopes: tuple[Term, ...] = ()
 
     @property
     def kind(self) -> Kind:
         """The kind of all its terms: of candidates of one kind a model has one."""
         return self.terms[0].kind
 
-    def finer(self, ratio: float) -> list[Candidate]:
-        """Return the candidate first, then those whose shape is one or two ratios larger or smaller."""
-        if self.shape is None or self.reshaped is None:
+    @property
+    def settled(self) -> bool:
+        """Whether its shapes, if any, have been through all rounds."""
+        return (self.shape is None and not self.slopes) or self.round > len(RATIOS)
+
+    def near(self) -> list[Candidate]:
+        """Return the candidate and those whose shape is one or two ratios of its round larger or smaller."""
+        if self.settled or self.shape is None:
             return [self]
-        others = (self.reshaped(self.shape * ratio**k) for k in (-2, -1, 1, 2))
-        return [self, *(other for other in others if other is not None)]
+        return list(dict.fromkeys(self.at(RATIOS[self.round - 1] ** k) for k in STEPS))
+
+    def at(self, ratio: float) -> Candidate:
+        """Return the candidate with so many times its shape, as it is where that is out of bounds."""
+        found = None if self.shape is None or self.reshaped is None else self.reshaped(self.shape * ratio)
+        return self if found is None else replace(found, round=self.round)
 
 
 @dataclass(frozen=True)
@@ -87,10 +117,20 @@ class Renamed:
         return getattr(self.term, name)
 
 
-def candidates(model: Model, motions: Sequence[Motion], inertials: Array | None = None) -> tuple[Candidate, ...]:
+#: What may stand for something else has to be worth so much: standard errors, share of the error.
+_MORE: dict[str, Any] = {"errors": 3.0, "share": 0.02}
+
+
+def candidates(
+    model: Model,
+    motions: Sequence[Motion],
+    inertials: Array | None = None,
+    waves: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[Candidate, ...]:
     """Return what a model may be given: kinds that it does not have, at the joints that move.
 
-    inertials (n, 10): bodies whose load friction may grow with, such as CAD's; None for no such friction.
+    inertials (n, 10): bodies whose load friction may grow with, such as CAD's; None for no such friction. waves: by
+    joint, waves per turn of ripples that residuals show.
     """
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     names = model.robot.joint_names
@@ -100,12 +140,53 @@ def candidates(model: Model, motions: Sequence[Motion], inertials: Array | None 
     shaped = (make(shape) for shapes, make in makers for shape in shapes)
     found = [candidate for candidate in shaped if candidate is not None]
     found.append(Candidate("viscous that differs by direction", (ViscousAsymmetry(joints),)))
+    load: tuple[Term, ...] = (LoadFriction(joints=joints),)
     if inertials is not None:
         load = tuple(LoadFriction(joints=joints).at_work(model.terms, model.robot, inertials))
-        found.append(Candidate("friction that grows with load", load))
-    found.append(Candidate(Spring.kind.words, (Spring(joints),), errors=3.0, share=0.02))
+    without = "" if inertials is not None else "there is no CAD with whose load it may grow"
+    found.append(Candidate("friction that grows with load", load, reason=without))
+    found.append(Candidate(Spring.kind.words, (Spring(joints),), **_MORE))
+    found += _warming(motions, names, joints)
+    if waves:
+        found.append(ripple([(joint, n) for joint, own in waves.items() for n in own]))
+    else:
+        found.append(replace(ripple([(joint, 1.0) for joint in joints]), reason=NO_WAVE))
     has = {term.kind.name for term in model.terms}
     return tuple(c for c in found if c.terms and c.kind.name not in has)
+
+
+def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:
+    """Return ripples with these waves per turn, of some joints."""
+    terms = rippled(by_joint)
+    return Candidate("ripple", terms, slopes=tuple(map(Slope, terms)), alike=False, **_MORE)
+
+
+def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str, ...]) -> Iterator[Candidate]:
+    """Yield friction that follows the temperature, and where none was measured the time since a log's start."""
+    warm = [m.temperature for m in motions if m.temperature is not None]
+    words, lasting = WarmUp.kind.words, float(max(m.t[-1] for m in motions))
+    if len(warm) < len(motions):
+        yield Candidate(Thermal.kind.words, (Thermal(joints=joints),), reason="no temperature was logged")
+    else:
+        every = np.concatenate(warm)
+        change = dict(zip(names, np.ptp(every, axis=0), strict=True))
+        own = tuple(j for j in joints if change[j] >= WARMER)
+        law = Thermal(_digits(float(every.mean())), own or joints)
+        little = f"temperatures change by {max(change.values()):.2g} K, and it takes {WARMER:g}"
+        yield Candidate(Thermal.kind.words, (law,), reason="" if own else little, **_MORE)
+        if own:
+            return
+    if lasting < LASTING:
+        short = f"the longest log lasts {lasting:.0f} s, and it takes {LASTING:g}"
+        yield Candidate(words, (WarmUp(joints=joints),), reason=short)
+        return
+
+    def at(share: float) -> Candidate | None:
+        law = WarmUp(_digits(share * lasting), joints)
+        found = Candidate(f"{words} in {law.time:g} s", (law,), shape=share, reshaped=at, **_MORE)
+        return found if _within(share, TIME) else None
+
+    yield from (found for found in map(at, TIMES) if found is not None)
 
 
 def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:

@@ -135,6 +135,11 @@ class Judge:
         """Return theta (p,) of the model's own columns and some more, fitted to some folds."""
         return self._solved(more, folds)[0]
 
+    def misfit(self, more: Sequence[int]) -> float:
+        """Return the least squares of all folds and of the prior, weighed with the noise, with some columns."""
+        gram = self._gram_of(tuple(self.folds))
+        return float(gram[-1, -1] - gram[-1, :-1] @ self.fitted(more, self.folds))
+
     def squared_wald(self, columns: Sequence[int], folds: Sequence[int]) -> Array:
         """Return the squared ratio of each column's parameter to its standard error (k,), 0 for one held at zero."""
         from scipy.linalg import cho_solve

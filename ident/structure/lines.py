@@ -20,15 +20,22 @@ def _value(terms: Sequence[Term]) -> str:
     if not any(map(numbers, terms)):
         everywhere = any(term.joints is None for term in terms)
         return "true" if everywhere else _names([j for term in terms for j in term.joints or ()])
-    tables = [_table(term) for term in terms]
-    return tables[0] if len(tables) == 1 else f"[{', '.join(tables)}]"
+    tables: dict[str, list[str] | None] = {}
+    for term in terms:  # the same numbers once, at all joints that have them
+        before, joints = tables.get(_given(term), ()), term.joints
+        tables[_given(term)] = None if before is None or joints is None else list(dict.fromkeys((*before, *joints)))
+    found = [_table(given, joints) for given, joints in tables.items()]
+    return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
 
 
-def _table(term: Term) -> str:
+def _given(term: Term) -> str:
     default = {f.name: f.default for f in dataclasses.fields(term)}  # type: ignore[arg-type]
-    given = [f"{name} = {getattr(term, name):g}" for name in numbers(term) if getattr(term, name) != default[name]]
-    given += [] if term.joints is None else [f"joints = {_names(term.joints)}"]
-    return f"{{ {', '.join(given)} }}" if given else "true"
+    return ", ".join(f"{x} = {getattr(term, x):g}" for x in numbers(term) if getattr(term, x) != default[x])
+
+
+def _table(given: str, joints: Sequence[str] | None) -> str:
+    both = ", ".join(x for x in (given, "" if joints is None else f"joints = {_names(joints)}") if x)
+    return f"{{ {both} }}" if both else "true"
 
 
 def _names(joints: Sequence[str]) -> str:

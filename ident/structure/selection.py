@@ -13,8 +13,9 @@ selection", JMLR 11, 2010): where nothing is gained so, nothing is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,20 +25,23 @@ from ident.estimate.estimate import Structure, TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
-from ident.model.term import Term, chosen, names
+from ident.model.term import Term, along, chosen, names, shape
 from ident.regression import BaseParameters, compress
-from ident.structure.candidates import Candidate, Renamed, candidates
+from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, Renamed, candidates, ripple
 from ident.structure.folds import folds, shortened
 from ident.structure.judge import Evidence, Indices, Judge, with_columns
 from ident.structure.lines import lines
+from ident.structure.waves import shifted, waves
 from ident.tell import Tell, logged
 
-#: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
-RATIOS = (1.4, 1.15, 1.05)
+#: How often shapes are looked for more exactly, at most.
+ROUNDS = 8
 #: How often terms and the noise that they leave are chosen in turn, at most.
 TURNS = 4
 #: Fewest short segments that a choice is made with.
 FEWEST = 12
+#: Squared Wald statistic below which a joint lacks a term that others surely have.
+DOUBTFUL = 2.0
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 GROWS = "the error grows"
@@ -71,16 +75,25 @@ def selected(
     if len(levels) < FEWEST:
         note = f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}"
         return Selection(model, Structure(note=note))
-    logs = Logs(model, tuple(short), prior, base, folds(compress(model, short, base=base), levels))
-    search = Search(logs, candidates(model, short, inertials))
-    for number, ratio in enumerate(RATIOS):
-        tell("trying terms", number, len(RATIOS) + 1)
-        if any(candidate.shape is not None for candidate in search.taken):
-            search = search.finer(ratio)
-    tell("trying terms", len(RATIOS), len(RATIOS) + 1)
-    found = search.selection()
-    tell("trying terms", len(RATIOS) + 1, len(RATIOS) + 1)
-    return found
+    usual = compress(model, short, base=base)
+    logs = Logs(model, tuple(short), prior, base, folds(usual, levels))
+    found = Judge(Evidence(model, len(model.names), prior, usual, logs.fold))
+    shown = waves(model, short, found.fitted((), found.folds))
+    every = candidates(model, short, inertials, shown)
+    search = Search(logs, [one for one in every if not one.reason])
+    for number in range(ROUNDS):
+        tell("trying terms", number, ROUNDS + 1)
+        if search.settled:
+            break
+        search = search.finer()
+    tell("trying terms", ROUNDS, ROUNDS + 1)
+    choice = search.selection()
+    tell("trying terms", ROUNDS + 1, ROUNDS + 1)
+    tried, nan = choice.structure.tried, float("nan")
+    seen = {one.kind for one in tried}
+    unable = {one.kind.name: one for one in every if one.kind.name not in seen}
+    told = (TriedTerm(one.words, kind, nan, nan, reason=one.reason or NO_WAVE) for kind, one in unable.items())
+    return replace(choice, structure=replace(choice.structure, tried=(*tried, *told)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +108,7 @@ class Logs:
 
     def evidence(self, pool: Sequence[Candidate]) -> Evidence:
         """Return the logs with the columns of all candidates, by one pass over them."""
-        every = tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)
+        every = renamed(pool)
         wide = replace(self.model, terms=(*self.model.terms, *every))
         regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide))
         return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
@@ -107,6 +120,11 @@ class Logs:
         return [list(range(start, start + count)) for start, count in zip(starts.tolist(), counts, strict=False)]
 
 
+def renamed(pool: Sequence[Candidate]) -> tuple[Renamed, ...]:
+    """Return the terms of all candidates, each candidate's under names of their own."""
+    return tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)
+
+
 class Search:
     """Terms and the noise that they leave, chosen in turn from a pool of candidates.
 
@@ -114,8 +132,11 @@ class Search:
     """
 
     def __init__(self, logs: Logs, pool: Sequence[Candidate], begun: Sequence[Candidate] = ()):
-        self._logs, self._pool, self._places = logs, tuple(pool), logs.places(pool)
-        self._evidence = logs.evidence(pool)
+        slopes = [Candidate("", candidate.slopes) for candidate in pool]
+        places = logs.places([*pool, *slopes])
+        self._logs, self._pool = logs, tuple(pool)
+        self._places, self._slopes = places[: len(pool)], places[len(pool) :]
+        self._evidence = logs.evidence([*pool, *slopes])
         self._torques = self._evidence.regression.squared_torques.sum()
         self._taken = [self._pool.index(candidate) for candidate in begun]
         for _ in range(TURNS):
@@ -125,16 +146,103 @@ class Search:
             if self._taken == before:
                 break
 
+    @cached_property
+    def _joints(self) -> list[list[list[int]]]:
+        """Each candidate's columns, those together that one joint has of one law."""
+        found, robot = [], self._logs.model.robot
+        for candidate, places in zip(self._pool, self._places, strict=True):
+            laws: dict[object, list[int]] = {}
+            owners = [(joint, shape(term)) for term in candidate.terms for joint in along(term, robot)[0]]
+            for place, (joint, numbers) in zip(places, owners, strict=True):
+                laws.setdefault((joint, *numbers.items()), []).append(place)
+            found.append(list(laws.values()))
+        return found
+
     @property
     def taken(self) -> list[Candidate]:
         """The candidates that are taken."""
         return [self._pool[k] for k in self._taken]
 
-    def finer(self, ratio: float) -> Search:
+    @property
+    def settled(self) -> bool:
+        """Whether no shape of what is taken is to be looked for more exactly."""
+        return all(candidate.settled for candidate in self.taken)
+
+    def finer(self) -> Search:
         """Return the search that goes on with shapes nearer to those that are taken, and the best of other kinds."""
         others = [self._pool[k] for k in self._beside(self._taken).values()]
-        shaped = [near for candidate in self.taken for near in candidate.finer(ratio)]
-        return Search(self._logs, [*others, *shaped], self.taken)
+        others = [one for candidate in others for one in ([*self._rippled()] if candidate.slopes else [candidate])]
+        begun = self._advanced()
+        return Search(self._logs, [*others, *(near for candidate in begun for near in candidate.near())], begun)
+
+    def _advanced(self) -> list[Candidate]:
+        """Return what is taken, each a round further: at the end, with the shape at which the whole fit misses least.
+
+        Beside a newcomer all shapes are looked for again; one at the end of those that were tried is tried on.
+        """
+        last = len(RATIOS)
+        both = zip(self._taken, self.taken, strict=True)
+        taken = [self._shifted(k) if one.slopes and not one.settled else one for k, one in both]
+        if any(not candidate.settled and not candidate.round for candidate in taken):
+            return [replace(c, round=min(c.round, last - 1) + 1) for c in taken]
+        between = {k: self._neighbours(k) for k, c in enumerate(taken) if c.round == last}
+        steps = self._newton({k: both for k, both in between.items() if len(both) == 2})
+        found = []
+        for k, candidate in enumerate(taken):
+            at_an_end = k in between and k not in steps and len(candidate.near()) == len(STEPS)
+            at_an_end = at_an_end and candidate.shape is not None
+            moved = candidate.at(RATIOS[-1] ** steps.get(k, 0.0))
+            found.append(replace(moved, round=candidate.round + (not at_an_end)))
+        return found
+
+    def _rippled(self) -> Iterator[Candidate]:
+        """Yield the ripple that is left beside what is taken, if any."""
+        theta, columns = self._judge.fitted(self._columns(self._taken), self._judge.folds), self._columns(self._taken)
+        model = replace(self._logs.model, terms=(*self._logs.model.terms, *renamed(self.taken)))
+        own = len(self._logs.model.names)
+        shown = waves(model, self._logs.short, np.concatenate([theta[:own], theta[columns]]))
+        if shown:
+            yield ripple([(joint, n) for joint, each in shown.items() for n in each])
+
+    def _shifted(self, k: int) -> Candidate:
+        """Return a candidate of the pool that is taken with numbers at which its terms fit better, the sure ones."""
+        candidate, columns, every = self._pool[k], self._columns(self._taken), self._judge.folds
+        wald = dict(zip(columns, self._judge.squared_wald(columns, every), strict=True))
+        theta = self._judge.fitted([*columns, *self._slopes[k]], every)
+        found = shifted(candidate.terms, theta[self._places[k]], theta[self._slopes[k]])
+        ratios = [max(wald[c] for c in self._places[k][i : i + 2]) for i in range(0, len(candidate.terms), 2)]
+        sure = [one for one, ratio in zip(found, ratios, strict=True) if ratio > 2 * np.log(self._judge.effective)]
+        return replace(ripple(sure or found), round=candidate.round)
+
+    def _newton(self, between: dict[int, list[int]]) -> dict[int, float]:
+        """Return a step of Newton's method, in ratios, to the least misfit over the logarithms of some shapes.
+
+        between: by place among those taken, the places of the next smaller and the next larger shape. No step goes
+        farther than what was tried. What is left out would tell the shapes less exactly than all.
+        """
+
+        def misfit(*ways: tuple[int, int]) -> float:
+            own = dict(enumerate(self._taken)) | {k: between[k][way] for k, way in ways}
+            return self._judge.misfit(self._columns(list(own.values())))
+
+        moving, centre = list(between), misfit()
+        below, above = (np.array([misfit((k, way)) for k in moving]) for way in (0, 1))
+        bend = np.diag(above + below - 2.0 * centre)
+        for a, j in enumerate(moving):
+            for b, k in enumerate(moving[:a]):
+                bend[a, b] = bend[b, a] = misfit((j, 1), (k, 1)) - above[a] - above[b] + centre
+        if not moving or np.linalg.eigvalsh(bend)[0] <= 0.0:
+            return dict.fromkeys(moving, 0.0)
+        steps = np.clip(np.linalg.solve(bend, 0.5 * (below - above)), -2.0, 2.0)
+        return dict(zip(moving, steps.tolist(), strict=True))
+
+    def _neighbours(self, place: int) -> list[int]:
+        """Return the places of the next smaller and the next larger shape of what is taken, where both were tried."""
+        own = self._pool[self._taken[place]]
+        alike = [k for k, c in enumerate(self._pool) if c.kind == own.kind and c.round == own.round]
+        alike.sort(key=lambda k: self._pool[k].shape or 0.0)
+        at = alike.index(self._taken[place])
+        return [alike[at - 1], alike[at + 1]] if 0 < at < len(alike) - 1 else []
 
     def selection(self) -> Selection:
         """Return what is selected, single columns pruned, and what the choice is worth."""
@@ -201,15 +309,22 @@ class Search:
         return found
 
     def _pruned(self, taken: Sequence[int], every: Sequence[int]) -> list[int]:
-        """Return the columns of candidates that the logs tell from zero, the least certain one left out at a time."""
-        columns = self._columns(taken)
-        while columns:
-            wald = self._judge.squared_wald(columns, every)
-            least = int(np.argmin(wald))
-            if wald[least] >= np.log(self._judge.effective):
+        """Return the columns of candidates that the logs tell from zero, the least certain ones left out at a time.
+
+        A candidate needs a joint that is sure. Beside it a doubtful one stays: joints of a robot are alike.
+        """
+        left, sure = [(k, joint) for k in taken for joint in self._joints[k]], np.log(self._judge.effective)
+        while left:
+            columns = [c for _, joint in left for c in joint]
+            wald = dict(zip(columns, self._judge.squared_wald(columns, every), strict=True))
+            ratios = [max(wald[c] for c in joint) for _, joint in left]
+            asserted = {k for (k, _), ratio in zip(left, ratios, strict=True) if ratio >= sure}
+            limits = [(DOUBTFUL if k in asserted else sure) if self._pool[k].alike else 2 * sure for k, _ in left]
+            failing = [x for x, (ratio, limit) in enumerate(zip(ratios, limits, strict=True)) if ratio < limit]
+            if not failing:
                 break
-            columns.pop(least)
-        return columns
+            left.pop(min(failing, key=lambda x: ratios[x]))
+        return [c for _, joint in left for c in joint]
 
     def _told(self, columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are taken."""

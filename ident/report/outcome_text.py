@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 def tried_rows(found: Structure) -> Table:
     """Return each candidate with what it takes from the left-out error, its standard error, and why it is not taken."""
-    rows = [
-        (t.candidate, _percent(t.gain, "+.1f"), _percent(t.error, ".1f"), t.reason or "taken") for t in found.tried
-    ]
+    rows = [(t.candidate, _percent(t.gain, "+.1f"), _percent(t.error, ".1f"), t.reason or "taken") for t in found.tried]
     tones: list[Tone] = ["" if t.reason else "good" for t in found.tried]
     return table("Terms tried", ("candidate", "gain", "standard error", "taken, or why not"), rows, tones)
 

@@ -21,8 +21,9 @@ seed              found above 4 errors, worth it   spurious   within 3 % of the 
 3301 (fresh)      100 % of 100, 100 %              0.00       77 % (68 % before), 2.7                   95.1 %
 3302 long (fresh) 96.9 % of 128, 99.2 %            0.03       80 %, 8.3                                 93.5 %
 
-The error on the motion never seen is below the usual model's (median of the ratio 0.35, 0.40, 0.20), but for one arm of
-seed 3301 (2.15 times, before and after: two joints with nonlinear viscous and Stribeck friction). What is above 3 % goes where the log has not been: faster, with a shape a little off, or with a weak kind missed in noise of 5 %.
+The error on the motion never seen is below the usual model's (median of the ratio 0.35, 0.40, 0.20), but for one arm
+of seed 3301 (2.15 times, before and after: two joints with nonlinear viscous and Stribeck friction). What is above 3
+% goes where the log has not been: faster, with a shape a little off, or with a weak kind missed in noise of 5 %.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.select import with_selection
+from ident.pipelines.select import advised, with_selection
 from ident.pipelines.steps import (
     Failed,
     Result,
@@ -81,6 +81,9 @@ def run(
             failed.append(Failed(VALIDATION, cause))
         if not unusable(warned):  # a torque that is no measurement says nothing of files
             estimate = _doctored(result, tell)
+        more = advised(loaded, estimate, tell)
+        warned += more
+        estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, more)))
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
         result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
         tell("writing results", 0, 1)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.errors import LogError
+from ident.errors import IdentError, LogError
+from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.model.standard import SIGN
 from ident.model.term import Term
@@ -19,6 +20,11 @@ from ident.report.text import percent
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
 from ident.tell import Tell, logged
+
+#: Share of the left-out error for which terms beside an experiment's own [model] are named.
+WORTH = 0.05
+#: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
+QUIET = 0.31
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +72,35 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     return replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
 
 
-def selection_of(loaded: Loaded, tell: Tell = logged) -> Selection:
-    """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part."""
+def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:
+    """Return what a choice of terms would add to an experiment's own [model] where that is worth `WORTH`, else nothing.
+
+    estimate: its fit, whose noise says whether there is anything to look for. Cheap where there is not: one pass.
+    """
+    if not loaded.experiment.own_model or not (estimate.missed > QUIET * estimate.relative).any():
+        return ()
+    try:
+        found = selection_of(loaded, tell, WORTH).structure
+    except IdentError:  # the fit stands without
+        return ()
+    if not found.honest < (1.0 - WORTH) * found.before or not found.lines:
+        return ()
+    shares = f"{percent(found.before)} to {percent(found.honest)}"
+    message = f"the logs support more terms, with which the error of what is left out falls from {shares}"
+    return (Warned("model", "more terms", f"{message}: add to [model] {'; '.join(found.lines)}"),)
+
+
+def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0) -> Selection:
+    """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part.
+
+    worth: as of `ident.structure.selected`.
+    """
     parts = list(first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]))
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
-    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell)
+    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth)
 
 
 def _smooth(loaded: Loaded) -> tuple[Term, ...]:

@@ -65,11 +65,13 @@ def selected(
     base: BaseParameters,
     inertials: Array | None = None,
     tell: Tell = logged,
+    worth: float = 0.0,
 ) -> Selection:
     """Return the model with the joint terms that the motions support, and what was tried.
 
     prior: bodies that the fit is drawn to; base: the model's base parameters; inertials (n, 10): as `candidates` has
-    them. The model as it is where segments are too few.
+    them. The model as it is where segments are too few, or where shapes that are not yet looked for exactly take less
+    than the share `worth` from the left-out error.
     """
     short, levels = shortened([m for m in motions if m.keep.any()])
     if len(levels) < FEWEST:
@@ -81,6 +83,8 @@ def selected(
     shown = waves(model, short, found.fitted((), found.folds))
     every = candidates(model, short, inertials, shown)
     search = Search(logs, [one for one in every if not one.reason])
+    if worth and search.gain < worth:
+        return Selection(model, Structure(note=f"the logs support no terms that are worth {100 * worth:g} %"))
     for number in range(ROUNDS):
         tell("trying terms", number, ROUNDS + 1)
         if search.settled:
@@ -162,6 +166,12 @@ class Search:
     def taken(self) -> list[Candidate]:
         """The candidates that are taken."""
         return [self._pool[k] for k in self._taken]
+
+    @property
+    def gain(self) -> float:
+        """By what share the torque missed on what is left out falls with what is taken."""
+        before, after = (self._errors(taken, self._judge.folds)[1].sum() for taken in ([], self._taken))
+        return 1.0 - float(np.sqrt(after / before)) if before > 0 else 0.0
 
     @property
     def settled(self) -> bool:

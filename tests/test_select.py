@@ -361,3 +361,21 @@ def test_run_without_a_model_takes_what_the_logs_support_and_says_so(two, tmp_pa
     own = ident.pipelines.fit(two)
     assert "shoulder.stiffness" not in own.loaded.model.names
     assert not [w for w in own.warnings if w.about == "model"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_one(two):
+    file = two / "experiment.toml"
+    without = file.read_text(encoding="utf-8")
+    file.write_text(without + "[model]\ncoulomb = true\n", encoding="utf-8")
+    result = ident.run(two)
+    told = [w.message for w in result.warnings if w.kind == "more terms"]
+    assert len(told) == 1
+    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add to \[model\] .*spring = ", told[0])
+    assert any(told[0] in w for w in result.estimate.warnings)
+    assert "shoulder.stiffness" not in result.loaded.model.names
+    assert "spring =" in (two / "results" / two.name / "report.html").read_text(encoding="utf-8")
+    lines_ = told[0].partition("[model] ")[2].split("; ")
+    file.write_text(without + "[model]\ncoulomb = true\n" + "\n".join(lines_) + "\n", encoding="utf-8")
+    assert not [w for w in ident.run(two).warnings if w.kind == "more terms"]

@@ -188,23 +188,6 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     np.testing.assert_allclose(corrected.inertials[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
 
 
-def test_the_demo_has_its_three_errors_named():
-    result = run("doctor", ROOT / "experiments" / "arm5")
-    assert result.exit_code == PROBLEMS, result.output
-    problems = [line for line in result.output.splitlines() if line.startswith("PROBLEM")]
-    assert len(problems) == 3
-    for said in (
-        "PROBLEM: link2: products of inertia have the other sign",
-        "PROBLEM: link3: mass is off",
-        "PROBLEM: link5: centre of mass is off",
-    ):
-        assert any(line.startswith(said) for line in problems), result.output
-    assert "link3.m: 0.0845 -> 0.0649" in result.output  # 0.065 kg is the truth
-    assert "link2.Ixy: -29.632 -> 29.632 kg mm^2" in result.output  # in the table's unit
-    assert "link5.cz: 53.571 -> 43.7" in result.output
-    assert "learnt from the logs" in result.output
-
-
 def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
     there, _ = with_mistake(made, tmp_path)
     loaded = load(replace(read_experiment(there), cad=None))

@@ -35,8 +35,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def client():
-    with shared.sharing(Sharing(workers=2)) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NUMBA_NUM_THREADS", raising=False)
+        with shared.sharing(Sharing(workers=2)) as client:
+            yield client
 
 
 def same_digits(a, b) -> None:
@@ -55,11 +57,9 @@ def test_workers_give_the_digits_of_one_process(days, client):
     assert many.inputs == alone.inputs
 
 
-def test_workers_leave_numba_of_this_process_alone(monkeypatch):
-    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    with shared.sharing(Sharing(workers=1)) as client:
-        assert client.run(os.getenv, "NUMBA_NUM_THREADS").popitem()[1] == "1"
-        assert "NUMBA_NUM_THREADS" not in os.environ
+def test_workers_leave_numba_of_this_process_alone(client):
+    assert set(client.run(os.getenv, "NUMBA_NUM_THREADS").values()) == {"1"}
+    assert "NUMBA_NUM_THREADS" not in os.environ
 
 
 def test_a_killed_worker_loses_nothing(days, client, tmp_path):
@@ -188,28 +188,25 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(two, monkeypatch):
     assert sorted(p.name for p in two.iterdir() if p.name != "results") == before
 
 
-def test_a_scheduler_without_workers_and_workers_of_another_version_are_named(two, monkeypatch):
-    monkeypatch.setattr(shared, "PATIENCE_S", 2.0)
+def test_a_scheduler_without_workers_and_workers_of_another_version_are_named(two, client, monkeypatch):
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster:
+        monkeypatch.setattr(shared, "PATIENCE_S", 2.0)
         with pytest.raises(InputError, match="has no worker"):
             pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address))
-        cluster.scale(1)
-        monkeypatch.setattr(shared, "PATIENCE_S", 60.0)
-        here = pipelines.fit(two).estimate
-        there = pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address)).estimate
-        np.testing.assert_array_equal(there.phi, here.phi)
-        versions = distributed.Client.get_versions
+    monkeypatch.setattr(shared, "PATIENCE_S", 60.0)
+    others = Sharing(scheduler=client.scheduler.address)
+    here, there = pipelines.fit(two).estimate, pipelines.fit(two, share=others).estimate
+    np.testing.assert_array_equal(there.phi, here.phi)
+    versions = distributed.Client.get_versions
 
-        def other(self, **given):
-            found = versions(self, **given)
-            next(iter(found["workers"].values()))["packages"]["robot-ident"] = "0.0.9"
-            return found
+    def other(self, **given):
+        found = versions(self, **given)
+        next(iter(found["workers"].values()))["packages"]["robot-ident"] = "0.0.9"
+        return found
 
-        monkeypatch.setattr(distributed.Client, "get_versions", other)
-        with pytest.raises(
-            InputError, match=r"worker tcp://\S+ has robot-ident 0.0.9, this process has 0.1.0. Install"
-        ):
-            pipelines.fit(two, share=Sharing(scheduler=cluster.scheduler_address))
+    monkeypatch.setattr(distributed.Client, "get_versions", other)
+    with pytest.raises(InputError, match=r"worker tcp://\S+ has robot-ident 0.0.9, this process has 0.1.0. Install"):
+        pipelines.fit(two, share=others)
 
 
 @pytest.mark.parametrize(

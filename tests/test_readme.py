@@ -220,8 +220,10 @@ def alike(line, other):
     ("page", "command", "output"), list(shown()), ids=lambda x: x.splitlines()[0][:40] if x else "-"
 )
 def test_commands_print_what_the_pages_show(arm, page, command, output):
-    """Lines in their order; where "..." stands, lines are left out."""
-    found = iter(said(command, arm))
+    """Lines in their order; where "..." stands, lines are left out, but for problems."""
+    lines = list(said(command, arm))
+    assert sum(line.startswith("PROBLEM") for line in lines) == output.count("\nPROBLEM"), lines
+    found = iter(lines)
     skipped = False
     for line in map(" ".join, map(str.split, output.splitlines())):
         if line == "...":

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 from synthetic import states
 
+from ident.cad.table import Cad
 from ident.compare.causes.causes import Candidate, Examination, examined, ordinary
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.mistakes import PRIOR, mistakes
 from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.tables import Table
 from ident.compare.causes.touches import touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate import neutral_prior
 from ident.logs import Motion
+from ident.logs.motion import split
 from ident.model import Coulomb, Model, Offset, Viscous, torque
+from ident.report.doctor_text import lines_in
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import Pose, axis_angle, from_com
@@ -31,10 +35,14 @@ def arm() -> Robot:
     return from_dh("elbow", rows)
 
 
+def links_of(rng: np.random.Generator, bodies: int) -> list[np.ndarray]:
+    return [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0, 1.0)[:bodies]]
+
+
 def log(rng: np.random.Generator, robot: Robot, noise: float = 0.02, bodies: int = 3) -> tuple[Model, Motion]:
     model = Model(robot, (Viscous(), Coulomb(), Offset()))
     t, q, qd, qdd = states(rng, robot.n, 1500)
-    links = [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0, 1.0)[:bodies]]
+    links = links_of(rng, bodies)
     theta = np.concatenate([np.ravel(links), *(np.full(bodies, x) for x in (0.8, 1.5, 0.1))])
     tau = torque(model, theta, 0.6 * q, 0.6 * qd, 0.6 * qdd)
     tau = tau + noise * tau.std(axis=0) * rng.normal(size=tau.shape)
@@ -292,3 +300,54 @@ def test_slopes_lead_to_what_explains_most() -> None:
 def test_probabilities_beforehand_sum_to_one() -> None:
     assert sum(PRIOR.values()) == pytest.approx(1.0)
     assert {m.kind for m in mistakes(arm(), {"other": arm()})} <= PRIOR.keys()
+
+
+LACKING = {
+    "Coulomb friction": ("all joints", (Viscous(), Offset()), 0.0),
+    "a spring at it": ("joint2", (Viscous(), Coulomb(), Offset()), 60.0),
+}
+
+
+@pytest.mark.parametrize("words", LACKING)
+def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> None:
+    where, terms, stiffness = LACKING[words]
+    model, motion = log(np.random.default_rng(12), arm())
+    motion = replace(motion, tau=motion.tau + stiffness * (motion.q - 0.3) * [0, 1, 0])
+    first = examined(replace(model, terms=terms), [motion], neutral_prior(arm())).causes[0]
+    assert (first.mistake.kind, first.mistake.file, first.where) == ("term", "model", where)
+    assert first.what == f"the model lacks {words}"
+    assert not first.ordinary
+    assert lines_in(first.mend) in ("[model]\ncoulomb = true", '[model]\nspring = { joints = ["joint2"] }')
+    assert first.after < 0.0205 < first.before
+
+
+def printed(body: np.ndarray, how: str) -> np.ndarray:
+    """Return a body (10,) as a table has it that is in grams, or of a mirrored part."""
+    if how == "grams":
+        return 1000.0 * body
+    return body * [1, 1, -1, 1, 1, -1, 1, 1, -1, 1]
+
+
+@pytest.mark.parametrize("how", ["grams", "mirrored", "right", "robot"])
+def test_a_cad_table_is_in_the_same_list(how: str) -> None:
+    model, motion = log(np.random.default_rng(21), arm())
+    motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    cad = np.array(links_of(rng, 3)) * np.random.default_rng(1).uniform(0.98, 1.02, (3, 1))
+    robot = arm() if how != "robot" else arm().with_gravity(-arm().gravity)
+    if how in ("grams", "mirrored"):
+        cad[2] = printed(cad[2], how)
+    table = Table(Cad(robot.links, cad, "cad.csv"))
+    result = examined(replace(model, robot=robot), [motion], neutral_prior(robot), table=table)
+    assert result.table
+    causes = [c for c in result.causes if not c.ordinary]
+    told = [(c.mistake.file, c.mistake.kind, c.where) for c in causes]
+    if how in ("right", "robot"):
+        assert told == ([("robot", "gravity", "robot")] if how == "robot" else [])
+        return
+    link = robot.links[2]
+    assert told == [("table", "CAD unit" if how == "grams" else "CAD mirror", link)]
+    (cause,) = causes
+    assert cause.mend.startswith(f"{link}.m: 19" if how == "grams" else f"{link}.cy: ")
+    assert cause.joints_after[2] < 0.1 < cause.joints_before[2]

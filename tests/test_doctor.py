@@ -248,7 +248,7 @@ def test_two_mistakes_at_once():
 
 
 def test_frames_are_those_of_the_right_geometry():
-    c = case(355, 3)
+    c = case(427, 3)
     regression = compress(c.model, c.motion)
     space = searching(c.model, regression, c.exact, motions=[c.motion], geometries=c.geometries).space
     frame, view, _ = c.planted

@@ -1,6 +1,6 @@
 """Mistakes planted in robot files and logs of simulated arms: does `ident.compare.causes` name them?
 
-    python experiments/benchmarks/mistakes.py [SEED] [CASES] [--clean | --held]
+    python experiments/benchmarks/mistakes.py [SEED] [CASES] [--clean | --held | --files | --table | --terms]
 
 Six robots, two of them with sliding joints; 20 to 40 s of a Fourier series; torque noise of 0.5 to 5 %; ordinary
 nuisance in every case: gains off by up to 5 %, zeros by up to 0.5 degrees, friction with a Stribeck part that the
@@ -35,15 +35,23 @@ import numpy as np
 from arm7 import RIGHT, bodies
 from automatic import fourier
 
-from ident.compare.causes.causes import Examination, examined
+from ident.cad.table import Cad
+from ident.compare.causes.causes import Cause, Examination, examined
+from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.tables import Table
+from ident.compare.causes.weighing import Weigher
+from ident.compare.doctor.hypotheses import KNOWN
+from ident.compare.doctor.mistakes import Setting, inertials_of, natural
+from ident.errors import ModelError
 from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.prior import weightless
 from ident.logs import Motion
-from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
+from ident.logs.motion import split
+from ident.model import Balancer, Coulomb, DriveInertia, LoadFriction, Model, Offset, Spring, Stribeck, Viscous, torque
 from ident.regression import compress
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.spatial.inertia import Pose, axis_angle
+from ident.spatial.inertia import Pose, axis_angle, from_com, pseudo_inertia
 
 PANDA = [(0, 0, 0.33), (0, -RIGHT, 0), (0, RIGHT, 0.32), (0.08, RIGHT, 0), (-0.08, -RIGHT, 0.38), (0, RIGHT, 0)]
 PANDA.append((0.09, RIGHT, 0.1))
@@ -90,7 +98,7 @@ def log(rng: np.random.Generator, robot: Robot, nuisance: bool = True) -> tuple[
         tau = tau * rng.uniform(0.95, 1.05, n)
     tau = tau + rng.normal(size=tau.shape) * 10 ** rng.uniform(-2.3, -1.3) * tau.std(axis=0)
     keep = np.abs(qd) > 0.01 * np.abs(qd).max(axis=0)
-    return model, links, Motion("log", t, q, qd, qdd, tau, keep)
+    return model, links, Motion("log", t, q, qd, qdd, tau, keep, blocks=tuple(split(0, len(t), len(t) // 15)[0]))
 
 
 def moved(robot: Robot, j: int, **changes: object) -> Robot:
@@ -178,32 +186,110 @@ def planted(rng: np.random.Generator, robot: Robot, m: Motion) -> Drawn:
     return robot, m, "skip", ""
 
 
-def harmed(model: Model, right: Robot, robot: Robot, m: Motion, given: Motion) -> float:
-    """Return the error of base parameters on the log as it is given over that on the right one, least squares."""
-    errors = []
-    for own, motion in ((right, m), (robot, given)):
-        from ident.compare.causes.reading import Reading, rows_of
-        from ident.compare.causes.weighing import Weigher
+def lacked(
+    rng: np.random.Generator, model: Model, links: np.ndarray, m: Motion, cad: bool
+) -> tuple[Model, Motion, str, str]:
+    """Return a model that lacks something that the log has, the log, what it lacks and where; loads need CAD."""
+    robot, size = model.robot, m.tau.std(axis=0)
+    kind = str(rng.choice(["coulomb", "viscous", "spring", "balancer", "load" if cad else "spring", "stribeck"]))
+    j, share = int(rng.integers(robot.n)), rng.uniform(0.1, 0.5)
+    if kind in ("coulomb", "viscous"):
+        lost = {"coulomb": Coulomb(), "viscous": Viscous()}[kind]
+        left = replace(model, terms=tuple(t for t in model.terms if t != lost))
+        return left, m, f"term: {lost.kind.words}", "all joints"
+    if kind in ("load", "stribeck"):
+        load = np.abs(torque(Model(robot), links.ravel(), m.q, m.qd, m.qdd))
+        slow = rng.uniform(0.1, 0.3) * np.abs(m.qd).max(axis=0)
+        more = load if kind == "load" else size * np.exp(-((m.qd / slow) ** 2))
+        more = share * more * np.sign(m.qd)
+        words = LoadFriction.kind.words if kind == "load" else Stribeck.kind.words
+        return model, replace(m, tau=m.tau + more), f"term: {words}", "all joints"
+    part = Spring((robot.joint_names[j],), rest=float(rng.normal(0, 0.5)))
+    words = "a spring at it"
+    if kind == "balancer":
+        try:
+            (part,) = Balancer(joints=(robot.joint_names[j],)).at_work((), robot, links)  # type: ignore[assignment]
+        except ModelError:
+            return model, m, "skip", ""
+        words = "a balancer at it"
+    column = part.column(m.q[:, j], m.qd[:, j], m.qdd[:, j])
+    tau = m.tau.copy()
+    tau[:, j] += 2 * share * size[j] * column / column.std()
+    return model, replace(m, tau=tau), f"term: {words}", robot.joint_names[j]
 
-        w = Weigher(replace(model, robot=own), rows_of([motion], thinned=True), neutral_prior(own))
+
+def misprinted(rng: np.random.Generator, robot: Robot, cad: np.ndarray) -> tuple[np.ndarray, str, str]:
+    """Return a table (n, 10) with one mistake, its kind and where it is."""
+    n, setting, numbers = robot.n, Setting(robot, False), natural(cad, False)
+    kinds = "unit unit sign point order axes count mirror frame swap missing override"
+    kind = str(rng.choice(kinds.split()))
+    i = int(rng.integers(n))
+    if kind == "swap":
+        a, b = sorted(rng.choice(n, 2, replace=False).tolist())
+        numbers[[a, b]] = numbers[[b, a]]
+        return inertials_of(numbers, False), "CAD swap", f"{robot.links[a]} and {robot.links[b]}"
+    if kind == "override":
+        numbers[i, 0] *= np.exp(rng.choice([-1, 1]) * rng.uniform(0.3, 0.7))
+        return inertials_of(numbers, False), "CAD override", robot.links[i]
+    if kind == "missing":  # a body that the sheet leaves out
+        J, m = pseudo_inertia(cad[i]), numbers[i, 0]
+        away = rng.normal(size=3)
+        p = np.append(numbers[i, 1:4] + 0.8 * np.sqrt(numbers[i, 4] / m) * away / np.linalg.norm(away), 1.0)
+        own = min(rng.uniform(0.2, 0.5) * m, 0.7 / float(p @ np.linalg.solve(J, p)))
+        true = cad.copy()
+        true[i] -= from_com(own, p[:3], np.zeros((3, 3)))
+        return true, "CAD extra", robot.links[i]
+    mistake = [x for x in KNOWN if x.kind == kind][rng.integers(sum(x.kind == kind for x in KNOWN))]
+    if kind == "unit" and rng.random() < 0.5:
+        mistake = next(x for x in KNOWN if x.name == "mass and inertia are in g where kg is declared")
+    whole = kind in ("unit", "sign", "point", "axes") and rng.random() < 0.25
+    for k in range(n) if whole else (i,):
+        numbers[k] = mistake.made(numbers[k], k, setting)
+    return inertials_of(numbers, False), f"CAD {kind}", "the whole table" if whole else robot.links[i]
+
+
+def harmed(model: Model, right: Robot, robot: Robot, m: Motion, given: Motion, whole: Model | None = None) -> float:
+    """Return the error of base parameters on the log as it is given over that on the right one, least squares.
+
+    whole: the right model where another one lacks something.
+    """
+    errors = []
+    for used, own, motion in ((whole or model, right, m), (model, robot, given)):
+        w = Weigher(replace(used, robot=own), rows_of([motion], thinned=True), neutral_prior(own))
         errors.append(w.weighed(Reading.plain(own), bodies=True).left / m.tau.var(axis=0))
     return float(np.sqrt((errors[1] / errors[0]).max()))
 
 
-def case(rng: np.random.Generator, clean: bool) -> tuple[str, str, str, float, Examination, float]:
+def case(rng: np.random.Generator, family: str) -> tuple[str, str, str, float, Examination, float]:
+    """Return robot, mistake, where, harm, what is found and the seconds that took; family: "" for none."""
     name, right = list(robots().items())[rng.integers(6)]
     model, links, motion = log(rng, right)
-    robot, given, kind, where = (right, motion, "", "") if clean else planted(rng, right, motion)
+    cad = links * rng.uniform(0.95, 1.05, (right.n, 1)) if rng.random() < 0.6 or family == "table" else None
+    lacking, robot, given, kind, where, table = model, right, motion, "", "", cad
+    if family == "files":
+        robot, given, kind, where = planted(rng, right, motion)
+    elif family == "terms":
+        lacking, given, kind, where = lacked(rng, model, links, motion, cad is not None)
+    elif cad is not None and family == "table":
+        table, kind, where = misprinted(rng, right, cad)
     if kind == "skip":
-        return case(rng, clean)
-    if rng.random() < 0.6:
-        prior = cad_prior(robot, links * rng.uniform(0.95, 1.05, (robot.n, 1)), "CAD")
-    else:
+        return case(rng, family)
+    try:
+        prior = neutral_prior(robot) if table is None else cad_prior(robot, table, "CAD")
+    except ModelError:  # such bodies cannot exist
         prior = neutral_prior(robot)
     start = time.process_time()
-    found = examined(replace(model, robot=robot), [given], prior)
+    own = None if table is None else Table(Cad(robot.links, table, "CAD"))
+    found = examined(replace(lacking, robot=robot), [given], prior, table=own)
     took = time.process_time() - start
-    return name, kind, where, harmed(model, right, robot, motion, given) if kind else 1.0, found, took
+    harm = harmed(model, right, robot, motion, given) if family == "files" else 1.0
+    if family == "terms":
+        harm = harmed(lacking, right, right, motion, given, model)
+    if table is not None and cad is not None and family == "table":
+        weigher = Weigher(model, rows_of([motion], thinned=True), neutral_prior(right))
+        off, as_is = (weigher.told(Reading.plain(right), x).left for x in (table, cad))
+        harm = float(np.sqrt((off / as_is).max()))
+    return name, kind, where, harm, found, took
 
 
 def held(rng: np.random.Generator) -> str:
@@ -232,27 +318,38 @@ def held(rng: np.random.Generator) -> str:
     return result + (", FALSE" if wrong else "")
 
 
+def kind_of(cause: Cause) -> str:
+    if cause.mistake.kind == "term":
+        return f"term: {cause.what.removeprefix('the model lacks ')}"
+    return cause.mistake.kind
+
+
 def main() -> None:
-    clean = "--clean" in sys.argv
+    family = next((a[2:] for a in sys.argv if a in ("--clean", "--files", "--table", "--terms")), "any")
     seed, cases = (int(x) for x in (*[a for a in sys.argv[1:] if a[:2] != "--"], "101", "40")[:2])
     if "--held" in sys.argv:
         print(dict(Counter(held(np.random.default_rng([seed, k])) for k in range(cases))))
         return
     told = Counter[str]()
     for k in range(cases):
-        name, kind, where, harm, found, took = case(np.random.default_rng([seed, k]), clean)
+        rng = np.random.default_rng([seed, k])
+        own = str(rng.choice(["files", "table", "terms"])) if family == "any" else family.replace("clean", "")
+        name, kind, where, harm, found, took = case(rng, own)
         causes = [c for c in found.causes if not c.ordinary]
         first = causes[0] if causes else None
-        right = first is not None and (first.mistake.kind, first.where) == (kind, where)
+        right = first is not None and (kind_of(first), first.where) == (kind, where)
         among = first is not None and any(r.startswith(where) for r in first.rivals)
-        if clean:
+        if not own:
             result = "silent" if first is None else "ALARM" if first.asserted else "alarm"
         elif first is None:
-            result = "silent, no harm" if harm < 1.05 else "SILENT"
+            result = "silent, no harm" if harm < (2.0 if own == "table" else 1.05) else "SILENT"
         else:
-            result = "first" if right else "rival" if among else "WRONG" if first.asserted else "other"
+            place = first.where == where and "no mistake of the list" in first.what
+            result = "first" if right else "rival" if among else "place" if place else "other"
+            result = "WRONG" if result == "other" and first.asserted else result
         told[result] += 1
-        said = "; ".join(f"{c.where}: {c.what} ({c.before:.3f}>{c.after:.3f}) {list(c.rivals)[:2]}" for c in causes[:2])
+        shown = (causes or list(found.causes))[:2]
+        said = "; ".join(f"{c.where}: {c.what} ({c.before:.3f}>{c.after:.3f}) {list(c.rivals)[:2]}" for c in shown)
         print(f"{k:3} {name:7} {kind:14} {where:18} harm {harm:6.2f} {took:4.1f} s {result:8} {said[:230]}", flush=True)
     print(dict(told))
 

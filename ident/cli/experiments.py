@@ -57,7 +57,7 @@ def select(experiment: ExperimentPath) -> None:
 
 @guarded
 def doctor(experiment: ExperimentPath) -> None:
-    """Find what is wrong with the robot file or the logs of an experiment, and say what to change."""
+    """Find what is wrong with the robot file, logs, model or CAD table of an experiment, and say what to change."""
     from ident.report.doctor_text import examination_sentences
 
     with progress() as tell:
@@ -65,7 +65,7 @@ def doctor(experiment: ExperimentPath) -> None:
     answer(**parts_of(found.examination, "error", "asked"), causes=[_told(c) for c in found.examination.causes])
     e = found.loaded.experiment
     say(e.heading, "bold")
-    for sentence in examination_sentences(found.examination, e.robot.name, e.data.name, e.fit):
+    for sentence in examination_sentences(found.examination, pipelines.files_of(found.loaded), e.fit):
         say(sentence, "red" if sentence.startswith("PROBLEM") else "")
     if any(not cause.ordinary for cause in found.examination.causes):
         raise typer.Exit(PROBLEMS)
@@ -73,7 +73,8 @@ def doctor(experiment: ExperimentPath) -> None:
 
 def _told(cause: Cause) -> dict[str, Any]:
     told = parts_of(cause, "what", "mend", "asserted", "ordinary", "log_odds", "before", "after", "rivals")
-    return {"kind": cause.mistake.kind, "where": cause.where, **told}
+    told |= parts_of(cause, "joints", "joints_before", "joints_after")
+    return {"kind": cause.mistake.kind, "where": cause.where, "file": cause.mistake.file, **told}
 
 
 #: Robots that failed, and such as are printed by name.

@@ -5,6 +5,7 @@ from .checks import cad_check as cad_check
 from .checks import cad_read as cad_read
 from .checks import check as check
 from .doctor import doctor as doctor
+from .doctor import files_of as files_of
 from .excitation import excite as excite
 from .fleet import fleet as fleet
 from .identify import compare as compare

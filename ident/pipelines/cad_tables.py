@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
-from ident.cad.source import is_sheet, read_source
+from ident.cad.source import is_sheet
 from ident.cad.table import Cad
-from ident.compare.doctor import Diagnosis, doctor, other_convention, searching, settled_by
+from ident.compare.causes.tables import about_origin
+from ident.compare.doctor import Diagnosis, doctor, other_convention, searching
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
@@ -27,7 +28,7 @@ from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
 from ident.pipelines.checks import table_ending, words_of
-from ident.pipelines.doctor import causes_of, examination
+from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, urdf_source
 from ident.pipelines.steps import Warned, log_warned, motions
@@ -149,16 +150,8 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     plain = replace(experiment, cad="none", terms=unloaded)
     loaded = load(plain)  # the table may be one that cannot exist
     robot = loaded.robot
-    given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
-    if given is not None:
-        frames, products = words_of(wishes.frames, wishes.products)
-        table = read_source(given, robot, frames, products)
-        inertials = table.for_robot(robot)
-    elif robot.inertials is None:
-        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
-    else:
-        table = Cad(robot.links, robot.inertials, experiment.robot.name)
-        inertials = table.inertials
+    table, given = table_of(experiment, robot, wishes)
+    inertials = table.for_robot(robot)
     if unloaded != experiment.terms:
         model = build_model(experiment, robot, inertials)
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
@@ -175,8 +168,8 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         regression,
         inertials,
         joint_values=table.joint_values,
-        about_origin=table.table is not None and table.table.convention.tensor_at == "link_origin",
-        settled=settled_by(given) if given is not None and given.is_dir() else (),
+        about_origin=about_origin(table),
+        settled=settled_in(given),
         motions=moved,
         geometries=other_convention(experiment.robot),
         tolerance=wishes.tolerance,

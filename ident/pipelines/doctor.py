@@ -1,4 +1,4 @@
-"""An experiment examined: what is wrong with its robot file or its logs."""
+"""An experiment examined: what is wrong with its robot file, its logs, its model or its CAD table."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
+from ident.cad import Cad
+from ident.cad.source import read_source
 from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
-from ident.compare.causes.mistakes import ROBOT
-from ident.errors import LogError
+from ident.compare.causes.tables import Table
+from ident.compare.doctor import other_convention, settled_by
+from ident.errors import CadError, LogError
 from ident.estimate.estimate import NamedCause
-from ident.experiment import Experiment
+from ident.experiment import Experiment, read_experiment
 from ident.logs.motion import Motion
+from ident.pipelines.checks import words_of
 from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
+from ident.pipelines.wishes import CadWishes
+from ident.robot import Robot
 from ident.tell import Tell, logged
 
 #: Least squares that are so much better than links that can exist: the robot may be another one.
@@ -31,31 +37,65 @@ _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: half of it is the model's, or the files', and so much
 #: of the torque or more.
 _NOISES, _FELT = 2.0, 0.01
+_STATED = CadWishes()
 
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """An experiment with all that it names read, and what is wrong with its robot file or its logs."""
+    """An experiment with all that it names read, and what is wrong with it."""
 
     loaded: Loaded
     examination: Examination
 
 
 def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined:
-    """Weigh what may be wrong with an experiment's robot file and fitted logs, whatever its CAD table says.
+    """Weigh what may be wrong with an experiment's robot file, fitted logs, model and CAD table.
 
-    Raises what `load` raises, LogError for the logs.
+    Raises what `load` raises, CadError for a table that cannot be read, LogError for the logs.
     """
-    loaded = with_friction(load(experiment), list[Warned]())
-    return Examined(loaded, examination(loaded, tell))
+    experiment = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
+    try:
+        found = load(experiment)
+    except CadError:  # a table that cannot exist is examined, no prior
+        found = load(replace(experiment, cad="none"))
+    loaded, table = with_friction(found, list[Warned]()), None
+    if experiment.cad != "none" and (isinstance(experiment.cad, Path) or loaded.cad is not None):
+        cad, source = table_of(experiment, loaded.robot)
+        if np.isfinite(cad.for_robot(loaded.robot)).all():
+            table = Table(cad, settled_in(source), other_convention(experiment.robot))
+    return Examined(loaded, examination(loaded, tell, table=table))
+
+
+def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) -> tuple[Cad, Path | None]:
+    """Return the CAD table to examine, and where it comes from: None for the robot's own description.
+
+    Raises CadError where there is none, or it cannot be read.
+    """
+    given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
+    if given is not None:
+        return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
+    if robot.inertials is None:
+        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+    return Cad(robot.links, robot.inertials, experiment.robot.name), None
+
+
+def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:
+    """Return what a folder of reports decides by itself: `ident.compare.doctor.settled_by`."""
+    return settled_by(source) if source is not None and source.is_dir() else ()
 
 
 def examination(
-    loaded: Loaded, tell: Tell = logged, motions: Sequence[Motion] = (), *, kept: bool = False
+    loaded: Loaded,
+    tell: Tell = logged,
+    motions: Sequence[Motion] = (),
+    *,
+    kept: bool = False,
+    table: Table | None = None,
 ) -> Examination:
     """Return what is wrong with a loaded experiment. Raises LogError where no recording has rows.
 
-    motions: its fitted ones where they are at hand; kept: whether those for validation are examined, too.
+    motions: its fitted ones where they are at hand; kept: whether those for validation are examined, too; table: of
+    CAD, where that is examined.
     """
     fit, judged = processing_of(loaded)
     names = loaded.experiment.fit + (loaded.experiment.validate if kept else ())
@@ -64,7 +104,7 @@ def examination(
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
-    return examined(loaded.model, parts, loaded.prior, others, tell)
+    return examined(loaded.model, parts, loaded.prior, others, tell, table)
 
 
 def suspicious(result: Result) -> bool:
@@ -104,13 +144,20 @@ def badly_predicted(result: Result) -> bool:
     return bool(np.any(missed > np.maximum(_WORSE * fitted, _SEEN)))
 
 
+def files_of(loaded: Loaded) -> dict[str, str]:
+    """Return the name of each file that a mistake may be in."""
+    e = loaded.experiment
+    cad = e.cad if isinstance(e.cad, Path) else e.robot
+    return {"robot": e.robot.name, "log": e.data.name, "model": e.file.name, "table": cad.name}
+
+
 def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
     """Return each cause that is no ordinary one."""
     return tuple(
         NamedCause(
             c.where,
             c.what,
-            (loaded.experiment.robot if c.mistake.kind in ROBOT else loaded.experiment.data).name,
+            files_of(loaded)[c.mistake.file],
             c.mend,
             c.rivals,
             loaded.robot.joint_names,

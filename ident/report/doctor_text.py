@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ident.cad.table import COLUMNS
-from ident.compare.causes.mistakes import ROBOT
+from ident.compare.causes.tables import changed_by, in_units_of
 
 if TYPE_CHECKING:
     from ident.cad.table import Cad
     from ident.compare.causes.causes import Cause, Examination
-    from ident.compare.doctor import Diagnosis, Fault
+    from ident.compare.doctor import Diagnosis
     from ident.estimate.interval import Intervals
 
 _SHOWN = 10  # numbers of one fault
 
 
-def examination_sentences(found: Examination, robot: str, data: str, fitted: Sequence[str]) -> list[str]:
-    """Return what is wrong with a robot file or a log; causes begin with PROBLEM, ordinary ones with note.
+def examination_sentences(found: Examination, files: Mapping[str, str], fitted: Sequence[str]) -> list[str]:
+    """Return what is wrong with an experiment, by its odds; causes begin with PROBLEM, ordinary ones with note.
 
-    robot, data: names of the files; fitted: recordings.
+    files: names of the files that a mistake may be "in": robot, log, model, table; fitted: recordings.
     """
-    said = [
-        f"{found.asked} mistakes in {robot} and {data} weighed on stretches of {', '.join(fitted)} that are left out"
-    ]
+    robot, log = files["robot"], files["log"]
+    left_out = f"stretches of {', '.join(fitted)} that are left out"
+    said = [f"{found.asked} mistakes in {robot}, {log} and [model] weighed on {left_out}"]
+    if found.table is not None:
+        later = "and those of {} by what the torques say" if found.table else "{} is examined once that is mended"
+        said[0] += f"; {later.format(files['table'])}"
     for cause in found.causes:
-        said += _cause(cause, robot, data)
+        said += _cause(cause, files[cause.mistake.file])
     if not found.causes:
         said.append("none of them explains the torques better than the files as they are")
-    said.append(
-        f"{100 * found.error:.3g} % of the torque {'is' if not found.causes else 'would then be'} missed on stretches"
-        " left out"
-    )
+    would = "would then be" if any(c.mistake.file != "table" for c in found.causes) else "is"
+    said.append(f"{100 * found.error:.3g} % of the torque {would} missed on stretches left out")
     return said
 
 
@@ -55,7 +55,7 @@ def lines_in(mend: str) -> str:
     return f"{found[1]}\n{found[2]}" if found else ""
 
 
-def _cause(cause: Cause, robot: str, data: str) -> list[str]:
+def _cause(cause: Cause, file: str) -> list[str]:
     head = (
         "note, of an ordinary size"
         if cause.ordinary
@@ -63,11 +63,14 @@ def _cause(cause: Cause, robot: str, data: str) -> list[str]:
         if cause.asserted
         else "PROBLEM, of several possible"
     )
-    file = robot if cause.mistake.kind in ROBOT else data
     odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
+    of = "what CAD predicts misses" if cause.mistake.file == "table" else "error on stretches left out"
+    joints = sorted(zip(cause.joints_before, cause.joints_after, cause.joints, strict=True), reverse=True)
+    each = ", ".join(f"{name} {100 * a:.2g} -> {100 * b:.2g}" for a, b, name in joints if a > 0)
     return [
         f"{head}: {cause.where}: {cause.what}",
-        f"    error on stretches left out {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
+        f"    {of} {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
+        f"    joint by joint [%]: {each}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
         f"    {file}: {cause.mend}",
     ]
@@ -93,9 +96,9 @@ def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
     for fault in diagnosis.faults:
         found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault.where}: {fault.what}")
         found += [f"    {fault.sure}", f"    {fault.evidence}"]
-        changed = _changed(fault)
+        changed = changed_by(fault)
         shown = changed[:_SHOWN]
-        found += [f"    {_in_units_of(cad, *numbers)}" for numbers in shown]
+        found += [f"    {in_units_of(cad, *numbers)}" for numbers in shown]
         if len(changed) > len(shown):
             found.append(f"    and {len(changed) - len(shown)} more numbers")
     for u in diagnosis.undecidable:
@@ -143,25 +146,3 @@ def _beyond(diagnosis: Diagnosis) -> bool:
 
     d = diagnosis.combinations
     return bool(d and d * diagnosis.deviation[0] ** 2 > chdtri(d, 0.001))
-
-
-def _changed(fault: Fault) -> list[tuple[str, float, float]]:
-    """Return name, given and corrected value of what a fault changes; what conversion leaves of a zero is a zero."""
-    sizes: dict[str, float] = {}
-    for n in fault.numbers:
-        of = n.name[:-1] if n.name[-2] == "c" else n.name[:-2]  # link2.c or link2.I, of all their numbers
-        sizes[of] = max(sizes.get(of, 0.0), abs(n.given), abs(n.corrected))
-
-    def clean(name: str, x: float) -> float:
-        of = name[:-1] if name[-2] == "c" else name[:-2]
-        return 0.0 if abs(x) < 1e-9 * sizes[of] else x
-
-    rows = [(n.name, clean(n.name, n.given), clean(n.name, n.corrected)) for n in fault.numbers]
-    return [(name, a, b) for name, a, b in rows if a != b]
-
-
-def _in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
-    """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
-    k = COLUMNS.index(name.rpartition(".")[2])
-    unit, factor = cad.convention.units[k], float(cad.convention.scales[k])
-    return f"{name}: {given / factor:z.6g} -> {corrected / factor:z.6g} {unit}"

@@ -14,6 +14,8 @@ from ident.compare.causes.loads import loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.speeds import speeds
+from ident.compare.causes.tables import UNKNOWN, Found, Table, may_examine, table_faults
+from ident.compare.causes.terms import lacking
 from ident.compare.causes.touches import touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -50,8 +52,9 @@ class Cause:
     """A mistake that explains the logs: value where it has one; error before and after (over all joints, relative).
 
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
-    words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints_before, joints_after
-    (n,): errors of each torque of the log; trace: of the joint that shows it best.
+    words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints, joints_before,
+    joints_after (n,): names of the joints, and errors of each torque of the log; trace: of the joint that shows it
+    best.
     """
 
     mistake: Mistake
@@ -63,6 +66,7 @@ class Cause:
     after: float
     rivals: tuple[str, ...]
     ordinary: bool
+    joints: tuple[str, ...]
     joints_before: tuple[float, ...]
     joints_after: tuple[float, ...]
     trace: Trace
@@ -80,13 +84,17 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Examination:
-    """Causes in the order in which they were found, the reading without them, and the error (relative) of each."""
+    """Causes by their odds, the reading without them, and its error (relative).
+
+    table: whether a CAD table was examined, too, None without one: what the log has to be read without may forbid it.
+    """
 
     causes: tuple[Cause, ...]
     reading: Reading
     error: float
     asked: int
     independent: float
+    table: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +113,26 @@ def examined(
     prior: Prior,
     geometries: Mapping[str, Robot] | None = None,
     tell: Tell = logged,
+    table: Table | None = None,
 ) -> Examination:
-    """Return what is wrong with the robot or the logs, if anything is: mistakes one after the other.
+    """Return what is wrong with the robot, the logs, the model or a CAD table, if anything is.
 
     model: as it was fitted; motions: those of the fit; prior: of its links; geometries: other robots, by what was
-    mistaken in theirs. Every mistake is weighed on samples here and there, the best of them on rows that are thinned as
-    the fit thins them, with links that can exist.
+    mistaken in theirs. Mistakes are looked for one after the other, those of the table when the others are mended.
+    Each is weighed on samples here and there, the best of them on rows that are thinned as the fit thins them, with
+    links that can exist.
     """
     with one_thread():
-        return _examined(model, motions, prior, geometries, tell)
+        return _examined(model, motions, prior, geometries, tell, table)
 
 
 def _examined(
-    model: Model, motions: Sequence[Motion], prior: Prior, geometries: Mapping[str, Robot] | None, tell: Tell
+    model: Model,
+    motions: Sequence[Motion],
+    prior: Prior,
+    geometries: Mapping[str, Robot] | None,
+    tell: Tell,
+    table: Table | None,
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     duration = max(float(np.ptp(m.t)) for m in motions)
@@ -134,6 +149,7 @@ def _examined(
             *speeds(rough.rows, model.robot),
             *loads(rough, reading, names),
             *touches(fine, reading, names),
+            *lacking(model, reading, motions, prior),
         )
         candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake)]
@@ -157,14 +173,40 @@ def _examined(
                 best.weighed.relative,
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
                 ordinary((best, *near), now, noise),
+                model.robot.joint_names,
                 _joints(now),
                 _joints(best.weighed),
                 trace_of(fine, now, best.weighed, model.robot, best.mistake.where),
             )
         )
         reading, now = best.weighed.reading, best.weighed
+    may = table is not None and may_examine(reading)
+    if table is not None and may:
+        causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)
-    return Examination(tuple(causes), reading, now.relative, len(asked), fine.independent)
+    causes.sort(key=lambda c: (c.mistake.kind == UNKNOWN, -c.log_odds))  # what says no more than that comes last
+    return Examination(
+        tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may
+    )
+
+
+def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
+    before, after = found.before, found.after
+    return Cause(
+        found.mistake,
+        0.0,
+        found.mistake.what,
+        found.mistake.mend,
+        found.fault.log_odds,
+        before.relative,
+        after.relative,
+        found.fault.rivals,
+        found.ordinary,
+        robot.joint_names,
+        _joints(before),
+        _joints(after),
+        trace_of(weigher, before, after, robot, found.mistake.where),
+    )
 
 
 def _weighed(
@@ -257,16 +299,16 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake) -> bool:
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
     share = np.sqrt(left / np.maximum(was, 1e-300))
-    total = np.sqrt(float(np.mean(left / np.maximum(was, 1e-300))))
+    least = 1e-12 * np.maximum(was, 1e-300)
+    total = np.exp(0.5 * float(np.mean(np.log(np.maximum(left, least) / np.maximum(was, 1e-300)))))
     enough = (mistake.size is not None or mistake.kind == "touch") and float(share.min()) < 1.0 - LEAST
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches
-    weights = 1.0 / np.maximum(was, 1e-300)
-    fell = (_channels(after, after.errors) * scale) @ weights < _channels(before, before.errors) @ weights
-    least = 1 if mistake.kind in ("load", "touch") else AGREED * STRETCHES // 10
-    return int(np.sum(fell)) >= least
+    each, without = _channels(before, before.errors), _channels(after, after.errors) * scale
+    fell = np.log(np.maximum(without, least)).sum(axis=1) < np.log(np.maximum(each, least)).sum(axis=1)
+    return int(np.sum(fell)) >= (1 if mistake.kind in ("load", "touch") else AGREED * STRETCHES // 10)
 
 
 def _channels(weighed: Weighed, x: Array) -> Array:
@@ -290,7 +332,7 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
     """
     if not any(_felt(now, c.weighed, noise) for c in tied):
         return True
-    some = [c for c in tied if _ordinary(c)]
+    some = [c for c in tied if _ordinary(c, now)]
     if len(some) == len(tied) or any(c.mistake.kind not in DRIFTS for c in some):
         return bool(some)
     return bool(some) and not all(_felt(now, c.weighed, noise) for c in tied)
@@ -302,8 +344,11 @@ def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
     return bool(np.any(fell > np.maximum(noise**2, FELT**2 * _channels(before, before.torques))))
 
 
-def _ordinary(c: Candidate) -> bool:
-    return c.mistake.size is not None and abs(c.value) <= c.mistake.size.ordinary
+def _ordinary(c: Candidate, now: Weighed) -> bool:
+    if c.mistake.size is None:
+        fell = _channels(now, now.left) - _channels(c.weighed, c.weighed.left)
+        return bool(np.all(fell <= c.mistake.slight**2 * _channels(now, now.torques))) and c.mistake.slight > 0.0
+    return abs(c.value) <= c.mistake.size.ordinary
 
 
 def _same(a: Candidate, b: Candidate) -> bool:

@@ -16,10 +16,10 @@ from ident.robot.robot import Robot
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
-    "gravity": 0.10, "tilt": 0.05, "zero": 0.12, "direction": 0.05, "geometry": 0.07, "length": 0.07, "lengths": 0.04,
-    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.08,
+    "gravity": 0.09, "tilt": 0.05, "zero": 0.10, "direction": 0.05, "geometry": 0.07, "length": 0.06, "lengths": 0.04,
+    "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07, "torque gain": 0.07,
     "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04, "delay": 0.01, "load": 0.02,
-    "fading": 0.01, "warming": 0.01, "blur": 0.01, "velocity": 0.01, "touch": 0.01,
+    "fading": 0.01, "warming": 0.01, "blur": 0.01, "velocity": 0.01, "touch": 0.01, "term": 0.05,
 }  # fmt: skip
 #: Those that are in the robot file; the others are in the log.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
@@ -70,7 +70,8 @@ class Mistake:
     """One mistake: its kind, where it is, what it is, what to change.
 
     In the latter `{}` stands for its value where it has one, `{factor}` for what that makes of 1. without: the reading
-    without it, from a reading and its value. size: of its values, None where it has none.
+    without it, from a reading and its value. size: of its values, None where it has none. slight: what explains no more
+    than this share of any joint's torque is what any robot has.
     """
 
     kind: str
@@ -79,6 +80,14 @@ class Mistake:
     mend: str
     without: Without
     size: Size | None = None
+    slight: float = 0.0
+
+    @property
+    def file(self) -> str:
+        """Which file it is in: "robot", "log", "model" (that of the experiment) or "table" (CAD's)."""
+        if self.kind in ROBOT:
+            return "robot"
+        return "model" if self.kind == "term" else "table" if self.kind.startswith("CAD ") else "log"
 
     def words(self, value: float) -> tuple[str, str]:
         """Return what it is, and what to change."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
+from ident.model.term import Term
 from ident.robot.robot import Robot
 
 #: Rows that are looked at, of all recordings together: at first, and closely.
@@ -132,7 +133,7 @@ class Reading:
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
     some recording alone: its index, and the body (10,). blurred [s]: time constant of a filter that torques alone went
     through. speeds (n,): whether a joint's position is its velocity. ignored: stretches that do not count, each with
-    the index of its recording, begin and end [s].
+    the index of its recording, begin and end [s]. terms: joint terms beside those of the model.
     """
 
     robot: Robot
@@ -148,6 +149,7 @@ class Reading:
     loads: tuple[tuple[int, Array], ...] = ()
     blurred: float = 0.0
     ignored: tuple[tuple[int, float, float], ...] = ()
+    terms: tuple[Term, ...] = ()
 
     @staticmethod
     def plain(robot: Robot) -> Reading:
@@ -174,6 +176,12 @@ class Reading:
             qdd=qdd @ P / self.clock**2,
             tau=tau,
         )
+
+    def motion(self, motion: Motion) -> Motion:
+        """Return a motion as it is if this reading is right, but for what is not in its samples."""
+        none = Rows(motion.t, motion.q, motion.qd, motion.qdd, motion.tau, (0,), (((), 1),), motion.keep, (), {})
+        read = self.of(none)
+        return replace(motion, t=read.t, q=read.q, qd=read.qd, qdd=read.qdd, tau=read.tau)
 
 
 def _earlier(x: Array, rows: Rows, late: float) -> Array:

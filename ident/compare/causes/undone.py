@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import Reading
+from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, axis_angle
 
@@ -135,3 +136,8 @@ def speed(j: int, start: float) -> Without:
 def ignored(k: int, begin: float, end: float) -> Without:
     """Return recording k without what is between two times [s]."""
     return lambda r, _: replace(r, ignored=(*r.ignored, (k, begin, end)))
+
+
+def lacking(terms: tuple[Term, ...]) -> Without:
+    """Return joint terms beside those of the model."""
+    return lambda r, _: replace(r, terms=(*r.terms, *terms))

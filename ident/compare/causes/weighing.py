@@ -81,9 +81,7 @@ class Weigher:
 
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
-        self._columns: dict[str, Columns] = {}
-        own = [each.kind.friction for each in model.terms for _ in names(each, model.robot)]
-        self._friction = np.array([False] * model.n_rigid + own)
+        self._columns: dict[tuple[str, str], Columns] = {}
         self._last: tuple[Weighed, Array, Array] | None = None
         self.independent = float(len(rows.keep))
         start = self.weighed(Reading.plain(model.robot), left_out=False)
@@ -91,9 +89,9 @@ class Weigher:
 
     def columns(self, reading: Reading) -> Columns:
         """Return where the columns of the model of this reading's robot stand."""
-        key = reading.robot.fingerprint()
+        key = reading.robot.fingerprint(), repr(reading.terms)
         if key not in self._columns:
-            model = replace(self._model, robot=reading.robot)
+            model = replace(self._model, robot=reading.robot, terms=(*self._model.terms, *reading.terms))
             self._columns[key] = packed_columns(model, _every(model))
         return self._columns[key]
 
@@ -150,6 +148,26 @@ class Weigher:
             found = replace(found, bodies=True, excess=excess, theta=theta)
         return replace(found, log=self._log(found))
 
+    def told(self, reading: Reading, inertials: Array) -> Weighed:
+        """Return what links (n, 10) leave of the torques, joint terms by least squares of all rows; no `log`."""
+        columns, keep = self.columns(reading), self.kept(reading)
+        n, p, rigid = reading.robot.n, len(columns.base.kept), columns.model.n_rigid
+        Y = self.packed(columns, reading)
+        theta, gram = np.zeros(p), np.zeros((p + 1, p + 1))
+        theta[:rigid] = inertials.ravel()
+        for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+            links = [k for k, i in enumerate(used) if i < rigid]
+            left = Y[:, j - n] - Y[:, start : stop - 1][:, links] @ theta[[used[k] for k in links]]
+            block = np.column_stack([Y[:, start : stop - 1], left]) * keep[:, j, None]
+            gram[np.ix_([*used, p], [*used, p])] += block.T @ block / max(float(block[:, -1] @ block[:, -1]), 1e-300)
+        own = np.arange(rigid, p + 1)
+        theta[rigid:] = solved(gram[np.ix_(own, own)])
+        counts = np.maximum(keep.sum(axis=0), 1)
+        left = self._residual(columns, Y, theta) * keep
+        torques = np.sum((Y[:, -n:] * keep) ** 2, axis=0) / counts
+        errors = np.sum(left**2, axis=0) / counts
+        return Weighed(reading, np.nan, errors[None], torques, np.sqrt(errors), theta, gram, theta=theta)
+
     def kept(self, reading: Reading) -> NDArray[np.bool_]:
         """Return which rows (N, n) of each joint count."""
         if not reading.ignored:
@@ -166,7 +184,7 @@ class Weigher:
         state: the reading at 0; to: the reading at a small step, of the difference.
         """
         columns = self.columns(state.reading)
-        changed = replace(columns, model=replace(columns.model, robot=to.robot))
+        changed = replace(columns, model=replace(columns.model, robot=to.robot))  # a value adds no columns
         Y, r = self._now(state)
         # in the units of the torques as they are read now: noise is no less where a gain is smaller
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
@@ -219,8 +237,9 @@ class Weigher:
             other = state_rows(without, rows.q, rows.qd, rows.qdd, signals=rows.signals)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
+        rubs = rubbing_of(columns.model) if reading.warming.any() else np.zeros(0, dtype=bool)
         for j in np.flatnonzero(reading.warming):
-            rubbing = columns.span[j][0] + np.flatnonzero(self._friction[list(columns.parameters[j])])
+            rubbing = columns.span[j][0] + np.flatnonzero(rubs[list(columns.parameters[j])])
             packed[:, rubbing] *= np.exp(reading.warming[j] * rows.passed)[:, None]
         if reading.blurred:
             for part in self.rows.parts:
@@ -270,6 +289,12 @@ class Weigher:
             last = int(np.argmax(alike < _ALIKE)) or len(x)
             found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
         return min(found, default=float(len(r)))
+
+
+def rubbing_of(model: Model) -> NDArray[np.bool_]:
+    """Return which parameters (p,) are friction."""
+    own = [each.kind.friction for each in model.terms for _ in names(each, model.robot)]
+    return np.array([False] * model.n_rigid + own)
 
 
 def _filtered(x: Array, t: Array, constant: float) -> Array:

@@ -53,6 +53,7 @@ def searching(
     motions: Sequence[Motion] = (),
     geometries: Mapping[str, Robot] | None = None,
     tolerance: float | None = None,
+    gain_error: float = 0.0,
 ) -> Search:
     """Return the search for known mistakes of a CAD table (n, 10) that explain the logs, for `doctor`.
 
@@ -62,7 +63,9 @@ def searching(
     as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
     share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
     all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
-    numbers that are all a little off raise no alarm. Raises ModelError for a table that does not fit the robot.
+    numbers that are all a little off raise no alarm. gain_error: as of `Search`.
+
+    Raises ModelError for a table that does not fit the robot.
     """
     values = frozen(table, (model.robot.n, 10), "the CAD table", ModelError)
     robot, given = model.robot, dict(joint_values or {})
@@ -94,10 +97,10 @@ def searching(
         TOLERANCES if tolerance is None else (tolerance,),
         frozenset((places[link], kind) for link, kind in settled),
         tuple(views),
-        {name: others[name] for name in geometries or {} if name in others},
+        others,
     )
     start = look("", np.ones(robot.n))
-    return Search(space, values, look, start.effective)
+    return Search(space, values, look, start.effective, gain_error=gain_error)
 
 
 @dataclass(frozen=True)
@@ -339,7 +342,8 @@ def _learnt(search: Search, best: Hypothesis) -> tuple[float, float] | None:
 _SHOWN = 4
 _KIND_WORDS = {
     "sign": "sign of the products", "point": "point of the tensor", "unit": "units", "order": "order of the products",
-    "axes": "directions of the axes", "frame": "frame of the centre and the tensor", "count": "number of parts",
+    "axes": "directions of the axes", "mirror": "mirrored parts",
+    "frame": "frame of the centre and the tensor", "count": "number of parts",
 }  # fmt: skip
 
 

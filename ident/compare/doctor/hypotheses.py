@@ -32,9 +32,9 @@ EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
 PRIOR = {
-    "sign": 0.13, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.08, "frame": 0.07, "count": 0.05,
-    "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04, "extra": 0.05,
-    "override": 0.07, "unexplained": 0.04,
+    "sign": 0.13, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.07, "mirror": 0.03, "frame": 0.07,
+    "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04,
+    "extra": 0.05, "override": 0.06, "unexplained": 0.04,
 }  # fmt: skip
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
 _ROUNDING = 1e-3
@@ -160,18 +160,18 @@ class Space:
     """All that the search chooses from: settings of the mistakes and those that are settled by other evidence.
 
     tolerances: what the tolerance may be, each as probable as the others, rising. settled: (link, kind) pairs that
-    reports decide, which are not questioned. views: other gravities and geometries, the latter's robots by name.
+    reports decide, which are not questioned. views: other gravities and geometries, robots: theirs, by name.
     """
 
     setting: Setting
     tolerances: tuple[float, ...]
     settled: frozenset[tuple[int, str]]
     views: tuple[OtherView, ...]
-    geometries: Mapping[str, Robot]
+    robots: Mapping[str, Robot]
 
     def setting_in(self, view: str) -> Setting:
         """Return the setting of mistakes in a view: frames are those of its geometry."""
-        return replace(self.setting, robot=self.geometries[view]) if view in self.geometries else self.setting
+        return replace(self.setting, robot=self.robots[view]) if view in self.robots else self.setting
 
     @property
     def n(self) -> int:

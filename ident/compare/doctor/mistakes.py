@@ -80,6 +80,10 @@ def known_mistakes() -> tuple[Mistake, ...]:
         if np.linalg.det(_rotation(axes)) > 0 and axes != ("x", "y", "z"):  # rotations of a cube beside the identity
             said = f"frame is turned: its x, y, z are the link's {', '.join(axes)}"
             found.append(_reframed("axes", said, partial(_turned_link, Pose(_rotation(axes), np.zeros(3)))))
+    for letter, signs in zip("xyz", -2.0 * np.eye(3) + 1.0, strict=True):
+        products = [signs[0] * signs[1], signs[0] * signs[2], signs[1] * signs[2]]
+        mirrored = np.array([1.0, *signs, 1.0, *products[:2], 1.0, products[2], 1.0])
+        found.append(Mistake("mirror", f"part is mirrored: its {letter} is the link's -{letter}", _scaled(mirrored)))
     frames: dict[str, Frame] = {
         "the parent": lambda robot, link: robot.joints[link].pose(0.0),
         "the base": lambda robot, link: robot.poses(np.zeros(robot.n))[link],

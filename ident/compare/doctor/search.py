@@ -41,6 +41,7 @@ from ident.spatial.inertia import pseudo_inertia
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
+_DENSER = 12.0  # no material is so many times denser than another one that parts are made of
 _SAME = 0.3  # tolerances within which two readings are the same
 
 
@@ -69,7 +70,8 @@ class _Readings:
 class Search:
     """Scores of hypotheses about one table (n, 10) under the logs; look(view, gains) returns their evidence.
 
-    broad: whether a whole table may be wrong in no known way.
+    broad: whether a whole table may be wrong in no known way. gain_error: standard deviation of the gains that torques
+    of joints have without anybody's mistake.
     """
 
     space: Space
@@ -77,6 +79,7 @@ class Search:
     look: Callable[[str, Array], Evidence]
     effective: Array
     broad: bool = True
+    gain_error: float = 0.0
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
     _links: dict[tuple[int, bytes, str], _Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
@@ -200,7 +203,8 @@ class Search:
     def _parts(self, E: Evidence, state: Hypothesis, tolerances: tuple[float, ...] = ()) -> Parts:
         """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
-        fixed = np.eye(E.size) + E.B @ E.B.T
+        off = self.gain_error * E.y * (state.gains / E.gains)
+        fixed = np.eye(E.size) + E.B @ E.B.T + off @ off.T
         links = [E.link(i, body) for i, body in enumerate(self.space.inertials(state))]
         for extra in state.extras:
             mean, part = E.extra(extra)
@@ -274,7 +278,8 @@ class Search:
             g, k = divmod(int(np.argmax(logs[:, at])), len(at))
             asked, off = alone.asked(E, space, i, state.numbers[i], part, shares[g, at[k]], g)
             numbers = space.with_asked(state.numbers[i], part, asked)
-            if not can_exist(numbers, origin):
+            strange = part == "density" and not 1.0 / _DENSER < asked[0] < _DENSER
+            if strange or not can_exist(numbers, origin):
                 impossible += at
                 continue
             moved += at
@@ -364,7 +369,7 @@ class Search:
 
     def _readings(self, i: int, body: Array, view: str) -> _Readings:
         """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
-        view = view if view in self.space.geometries else ""  # gravity is none of a mistake's business
+        view = "" if view.startswith("gravity") else view  # which is none of a mistake's business
         key = (i, body.tobytes(), view)
         if key not in self._links:
             setting, least = self.space.setting_in(view), self.space.tolerances[0]

@@ -1,0 +1,181 @@
+"""Mistakes of a CAD table among the causes: what `ident.compare.doctor` finds once robot file and log are read rightly.
+
+A table changes nothing that the torques alone tell. Its errors are those of its own prediction: links as the table has
+them, joint terms by least squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.table import COLUMNS, Cad
+from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.reading import Reading
+from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.doctor import Fault, doctor, searching
+from ident.compare.doctor.evidence import Evidence, evidence
+from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
+from ident.compare.doctor.search import Search
+from ident.logs.motion import Motion
+from ident.model.model import Model
+from ident.regression.compress import compress
+from ident.robot.robot import Robot
+from ident.spatial.inertia import Pose
+
+#: The kind of numbers that are off in no known way.
+UNKNOWN = "CAD unexplained"
+#: Numbers of one fault that are told.
+SHOWN = 3
+#: Units of length that a robot file may be in where another is declared.
+_ROUNDS = 4
+_LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
+_ROBOT = ("gravity", "geometry")
+#: Standard deviation of gains, gains [log] that any robot has, and the share by which a link of a rough table is off.
+_GAIN_ERROR, _GAIN, _OFF = 0.04, 0.11, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A CAD table to be examined. settled, geometries: as of `ident.compare.doctor.searching`."""
+
+    cad: Cad
+    settled: Collection[tuple[str, str]] = ()
+    geometries: Mapping[str, Robot] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A fault of a table as a mistake, and what the table predicts with it and without it."""
+
+    mistake: Mistake
+    fault: Fault
+    before: Weighed
+    after: Weighed
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether it is no larger than in any robot, says that a table is a rough one, or helps no prediction."""
+        match self.fault.move:
+            case TorqueGain(_, factor):
+                return factor > 0 and abs(log(factor)) <= _GAIN
+            case Unexplained(links, share) if not self.fault.move.asked:
+                return len(links) > 1 or share < _OFF
+        return self.after.relative > self.before.relative and bool(np.all(self.after.left > 0.95 * self.before.left))
+
+
+def may_examine(reading: Reading) -> bool:
+    """Return whether samples by themselves can be read so, for `table_faults`."""
+    some = reading.weightless.any() or reading.warming.any()
+    return not (some or reading.blurred or reading.loads or reading.ignored)
+
+
+def table_faults(
+    weigher: Weigher, model: Model, reading: Reading, motions: Sequence[Motion], table: Table
+) -> list[Found]:
+    """Return what is wrong with a table if a log is read so, which `may_examine` has to allow."""
+    right = replace(model, robot=reading.robot, terms=(*model.terms, *reading.terms))
+    as_read = [reading.motion(m) for m in motions]
+    gains = own_gains(evidence(right, compress(right, as_read), {}))
+    as_read = [replace(m, tau=gains * m.tau) for m in as_read]
+    cad, robot = table.cad, model.robot
+    same = reading.robot is robot
+    search = searching(
+        right,
+        compress(right, as_read),
+        cad.for_robot(robot),
+        joint_values=cad.joint_values,
+        about_origin=about_origin(cad),
+        settled=table.settled,
+        motions=as_read,
+        geometries={**table.geometries, **_lengths(robot)} if same else {},
+        gain_error=_GAIN_ERROR,
+    )
+    found = list[Found]()
+    moves: tuple[Move, ...] = ()
+    before = _told(weigher, reading, search, search.space.start(search.table))
+    for fault in doctor(search).faults:
+        moves = (*moves, fault.move)
+        after = _told(weigher, reading, search, search.space.of(search.table, moves))
+        kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ROBOT else f"CAD {fault.kind}"
+        mend = _mend(fault, cad)
+        found.append(Found(Mistake(kind, fault.where, fault.what, mend, lambda r, _: r), fault, before, after))
+        before = after
+    return found
+
+
+def about_origin(cad: Cad) -> bool:
+    """Return whether a table's tensors are printed about the links' origins."""
+    return cad.table is not None and cad.table.convention.tensor_at == "link_origin"
+
+
+def own_gains(E: Evidence) -> Array:
+    """Return the gains (n,) that the torques ask for by themselves, none of them farther from 1 than any robot's."""
+    gains, grid = np.ones(len(E.effective)), np.exp(np.linspace(-_GAIN, _GAIN, 45))
+    for _ in range(_ROUNDS):
+        for j in range(len(gains)):
+            prior = -0.5 * (np.log(grid) / _GAIN_ERROR) ** 2
+            along = E.fits_along(np.where(np.arange(len(gains)) == j, 1.0, gains), j, grid, E.effective)
+            gains[j] = grid[int(np.argmax(along + prior))]
+    return gains
+
+
+def _told(weigher: Weigher, reading: Reading, search: Search, state: Hypothesis) -> Weighed:
+    """Return what a table leaves of the torques under a hypothesis."""
+    robot = search.space.robots.get(state.view, reading.robot)
+    seen = replace(reading, robot=robot, torques=np.diag(state.gains) @ reading.torques)
+    return weigher.told(seen, search.space.inertials(state))
+
+
+def _lengths(robot: Robot) -> dict[str, Robot]:
+    """Return the robot with its lengths in another unit, by what it then is."""
+    found = {}
+    for words, factor in _LENGTHS.items():
+        if 0.02 < robot.reach * factor < 20.0:
+            places = (Pose(j.placement.rotation, factor * j.placement.position) for j in robot.joints)
+            joints = (replace(j, placement=place) for j, place in zip(robot.joints, places, strict=True))
+            found[f"that with all lengths {words}"] = replace(robot, joints=tuple(joints))
+    return found
+
+
+def _mend(fault: Fault, cad: Cad) -> str:
+    """Return what to change, and where."""
+    if fault.kind == "gravity":
+        return f"let gravity point along {fault.what.split()[3]}"
+    if fault.kind == "geometry":
+        return "correct that"
+    if fault.kind == "torque sign":
+        return "give its torque gain = -1"
+    if fault.kind == "torque gain":
+        return f"multiply its torque by {fault.what.split()[-1]}, its `gain`"
+    changed = [in_units_of(cad, *numbers) for numbers in changed_by(fault)]
+    if not changed:
+        return "find what is right in the CAD program: no number is known to be"
+    more = f"; {len(changed) - SHOWN} more: `ident cad doctor . -o corrected.csv`" if len(changed) > SHOWN else ""
+    return "; ".join(changed[:SHOWN]) + more
+
+
+def changed_by(fault: Fault) -> list[tuple[str, float, float]]:
+    """Return name, given and corrected value of what a fault changes; what conversion leaves of a zero is a zero."""
+    sizes: dict[str, float] = {}
+    for n in fault.numbers:
+        of = n.name[:-1] if n.name[-2] == "c" else n.name[:-2]  # link2.c or link2.I, of all their numbers
+        sizes[of] = max(sizes.get(of, 0.0), abs(n.given), abs(n.corrected))
+
+    def clean(name: str, x: float) -> float:
+        of = name[:-1] if name[-2] == "c" else name[:-2]
+        return 0.0 if abs(x) < 1e-9 * sizes[of] else x
+
+    rows = [(n.name, clean(n.name, n.given), clean(n.name, n.corrected)) for n in fault.numbers]
+    return [(name, a, b) for name, a, b in rows if a != b]
+
+
+def in_units_of(cad: Cad, name: str, given: float, corrected: float) -> str:
+    """Return a number as given and corrected [SI, tensor signs], in the table's own unit and sign."""
+    k = COLUMNS.index(name.rpartition(".")[2])
+    unit, factor = cad.convention.units[k], float(cad.convention.scales[k])
+    return f"{name}: {given / factor:z.6g} -> {corrected / factor:z.6g} {unit}"

@@ -1,0 +1,61 @@
+"""Joint terms that a model lacks: what `ident.structure` thinks of, friction that is left out, springs, balancers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from ident.compare.causes import undone
+from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.reading import Reading
+from ident.errors import ModelError
+from ident.estimate.prior import Prior
+from ident.logs.motion import Motion
+from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, Spring, Thermal, Viscous, WarmUp
+from ident.model.term import Term, names
+from ident.structure.candidates import candidates
+from ident.structure.lines import lines
+
+#: Shares of a joint's torque that no model of friction has all of, and that other parts may have.
+FRICTION, PART = 0.05, 0.02
+#: What is looked for joint by joint, and what is among the mistakes of a log.
+OTHERWISE = (Spring.kind, Thermal.kind, WarmUp.kind)
+#: What is usual, and how it is called where a model lacks it.
+USUAL: dict[Any, str] = {
+    Viscous: "viscous friction",
+    Coulomb: "Coulomb friction",
+    Offset: "an offset of the torque",
+    DriveInertia: "the inertia of the drive",
+}
+
+
+def lacking(model: Model, reading: Reading, motions: Sequence[Motion], prior: Prior) -> Iterator[Mistake]:
+    """Yield joint terms that a model lacks besides those of a reading.
+
+    prior: of the links: friction may grow with the load of those that are not neutral, and balancers balance any.
+    """
+    robot = model.robot
+    own = replace(model, terms=(*model.terms, *reading.terms))
+    for kind, words in USUAL.items():
+        without = tuple(j for j in robot.joint_names if f"{j}.{kind.kind.name}" not in own.names)
+        if without:
+            where = "all joints" if len(without) == robot.n else " and ".join(without)
+            every = None if len(without) == robot.n else without
+            yield _mistake(where, f"the model lacks {words}", (kind(joints=every),), PART)
+    for found in candidates(own, motions, None if all(prior.neutral) else prior.inertials):
+        if not found.reason and found.kind not in OTHERWISE:
+            yield _mistake("all joints", f"the model lacks {found.kind.words}", found.terms, FRICTION)
+    for joint in robot.joints:
+        parts: list[tuple[str, Any]] = [("a spring", Spring((joint.name,)))]
+        with suppress(ModelError):  # it slides, or gravity does not turn it
+            parts += [("a balancer", x) for x in Balancer(joints=(joint.name,)).at_work((), robot, prior.inertials)]
+        for words, part in parts:
+            if not set(names(part, robot)) & set(own.names):
+                yield _mistake(joint.name, f"the model lacks {words} at it", (part,), PART)
+
+
+def _mistake(where: str, what: str, terms: tuple[Term, ...], slight: float) -> Mistake:
+    mend = f"add it: [model] {'; '.join(lines(terms))}"
+    return Mistake("term", where, what, mend, undone.lacking(terms), slight=slight)

@@ -39,16 +39,19 @@ def test_rows_that_do_not_belong_hardly_count(words):
 
 def test_a_stretch_in_which_something_pushes_is_named():
     found = reweighted(case().model, lambda: [touched()], case().regression.base)
-    assert [stretch.joint for stretch in found.odd] == ["turn"]
-    assert found.odd[0].start == pytest.approx(6.0, abs=0.15)
-    assert found.odd[0].stop == pytest.approx(6.5, abs=0.15)
+    touch = max(found.odd, key=lambda stretch: stretch.far)
+    assert touch.joint == "turn"
+    assert touch.start == pytest.approx(6.0, abs=0.02)
+    assert touch.stop == pytest.approx(6.5, abs=0.02)
+    assert str(touch).startswith("'turn' at 6.0")
+    assert touch.far >= 40
     assert found.far[0] >= 40
     assert found.far[1] >= 10
 
 
 def test_a_sound_log_has_no_such_stretch():
     found = reweighted(case().model, lambda: [replace(case().fit, blocks=())], case().regression.base)
-    assert not found.odd
+    assert sum(stretch.far for stretch in found.odd) == found.far.sum()
     assert found.far.sum() < 5
 
 

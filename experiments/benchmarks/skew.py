@@ -1,6 +1,6 @@
-"""Are joints that are read late found, and only those?
+"""Are joints that are read late found, and only those? And torques that are late?
 
-    python experiments/benchmarks/skew.py [SEED] [LOGS]
+    python experiments/benchmarks/skew.py [SEED] [LOGS] [torques]
 
 Arms and motions of `automatic.py`, 20 to 40 s; friction that the model does not have (Stribeck's, unlike in the two
 directions, rounded near zero) on all joints; half of the logs have a joint, or two, that is read 0.5 to 2 samples
@@ -9,7 +9,14 @@ samples and no other of a log with.
 
 Set on seed 7001 (40 logs): 0 of 21 false alarms, 9 of 19 found whole, 1 wrong. Drawn after it was frozen, seed 7404
 (60 logs): 0 of 26 false alarms; 8 of 34 found whole, none wrong. So what it claims is there, and where the model misses
-much it claims little.
+much it claims little. Half or a tenth of the gain that is asked for, seed 15101 (60 logs): one more of 35 found, one or
+four more wrong.
+
+With `torques` the torques of those joints are 1 to 4 samples late or early, and the hints of what is left over are
+asked, the least squares by the model above. Right: none for a log without, and the right sign at each joint whose
+delay of a sample and more adds COST to its residual. Set on seed 15201 (40 logs: 0 of 23 false, 4 of 4 found) and seed
+15301 (120 logs: 2 of 67 false before laws that are even in the speed were beside the delay; 23 of 25 found). Drawn
+after it was frozen, seed 15302 (129 logs): 0 of 63 false; 28 of 30 found, none of the wrong sign or joint.
 """
 
 from __future__ import annotations
@@ -25,6 +32,7 @@ import ident
 from ident.compare.delay import delays
 from ident.compare.residuals import residual_hints
 from ident.compare.settled import settled
+from ident.errors import IdentError
 from ident.logs import Log, process
 from ident.logs.automatic import chosen
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
@@ -87,7 +95,11 @@ def main() -> None:
     for _ in range(logs):
         words, model, log, true = drawn(rng, torques)
         if torques:
-            found, cost = hinted(model, log, true)
+            try:
+                found, cost = hinted(model, log, true)
+            except IdentError as cause:  # a motion that does not show friction
+                print(words, cause)
+                continue
             there, near = (np.abs(true) >= 1.0) & (cost > COST), np.sign(found) == np.sign(true)
         else:
             found, cost = delays(model, process(log, chosen([log])[0])).seconds * log.rate_hz, np.zeros(len(true))

@@ -3,7 +3,9 @@
 A candidate column z of joint j's equation is worth something when tau = Y phi + z c, with phi free for all joints,
 predicts the other half of the recording better than tau = Y phi. Candidates are taken one after the other, the best
 one first, so that one fault is named once. The gain of a torque sensor is such a column, too (z = Y_j phi): the
-parameters that joint j shares with other joints forbid it.
+parameters that joint j shares with other joints forbid it. A delay is worth something beside any law of friction, and
+beside a load that is smoothed alike at both sides: rough accelerations look late otherwise, or early
+(`experiments/benchmarks/skew.py`).
 """
 
 from __future__ import annotations
@@ -165,7 +167,7 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
         sign, top = np.sign(v), float(np.abs(v).max()) or 1.0
         smooth = [_delayed(t, load, k) * k - _delayed(t, load, -k) * k for k in _SHIFTS if k > 0 and len(t) > 1]
         laws = [np.tanh(v / (width * top)) for width in _WIDTHS]
-        yield _Candidate(int(j), None, "no delay", np.stack([*smooth, *laws], axis=1))
+        yield _Candidate(int(j), None, "no delay", np.stack([*smooth, *laws, *map(np.abs, laws)], axis=1))
         single: list[tuple[Kind, str, Array]] = [
             *(("delay", "delay", _delayed(t, load, shift)) for shift in _SHIFTS if len(t) > 1),
             ("gain", "gain", load),

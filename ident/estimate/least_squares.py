@@ -241,8 +241,8 @@ def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:
 TUNING = 1.345
 #: A row of so small a weight, more than TUNING / FAR standard deviations off, is told.
 FAR = 0.25
-#: A stretch does not belong where more than this share of its rows is that far off, for so long [s].
-MOSTLY, STRETCH_S = 0.6, 0.2
+#: Rows that far off are one stretch where so little time is between them [s].
+APART_S = 0.1
 #: Weights and parameters are found in turn so often.
 ROUNDS = 5
 #: A normal deviate's median distance from its mean.
@@ -251,22 +251,27 @@ _MEDIAN = 0.6745
 
 @dataclass(frozen=True)
 class Stretch:
-    """A stretch of a recording, from `start` to `stop` [s], in which a joint's torque does not belong to the rest."""
+    """Rows of a recording, from `start` to `stop` [s], in which a joint's torque does not belong to the rest.
+
+    far: how many of its rows count for less than FAR.
+    """
 
     recording: str
     joint: str
     start: float
     stop: float
+    far: int
 
     def __str__(self) -> str:
-        return f"'{self.joint}' from {self.start:.2f} to {self.stop:.2f} s"
+        at = f"{self.start:.2f} to {self.stop:.2f} s" if self.far > 1 else f"{self.start:.2f} s"
+        return f"'{self.joint}' at {at}"
 
 
 @dataclass(frozen=True, eq=False)
 class Reweighted:
     """Factors whose rows have the weights of Huber's loss.
 
-    far (n,): rows of each joint that count for less than FAR; odd: stretches of STRETCH_S or more in which most do.
+    far (n,): rows of each joint that count for less than FAR; odd: where.
     """
 
     regression: Regression
@@ -313,17 +318,12 @@ def _one_round(columns: Columns, motions: Iterable[Motion], phi: Array, sigma: A
 
 
 def _stretches(joints: Sequence[str], motion: Motion, far: NDArray[np.bool_]) -> Iterator[Stretch]:
-    """Yield where most rows (rows, n) of a window are far, as long as a window or longer."""
+    """Yield where rows (rows, n) are far."""
     t = motion.t[:: max(1, -(-len(motion.t) // len(far)))][: len(far)]
-    window = max(3, round(STRETCH_S * (len(t) - 1) / (t[-1] - t[0]))) if len(t) > 1 else len(t) + 1
-    if window > len(t):
-        return
     for joint, own in zip(joints, far.T, strict=True):
-        most = np.convolve(own, np.full(window, 1.0 / window), mode="same") > MOSTLY
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], most, [False]]).astype(int)))
-        for first, stop in edges.reshape(-1, 2):
-            if stop - first >= window / 2:
-                yield Stretch(motion.name, joint, float(t[first]), float(t[stop - 1]))
+        rows = np.flatnonzero(own)
+        for part in np.split(rows, np.flatnonzero(np.diff(t[rows]) > APART_S) + 1) if len(rows) else ():
+            yield Stretch(motion.name, joint, float(t[part[0]]), float(t[part[-1]]), len(part))
 
 
 def residuals(columns: Columns, motion: Motion, phi: Array) -> Array:

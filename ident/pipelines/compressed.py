@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: So many stretches of a recording that do not belong to the rest are named.
 MOST_TOLD = 5
+#: What does not belong for so long [s] is no spike.
+TOUCH_S = 0.2
 #: Size and time of change of a recording's files, by which a change is noticed without reading them again.
 Stamps = tuple[tuple[int, int], ...]
 
@@ -107,18 +109,16 @@ def _weighed(loaded: Loaded, found: Factors, tell: Tell) -> Factors:
 
     robust = reweighted(loaded.model, again, loaded.base)
     rows = robust.regression.rows
-    counted = [
-        f"'{joint}' {far:.0f} of {all_of_them}"
-        for joint, far, all_of_them in zip(loaded.robot.joint_names, robust.far, rows, strict=True)
-        if far
-    ]
+    joints = zip(loaded.robot.joint_names, robust.far, rows, strict=True)
+    counted = [f"'{joint}' {far:.0f} of {whole}" for joint, far, whole in joints if far]
     message = f"rows whose weight is below {FAR:g}, as they do not belong to the rest: {', '.join(counted) or 'none'}"
     told = [Warned("loss = 'huber'", "left out", message)]
     for name in dict.fromkeys(stretch.recording for stretch in robust.odd):
-        own = [str(stretch) for stretch in robust.odd if stretch.recording == name]
+        own = sorted((x for x in robust.odd if x.recording == name), key=lambda x: -x.far)
         more = f" and {len(own) - MOST_TOLD} more" if len(own) > MOST_TOLD else ""
-        message = f"stretches that do not belong to the rest count for little: {', '.join(own[:MOST_TOLD])}{more}"
-        told.append(Warned(name, "stretch", message))
+        message = f"what does not belong to the rest counts for little: {', '.join(map(str, own[:MOST_TOLD]))}{more}"
+        touched = any(stretch.stop - stretch.start >= TOUCH_S for stretch in own)
+        told.append(Warned(name, "stretch" if touched else "left out", message))
     return replace(found, regression=robust.regression, warned=(*found.warned, *told))
 
 

@@ -234,7 +234,7 @@ class ConeProgram:
     def _around(self, v: Array) -> tuple[Array, Array]:
         """Return D and M: rows D @ (A M v + b) of size one, where bodies at v become identities and other unknowns one.
 
-        The first semidefinite rows that hold ten unknowns make them a body.
+        The first semidefinite rows that hold ten unknowns make them a body, where these are its own coordinates.
         """
         from scipy.linalg import block_diag
 
@@ -244,8 +244,9 @@ class ConeProgram:
         bodies: set[int] = set()
         for block in matrices:
             ten = np.flatnonzero(block.A.any(axis=0))[:10]
-            if len(ten) == 10 and not bodies.intersection(ten.tolist()):
-                M[np.ix_(ten, ten)] = np.linalg.inv(turns[id(block)] @ block.A[:, ten])
+            body = turns[id(block)] @ block.A[:, ten]
+            if np.linalg.matrix_rank(body) == 10 and not bodies.intersection(ten.tolist()):
+                M[np.ix_(ten, ten)] = np.linalg.inv(body)
                 bodies.update(ten.tolist())
         return block_diag(*(turns.get(id(block), _normed(block.A @ M, block.cone)) for block in self._blocks)), M
 

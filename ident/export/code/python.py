@@ -24,19 +24,20 @@ from ident.symbolic.program import Program, Style
 
 def write_python_module(item: Identified) -> Written:
     """Return a numpy module with parameters, functions and self test; raises ModelError without robot."""
-    return _module(item, "a Python module", "code/identified.py.j2", _function)
+    return _module(item, "a Python module", _function)
 
 
 def write_casadi(item: Identified) -> Written:
     """Return a module of `casadi.Function` with parameters and self test; raises ModelError without robot."""
-    return _module(item, "a CasADi module", "code/casadi.py.j2", _symbolic)
+    return _module(item, "a CasADi module", _symbolic)
 
 
-def _module(item: Identified, target: str, template: str, function: Callable[[Program], str]) -> Written:
+def _module(item: Identified, target: str, function: Callable[[Program], str]) -> Written:
     made = controller(item, target)
     arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": "qd"}
     text = filled(
-        template,
+        "code/identified.py.j2",
+        casadi=function is _symbolic,
         made=made,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],

@@ -66,8 +66,8 @@ from ident.robot.file import MDHJoint, from_mdh
 from ident.structure import Selection, selected
 
 NOISES = (0.005, 0.02, 0.05)
-#: What has to be worth 2 %.
-DOUBTED = {Spring.kind.key, RippleSine.kind.key, WarmUp.kind.key, Thermal.kind.key}
+#: What has to be worth more than 1 %.
+DOUBTED = {Spring.kind.key: 0.02, RippleSine.kind.key: 0.05, WarmUp.kind.key: 0.02, Thermal.kind.key: 0.02}
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def worth(arm: Arm, kind: str) -> bool:
     lesser = replace(arm.truth, terms=tuple(term for term in arm.truth.terms if term.kind.key != kind))
     whole, without = (least_squares(model, arm).rms for model in (arm.truth, lesser))
     grown = np.sqrt(np.mean((without / whole) ** 2))
-    return bool(1.0 - 1.0 / grown > (0.02 if kind in DOUBTED else 0.01))
+    return bool(1.0 - 1.0 / grown > DOUBTED.get(kind, 0.01))
 
 
 def covered(model: Model, arm: Arm) -> tuple[int, int]:

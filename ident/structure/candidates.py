@@ -43,6 +43,8 @@ POWERS, POWER = (0.3, 0.6), (0.15, 0.8)
 TIMES, TIME, LASTING = (0.1, 0.3, 1.0), (0.05, 1.5), 120.0
 #: Change of a joint's temperature [K] beside which its friction is looked at.
 WARMER = 3.0
+#: Share of the error that ripple has to be worth: its waves are the best of hundreds, and one of them fits anything.
+OF_MANY = 0.05
 #: Why there is no ripple to try.
 NO_WAVE = "no wave is strong in both halves of what is missed"
 #: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
@@ -158,7 +160,7 @@ def candidates(
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:
     """Return ripples with these waves per turn, of some joints."""
     terms = rippled(by_joint)
-    return Candidate("ripple", terms, slopes=tuple(map(Slope, terms)), alike=False, **_MORE)
+    return Candidate("ripple", terms, slopes=tuple(map(Slope, terms)), alike=False, errors=3.0, share=OF_MANY)
 
 
 def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str, ...]) -> Iterator[Candidate]:

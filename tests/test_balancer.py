@@ -170,6 +170,13 @@ def test_arms_that_cannot_be_are_named(tmp_path):
         read_experiment(written(tmp_path, "balancer = { dead = 0.0, fixed = 0.4, crank = 0.4 }"))
 
 
+@pytest.mark.parametrize("geometry", ["dead = -1.6", "dead = -1.6, crank = 0.2", "fixed = 0.4"])
+def test_a_part_of_the_geometry_is_refused(tmp_path, geometry):
+    with pytest.raises(ConfigError, match="alone says too little") as caught:
+        read_experiment(written(tmp_path, f"balancer = {{ {geometry} }}"))
+    assert caught.value.key == "model.balancer"
+
+
 def test_where_gravity_turns_nothing_the_dead_point_has_to_be_given(tmp_path):
     folder = written(tmp_path, 'balancer = { joints = ["elbow"] }', upright=False)
     with pytest.raises(ConfigError, match=r"model\.balancer: gravity does not turn joint 'elbow'"):

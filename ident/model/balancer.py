@@ -15,7 +15,7 @@ from ident.errors import ModelError
 from ident.model.term import Kind, Term, setting
 from ident.robot.robot import Robot
 
-#: Where a balancer's arms are not given: this crank, relative to the distance of the fixed point.
+#: Where a balancer's arms are not given: this crank, with the fixed point 1 m away.
 CRANK = 0.25
 
 
@@ -26,15 +26,15 @@ class Balancer:
     L_j^2 = fixed^2 + crank^2 - 2 fixed crank cos(q_j - dead): the length between a point that stands still and one that
     turns with the link; L_0 = |fixed - crank| where both are in line on one side of the axis, at the dead point.
     dead [rad]: the position there; NaN (in [model]: left out) where the links' gravity is farthest up. fixed, crank
-    [m]: distances of the two points from the joint's axis. gas [m]: volume at the dead point over the piston's area of
+    [m]: distances of the two points from the joint's axis; NaN for an assumed shape of the lever. gas [m]: volume at the dead point over the piston's area of
     a gas spring or an accumulator at one temperature, so that F is its pressure there times that area; below 0 where
     the gas has more room the longer it is, 0 for a steady force. A cylinder that pushes has a negative F. joints: names
     of the joints that have it, None for all.
     """
 
     dead: float = setting("a position", math.nan)
-    fixed: float = setting("a length above 0", 1.0, gt=0)
-    crank: float = setting("a length above 0", CRANK, gt=0)
+    fixed: float = setting("a length above 0", math.nan, gt=0)
+    crank: float = setting("a length above 0", math.nan, gt=0)
     gas: float = setting("a length", 0.0)
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = False
@@ -49,7 +49,12 @@ class Balancer:
     )
 
     def __post_init__(self) -> None:
-        _require_arms(self.fixed, self.crank)
+        given = [name for name in ("dead", "fixed", "crank") if not math.isnan(getattr(self, name))]
+        if given not in ([], ["fixed", "crank"], ["dead", "fixed", "crank"]):
+            problem = f"of a balancer's geometry {' and '.join(given)} alone says too little"
+            raise ModelError(problem, fix="Give fixed and crank together, or leave all three out")
+        if given:
+            _require_arms(self.fixed, self.crank)
 
     def require(self, q: Array, qd: Array, qdd: Array) -> None:
         """Raise ModelError where the gas would have no room or the dead point is not known."""
@@ -97,10 +102,10 @@ class Balancer:
         _require_turning(self, robot)
         if not math.isnan(self.dead):
             return [self]
-        found = []
+        found, arms = [], (1.0, CRANK) if math.isnan(self.fixed) else (self.fixed, self.crank)
         for joint in self.joints or robot.joint_names:
             dead = float(f"{upright(robot, inertials, robot.joint_names.index(joint)):.4g}")
-            found.append(replace(self, dead=dead, joints=(joint,)))
+            found.append(replace(self, dead=dead, fixed=arms[0], crank=arms[1], joints=(joint,)))
         return found
 
 

@@ -26,10 +26,10 @@ class Balancer:
     L_j^2 = fixed^2 + crank^2 - 2 fixed crank cos(q_j - dead): the length between a point that stands still and one that
     turns with the link; L_0 = |fixed - crank| where both are in line on one side of the axis, at the dead point.
     dead [rad]: the position there; NaN (in [model]: left out) where the links' gravity is farthest up. fixed, crank
-    [m]: distances of the two points from the joint's axis; NaN for an assumed shape of the lever. gas [m]: volume at the dead point over the piston's area of
-    a gas spring or an accumulator at one temperature, so that F is its pressure there times that area; below 0 where
-    the gas has more room the longer it is, 0 for a steady force. A cylinder that pushes has a negative F. joints: names
-    of the joints that have it, None for all.
+    [m]: distances of the two points from the joint's axis; NaN for an assumed lever. gas [m]: volume at the dead point
+    over the piston's area of a gas spring or an accumulator at one temperature, so that F is its pressure there times
+    that area; below 0 where the gas has more room the longer it is, 0 for a steady force. A cylinder that pushes has a
+    negative F. joints: names of the joints that have it, None for all.
     """
 
     dead: float = setting("a position", math.nan)

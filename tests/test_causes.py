@@ -302,6 +302,21 @@ def test_probabilities_beforehand_sum_to_one() -> None:
     assert {m.kind for m in mistakes(arm(), {"other": arm()})} <= PRIOR.keys()
 
 
+def test_a_motion_decides_where_the_torques_of_two_causes_lie_apart() -> None:
+    model, motion = log(np.random.default_rng(3), arm(), noise=0.03)
+    late = replace(motion, t=1.1 * motion.t, qd=motion.qd / 1.1, qdd=motion.qdd / 1.21)
+    result = found(model, arm(), late)
+    (cause,) = result.causes
+    assert cause.pair is not None
+    states_ = motion.t, motion.q, motion.qd, motion.qdd
+    assert result.apart(cause, *states_) < 1e-3  # an elbow arm of another size is one at another rate
+    assert result.weigher is not None
+    plain = Reading.plain(arm())
+    other = replace(plain, zeros=np.array([0.0, 0.5, 0.0]))
+    pair = tuple(result.weigher.weighed(reading, bodies=True) for reading in (plain, other))
+    assert result.apart(replace(cause, pair=pair), *states_) > 0.1
+
+
 LACKING = {
     "Coulomb friction": ("all joints", (Viscous(), Offset()), 0.0),
     "a spring at it": ("joint2", (Viscous(), Coulomb(), Offset()), 60.0),

@@ -254,6 +254,11 @@ def test_what_does_not_go_with_an_experiment(more: list[str], message: str, plac
     assert (code, err) == (2, f"error: {message}\n")
 
 
+def test_there_has_to_be_something_to_decide(place: Path) -> None:
+    code, _, err = ident(ARM5, "--decide", "-o", "out")
+    assert (code, err) == (2, "error: --decide: is given without --after. Name the experiment that was examined.\n")
+
+
 def test_an_experiment_of_another_robot(place: Path) -> None:
     code, _, err = ident("two.toml", "--after", str(ROOT / "experiments" / "arm5"), "-o", "out")
     assert (code, err) == (2, "error: arm5: is about another robot, 'arm5'. Give the robot of that experiment.\n")

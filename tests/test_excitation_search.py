@@ -244,6 +244,19 @@ def test_starts_do_not_depend_on_how_many_there_are(design: Design) -> None:
     assert first.value == design.starts[0].value
 
 
+def test_a_score_chooses_among_what_the_starts_lead_to(design: Design) -> None:
+    values = {s.value for s in design.starts}
+
+    def long_way(motion: Trajectory) -> float:
+        scores.append(-float(np.ptp(motion.states(np.linspace(0.0, 6.0, 50))[0][:, 0])))
+        return scores[-1]
+
+    scores: list[float] = []
+    found = search(small(), starts=2, seed=5, seconds=np.inf, score=long_way)
+    assert found.value == [s.value for s in found.starts][int(np.argmax(scores))]
+    assert {s.value for s in found.starts} == values
+
+
 @pytest.mark.slow
 def test_a_warm_start_is_never_made_worse(design: Design) -> None:
     for seed in range(2):

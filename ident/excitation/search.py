@@ -65,12 +65,14 @@ def search(
     seconds: float = 60.0,
     warm: Sequence[Trajectory] = (),
     progress: Callable[[Start, float | None], None] | None = None,
+    score: Callable[[Trajectory], float] | None = None,
 ) -> Design:
     """Return the best of `starts` searches from random motions, after those from the `warm` ones.
 
     Start k depends on seed and k alone, so that a search can be taken up again with a warm motion and another seed.
     seconds: no start begins, and none goes on, after that time; an interrupt ends the search like that, too.
-    progress(start, best value) is called after each start.
+    progress(start, best value) is called after each start. score: of what the starts lead to, the motion of the largest
+    one is returned, instead of that with the best criterion.
     Raises ExcitationError, saying which constraint was in the way, when no start led to a motion that keeps all.
     """
     began = time.monotonic()
@@ -79,6 +81,7 @@ def search(
         return time.monotonic() - began > seconds
 
     best: tuple[float, Array, tuple[Guarantee, ...]] | None = None
+    least = np.inf
     done: list[Start] = []
     obstacles: list[str] = []
     ended = f"{starts} starts done"
@@ -92,8 +95,9 @@ def search(
         try:
             with one_thread():
                 found = _start(problem, rng, first, over, obstacles)
-            if found is not None and (best is None or found[0] < best[0]):
-                best = found
+            rank = np.inf if found is None else -score(problem.trajectory(found[1])) if score else found[0]
+            if found is not None and (best is None or rank < least):
+                best, least = found, rank
             done.append(Start(number, None if found is None else found[0], time.monotonic() - since))
             if progress is not None:
                 progress(done[-1], None if best is None else best[0])

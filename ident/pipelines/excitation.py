@@ -28,6 +28,7 @@ from ident.logs import Motion
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
+from ident.pipelines.doctor import doctor
 from ident.pipelines.loaded import load, urdf_source
 from ident.pipelines.steps import NOTES, Warned, motions
 from ident.pipelines.wishes import ExciteWishes
@@ -47,6 +48,7 @@ FILES = (
 )
 _SAMPLES = 1e6  # rows of the sampled files: 100 MB each
 _NARROW = 0.2  # rad: no arm is that stiff
+_APART = 0.1  # of what is left unexplained
 _NOISE = 0.01  # of the torque limit, where nothing is stated
 _WIDTH = {"revolute": 0.05, "prismatic": 0.005}  # rad/s, m/s: over which friction turns around in the design
 
@@ -151,8 +153,11 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
         rate_hz=known.log_hz,
         periods=wishes.periods,
     )
+    score = _deciding(wishes, notes) if wishes.decide else None
     try:
-        design = search(problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress)
+        design = search(
+            problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress, score=score
+        )
     except np.linalg.LinAlgError:
         many = f"{wishes.order} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
         raise ExcitationError(
@@ -160,6 +165,13 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
             f"{len(problem.information.base.names)} base parameters",
             fix=f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms",
         ) from None
+    if score is not None:
+        apart = score(design.trajectory)
+        notes.append(
+            f"on this motion their torques lie {apart:.2g} times apart what is left unexplained"
+            if apart > _APART
+            else "no motion that was found decides: both predict the same torques"
+        )
     value = _worth(known, problem, design.factor)
     before = None if problem.information.prior is None else _worth(known, problem, problem.information.prior)
     return Excitation(wishes, robot, problem, design, value, before, scene, seed, tuple(notes), inputs)
@@ -384,6 +396,23 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         log_hz = min(rates)
         notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
     return _Known(loaded.model, theta, absent, regression, noise, log_hz)
+
+
+def _deciding(wishes: ExciteWishes, notes: list[str]) -> Callable[[Trajectory], float]:
+    """Return how far the torques of a motion lie apart under two causes that the logs taken cannot tell apart."""
+    if wishes.after is None:
+        raise InputError("is given without --after", key="--decide", fix="Name the experiment that was examined")
+    found = doctor(wishes.after)
+    pairs = [c for c in found.examination.causes if c.pair is not None]
+    if not pairs:
+        raise ExcitationError("there are no two causes to decide between", file=wishes.after, fix="Ask `ident doctor`")
+    cause = min(pairs, key=lambda c: c.ordinary)
+
+    def apart(motion: Trajectory) -> float:
+        return found.examination.apart(cause, *motion.sample(wishes.rate))
+
+    notes.append(f"chosen of all starts to decide between {cause.where}: {cause.what}, and {cause.rivals[0]}")
+    return apart
 
 
 def _noise(wishes: ExciteWishes, robot: Robot, notes: list[str]) -> Array:

@@ -117,6 +117,9 @@ class ExciteWishes:
     cad: Annotated[Path | None, "CAD table for the torque limits; without: the robot's own numbers"] = None
     scene: Annotated[Path | None, "scene.toml: what must not touch"] = None
     after: Annotated[Path | None, "Add to what this experiment's logs tell", "EXPERIMENT"] = None
+    decide: Annotated[
+        bool, "With --after: the motion that tells two causes apart which `ident doctor` cannot", "--decide"
+    ] = False
     duration: Annotated[float, "Length of one period \\[s]"] = 10.0
     harmonics: Annotated[int | None, "Harmonics of the Fourier series; without: 5"] = None
     splines: Annotated[int | None, "Instead: intervals of a periodic B-spline of fifth degree"] = None

@@ -30,7 +30,7 @@ def examination_sentences(found: Examination, files: Mapping[str, str], fitted: 
         later = "and those of {} by what the torques say" if found.table else "{} is examined once that is mended"
         said[0] += f"; {later.format(files['table'])}"
     for cause in found.causes:
-        said += _cause(cause, files[cause.mistake.file])
+        said += _cause(cause, files[cause.mistake.file], robot)
     if not found.causes:
         said.append("none of them explains the torques better than the files as they are")
     would = "would then be" if any(c.mistake.file != "table" for c in found.causes) else "is"
@@ -55,7 +55,7 @@ def lines_in(mend: str) -> str:
     return f"{found[1]}\n{found[2]}" if found else ""
 
 
-def _cause(cause: Cause, file: str) -> list[str]:
+def _cause(cause: Cause, file: str, robot: str) -> list[str]:
     head = (
         "note, of an ordinary size"
         if cause.ordinary
@@ -73,6 +73,11 @@ def _cause(cause: Cause, file: str) -> list[str]:
         f"    joint by joint [%]: {each}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
         f"    {file}: {cause.mend}",
+        *(
+            [f"    what decides: `ident excite {robot} --after . --decide`, and that motion's log"]
+            if cause.pair
+            else []
+        ),
     ]
 
 

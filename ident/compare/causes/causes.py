@@ -54,7 +54,7 @@ class Cause:
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
     words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints, joints_before,
     joints_after (n,): names of the joints, and errors of each torque of the log; trace: of the joint that shows it
-    best.
+    best. pair: the log as it is read without it, and without the first rival; None where there is none.
     """
 
     mistake: Mistake
@@ -70,6 +70,7 @@ class Cause:
     joints_before: tuple[float, ...]
     joints_after: tuple[float, ...]
     trace: Trace
+    pair: tuple[Weighed, Weighed] | None = None
 
     @property
     def asserted(self) -> bool:
@@ -95,6 +96,18 @@ class Examination:
     asked: int
     independent: float
     table: bool | None = None
+    weigher: Weigher | None = None
+
+    def apart(self, cause: Cause, t: Array, q: Array, qd: Array, qdd: Array) -> float:
+        """Return how far torques of a motion lie apart if a cause or its first rival is right, in noise of each joint.
+
+        t (N,) [s], q, qd, qdd (N, n); root mean square of all joints; 0 without a rival.
+        """
+        if cause.pair is None or self.weigher is None:
+            return 0.0
+        one, other = (self.weigher.predicted(state, t, q, qd, qdd) for state in cause.pair)
+        noise = np.maximum(np.sqrt(_channels(cause.pair[0], cause.pair[0].left)), 1e-300)
+        return float(np.sqrt(np.mean(((one - other) / noise) ** 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +190,7 @@ def _examined(
                 _joints(now),
                 _joints(best.weighed),
                 trace_of(fine, now, best.weighed, model.robot, best.mistake.where),
+                (best.weighed, near[0].weighed) if near else None,
             )
         )
         reading, now = best.weighed.reading, best.weighed
@@ -186,7 +200,7 @@ def _examined(
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.mistake.kind == UNKNOWN, -c.log_odds))  # what says no more than that comes last
     return Examination(
-        tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may
+        tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
     )
 
 

@@ -13,6 +13,7 @@ longest resembles itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -211,6 +212,13 @@ class Weigher:
         theta = state.phi if state.theta is None else state.theta
         left = self._residual(columns, self.packed(columns, state.reading), theta)
         return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
+
+    def predicted(self, state: Weighed, t: Array, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the torques (N, n) that a log of a motion t (N,), q, qd, qdd (N, n) would have under a reading."""
+        keep = np.ones(q.shape, dtype=bool)
+        moved = copy(self)
+        moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
+        return -moved.left_in_log(replace(state, reading=replace(state.reading, loads=(), ignored=())))
 
     def _now(self, state: Weighed) -> tuple[Array, Array]:
         """Return rows and residuals of a reading, which is often asked for again."""

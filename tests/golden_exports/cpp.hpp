@@ -32,7 +32,7 @@ constexpr const char *joint_names[2] = {
     "slide",
 };
 
-// base parameters: what each is made of, and its standard error
+// base parameters phi: what each is made of, and its standard error
 constexpr double phi[11] = {
     0.1762, // arm.Iyy + 0.01 arm.m + 0.2 arm.hx + hand.Iyy + shoulder.drive_inertia (+- 1.0e+00)
     1.5, // hand.m (+- 1.0e+00)

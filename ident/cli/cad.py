@@ -79,7 +79,7 @@ def check(
     found = pipelines.cad_check(source, meshes)
     answer(**checked(found))
     show_checked(found)
-    say(plural(found.problems, "problem") if found.problems else "no problem found", "bold")
+    say(plural(found.problems, "problem") if found.problems else "no problem found", style="bold")
     if found.problems:
         raise typer.Exit(PROBLEMS)
 
@@ -144,19 +144,22 @@ def show_checked(found: CheckedCad) -> None:
 
     for link, report in found.reports.items():
         if not isinstance(report, Sheet):
-            say(f"{report.file}: PROBLEM: {report}", "bold red")
+            say(f"{report.file}: PROBLEM: {report}", style="bold red")
             continue
         name = f" '{report.name}'" if report.name else ""
-        say(f"{link}: {report.program} ({report.language}){name}, mass {report.mass.text} {report.mass.unit}", "bold")
+        say(
+            f"{link}: {report.program} ({report.language}){name}, mass {report.mass.text} {report.mass.unit}",
+            style="bold",
+        )
         _show_findings(found.findings[link])
     if found.cad is not None:
-        say(f"{found.cad.source}: {plural(len(found.cad.links), 'link')}", "bold")
+        say(f"{found.cad.source}: {plural(len(found.cad.links), 'link')}", style="bold")
     elif found.findings[""]:
-        say("all reports", "bold")
+        say("all reports", style="bold")
     for verdict in found.verdicts:
-        say(f"  {verdict}", "bold red" if verdict.status == "impossible" else "")
+        say(f"  {verdict}", style="bold red" if verdict.status == "impossible" else "")
         for doubt in verdict.doubts:
-            say(f"  PROBLEM (unit): link '{verdict.link}': {doubt}", "bold red")
+            say(f"  PROBLEM (unit): link '{verdict.link}': {doubt}", style="bold red")
     _show_findings(found.findings[""])
     shapes = found.shapes
     if shapes.untold:
@@ -164,13 +167,13 @@ def show_checked(found: CheckedCad) -> None:
     for misfit in shapes.misfits:
         word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
         more = "" if misfit.gross else ", or the shape leaves parts out"
-        say(f"  {word}: link '{misfit.link}': {misfit.what}{more}", style)
+        say(f"  {word}: link '{misfit.link}': {misfit.what}{more}", style=style)
     if shapes.judged and not shapes.misfits:
-        say(f"  shape: the numbers of {shapes.judged} of {shapes.links} links fit their shapes", "green")
+        say(f"  shape: the numbers of {shapes.judged} of {shapes.links} links fit their shapes", style="green")
     if found.fix:
-        say(found.fix, "bold red")
+        say(found.fix, style="bold red")
     if found.robot is not None:
-        say(f"every moving link of {found.robot.name} has its row", "green")
+        say(f"every moving link of {found.robot.name} has its row", style="green")
 
 
 def _end(done: RefinedTable) -> None:
@@ -187,12 +190,11 @@ def _show_diagnosis(found: Examined, freed: bool = False) -> None:
     for cause in found.outside:
         say(
             f"PROBLEM, not in the table: {cause}; before that is mended, what is said of the table is worth nothing",
-            "bold red",
+            style="bold red",
         )
     for line in diagnosis_sentences(found.diagnosis, found.cad):
-        say(line, "bold red" if line.startswith("PROBLEM") else "yellow" if line.startswith("cannot") else "")
-    for line in freed_sentences(found.diagnosis) if freed else ():
-        say(line, "bold red")
+        say(line, style="bold red" if line.startswith("PROBLEM") else "yellow" if line.startswith("cannot") else "")
+    say(*(freed_sentences(found.diagnosis) if freed else ()), style="bold red")
 
 
 def _show_findings(findings: tuple[Finding, ...]) -> None:
@@ -200,7 +202,7 @@ def _show_findings(findings: tuple[Finding, ...]) -> None:
     for f in findings:
         word = "PROBLEM " if f.verdict == "problem" else ""
         line = f" (line {f.line})" if f.line is not None else ""
-        say(f"  {word}{f}{line}", styles[f.verdict])
+        say(f"  {word}{f}{line}", style=styles[f.verdict])
 
 
 def _show_sheet(report: Sheet) -> None:

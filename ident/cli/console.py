@@ -71,8 +71,7 @@ def attempted(command: Callable[..., None], *args: Any, **given: Any) -> tuple[i
     except typer.Exit as end:
         return end.exit_code, None
     except IdentError as cause:
-        for note in getattr(cause, "__notes__", ()):
-            tell_note(note)
+        tell_note(*getattr(cause, "__notes__", ()))
         tell_aside(f"error: {cause}")
         unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
         return PROBLEMS if unusable else FAILED if failed else BAD_INPUT, cause
@@ -100,9 +99,10 @@ def tell_aside(text: str) -> None:
     typer.echo(printable(shortened(text)), err=True)
 
 
-def tell_note(text: str) -> None:
-    """Print a note to stderr, unless only problems are wanted."""
-    LOG.info(text)
+def tell_note(*notes: str) -> None:
+    """Print notes to stderr, unless only problems are wanted."""
+    for note in notes:
+        LOG.info(note)
 
 
 class _Stderr(logging.Handler):
@@ -172,12 +172,11 @@ def _console() -> Console:
     return console
 
 
-def say(text: str, style: str = "") -> None:
-    """Print a sentence to stdout, with at most QUOTED characters of a name; the path of what was written is whole."""
-    if not asked().text:
-        return
-    text = text if "wrote " in text else shortened(text)
-    _console().print(printable(text), style=style or None, markup=False, soft_wrap=True)
+def say(*sentences: str, style: str = "") -> None:
+    """Print sentences to stdout, with at most QUOTED characters of a name; the path of what was written is whole."""
+    for text in sentences if asked().text else ():
+        whole = text if "wrote " in text else shortened(text)
+        _console().print(printable(whole), style=style or None, markup=False, soft_wrap=True)
 
 
 STYLES = {"good": "green", "bad": "bold red", "unknown": "yellow", "": ""}
@@ -218,14 +217,12 @@ def show_calibration(result: Result) -> None:
         return
     show(calibration_rows(result.estimate))
     gains = result.loaded.manifest.recordings[0].torque.gain
-    for line in lines_to_paste(found, gains):
-        say(line)
+    say(*lines_to_paste(found, gains))
 
 
 def show_notes(loaded: Loaded) -> None:
     """Print what an experiment's files say otherwise than it is read, or what is taken without being asked for."""
-    for note in loaded.notes:
-        say(sentence(f"note: {note}"))
+    say(*(sentence(f"note: {note}") for note in loaded.notes))
 
 
 def show_steps(steps: Sequence[tuple[float, int]], total: int, others: str = "others") -> None:

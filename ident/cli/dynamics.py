@@ -186,7 +186,7 @@ def _simulate(known: Dynamics, state: list[Array], asked: Asked, seconds: float)
     say(f"simulated {robot.name} for {found.t[-1]:g} s: {found.method}, {plural(len(found.t), 'sample')}")
     say(f"friction: {found.friction_law}")
     if found.stopped:
-        say(f"stopped: {found.stopped}", "yellow")
+        say(f"stopped: {found.stopped}", style="yellow")
     if asked.out is not None:
         say(f"wrote {write_simulation(found, asked.out)}")
     if asked.plot is not None:

@@ -44,11 +44,10 @@ def select(experiment: ExperimentPath) -> None:
     tried = [parts_of(t, "candidate", "gain", "error", "reason") for t in structure.tried]
     answer(**parts_of(structure, *own), tried=tried, lines=found.lines)
     e = found.loaded.experiment
-    say(e.heading, "bold")
+    say(e.heading, style="bold")
     if structure.tried:
         show(tried_rows(structure))
-    for sentence in selection_sentences(structure):
-        say(sentence)
+    say(*selection_sentences(structure))
     if found.lines and asked().text:
         say(f"{'Add to' if e.own_model else 'Write into'} {e.file.name}:")
         for line in ("[model]", *found.lines):
@@ -64,9 +63,9 @@ def doctor(experiment: ExperimentPath) -> None:
         found = pipelines.doctor(experiment, tell)
     answer(**parts_of(found.examination, "error", "asked"), causes=[_told(c) for c in found.examination.causes])
     e = found.loaded.experiment
-    say(e.heading, "bold")
+    say(e.heading, style="bold")
     for sentence in examination_sentences(found.examination, pipelines.files_of(found.loaded), e.fit):
-        say(sentence, "red" if sentence.startswith("PROBLEM") else "")
+        say(sentence, style="red" if sentence.startswith("PROBLEM") else "")
     if any(not cause.ordinary for cause in found.examination.causes):
         raise typer.Exit(PROBLEMS)
 
@@ -102,10 +101,9 @@ def fleet(
     fitted = int(found.table["robot"].nunique())
     moved = "" if against is None else f", {len(found.drifted)} drifted since {against.name}"
     told = f"{plural(fitted, 'robot')} fitted, {len(found.failed)} not; {len(found.standing_out)} stand out{moved}"
-    say(f"{found.title}: {told}", "bold")
+    say(f"{found.title}: {told}", style="bold")
     for which, off in (("stands_out", "deviation"), ("drifted", "drift")):
-        for line in sentences(found.table[found.table[which]], off):
-            say(line)
+        say(*sentences(found.table[found.table[which]], off))
     say(f"wrote {', '.join(sorted(p.name for p in found.path.iterdir()))} to {found.path}")
     if found.failed:
         raise typer.Exit(PROBLEMS)
@@ -125,12 +123,10 @@ def init(
     found = pipelines.init(robot, files, into=into, ask=ask)
     answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
     answer(files=found.files, answers=answers, told=found.told)
-    for line in found.told:
-        say(line)
+    say(*found.told)
     for question, given in found.answers if ask is None else ():
         tell_note(f"guessed: {question.text} {given} ({question.why})")
-    for path in found.files:
-        say(f"wrote {path}")
+    say(*(f"wrote {path}" for path in found.files))
     say(f"Next: ident run {into}")
 
 

@@ -51,8 +51,7 @@ def check(
     elif isinstance(found, CheckedLogs):
         for report in found.reports:
             _show_log(report)
-        for picture in found.pictures:
-            say(f"wrote {picture}")
+        say(*(f"wrote {picture}" for picture in found.pictures))
     else:
         _show_experiment(found.loaded)
     if found.problems:
@@ -74,8 +73,7 @@ def _show_robot(found: CheckedRobot) -> None:
             "the number of combinations hangs on the last digits of the description: angles or lengths that just "
             "miss zero, a right angle or each other make combinations that no log can tell from noise"
         )
-    for note in robot.notes:
-        tell_note(note)
+    tell_note(*robot.notes)
     masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
     rows = []
     for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
@@ -98,9 +96,9 @@ def _show_log(found: LogReport) -> None:
         same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
         for f in same[:1] if note else same:  # notes are alike from joint to joint
             more = f" (and {len(same) - 1} more of this kind)" if note and len(same) > 1 else ""
-            say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", "" if note else "bold red")
+            say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", style="" if note else "bold red")
     if all(f.kind in NOTES for f in found.findings):
-        say("  no problem", "green")
+        say("  no problem", style="green")
 
 
 def _show_experiment(loaded: Loaded) -> None:
@@ -146,8 +144,7 @@ def convert(
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
     answer(**parts_of(done, "path", "manifest", "stanza", "rows", "dropped"), info=_told(done.info))
-    for sentence in done.info.sentences():
-        tell_note(sentence)
+    tell_note(*done.info.sentences())
     if done.dropped:
         tell_note(f"{done.dropped} dropped, because their clock repeats")
     say(done.stanza)
@@ -191,7 +188,7 @@ def _show(found: LogInfo) -> None:
 
     r, seen, steps = found.recorded, found.seen, found.steps
     what = "messages" if r.topic else "rows"
-    say(f"{r.name}: {r.kind}{f', topic {r.topic}' if r.topic else ''}", "bold")
+    say(f"{r.name}: {r.kind}{f', topic {r.topic}' if r.topic else ''}", style="bold")
     if len(found.topics) > 1:
         show(table("", ("topic", "type", "messages"), [(t.name, t.type, str(t.messages)) for t in found.topics]))
     rate = MISSING if found.rate_hz is None else f"{found.rate_hz:.6g} Hz"
@@ -202,4 +199,4 @@ def _show(found: LogInfo) -> None:
     show_steps(steps.histogram, steps.counts.total())
     for sentence in found.sentences():
         odd = any(word in sentence for word in ("lost", "gap", "repeats", "jumps", "NaN", "no effort", "no current"))
-        say(f"  {sentence}", "bold red" if odd else "")
+        say(f"  {sentence}", style="bold red" if odd else "")

@@ -230,12 +230,10 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
     from ident.report import text
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides
-    say(e.heading, "bold")
+    say(e.heading, style="bold")
     show_notes(result.loaded)
-    for sentence in text.questions(result.estimate, result.validation):
-        say(sentence)
-    for sentence in text.summary_sentences(result.estimate, result.comparison, result.validation):
-        say(sentence)
+    say(*text.questions(result.estimate, result.validation))
+    say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     show_calibration(result)
     show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
@@ -258,9 +256,9 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
             say("+ ...: a combination that bears the name of its first parameter; report.html writes it out.")
     if checked:
         off = [c for c in checked if not c.met]
-        say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", "red" if off else "green")
+        say(f"{len(checked) - len(off)} of {len(checked)} expected figures met", style="red" if off else "green")
         for c in off:
-            say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", "red")
+            say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", style="red")
     assert result.path is not None
     say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {_near(result.path)}")
 
@@ -301,8 +299,7 @@ def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset
     rows = comparison.rows if everything else tuple(r for r in comparison.rows if r.verdict == "contradicted")
     if rows:
         show(text.comparison_rows(replace(comparison, rows=rows), slides))
-    for note in comparison.notes:
-        say(f"note: {note}")
+    say(*(f"note: {note}" for note in comparison.notes))
 
 
 def _near(path: Path) -> Path:

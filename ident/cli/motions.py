@@ -95,15 +95,13 @@ def _tell(found: Excitation, folder: Path) -> None:
         f"(columns scaled); best of {len(done)} motions from {len(design.starts)} starts{ended}"
     )
     show(worth_table(found.worth, found.robot.slides), ("base parameter", *WORTH))
-    for sentence in worth_sentences(found.worth):
-        say(sentence)
+    say(*worth_sentences(found.worth))
     if found.before is not None:
         say(gain_sentence(found.before, found.worth))
     show(guarantees_table(design.guarantees), ("what", "reached", "limit", "spare"))
     kept = sum(g.holds for g in design.guarantees)
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
-    for note in found.notes:
-        tell_note(note)
+    tell_note(*found.notes)
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
@@ -176,8 +174,7 @@ def _written(found: WrittenMoves, what: str) -> None:
     own = parts_of(found, "postures", "speeds", "share", "notes")
     resting, constant = moves.resting.mean(), moves.constant.mean()
     answer(robot=found.robot.name, duration=moves.t[-1], **own, resting=resting, constant=constant, path=found.folder)
-    for note in found.notes:
-        tell_note(note)
+    tell_note(*found.notes)
     say(f"{what}; wrote {found.folder}")
 
 

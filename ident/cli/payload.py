@@ -47,7 +47,7 @@ def payload(
     answer(**parts_of(found, *own), **seen, gains=gains, call=None, path=None)
     robot = found.loaded.robot
     what = f"{', '.join(loaded)} against {found.origin}"
-    say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", "bold")
+    say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", style="bold")
     show(figures_rows(found.payload, found.figures))
     _show_verdict(found)
     if found.gains is not None:
@@ -57,7 +57,7 @@ def payload(
             say("The load above belongs to these gains; put them into the data set to use them.")
         else:
             use = "Use neither the gains nor the load; give recordings that carry it and move it."
-            say(f"No load of {found.gains.mass:g} kg is seen: no gain differs from zero. {use}", "bold red")
+            say(f"No load of {found.gains.mass:g} kg is seen: no gain differs from zero. {use}", style="bold red")
     elif found.payload.shows_mass:
         _show_joints(found.payload, robot)
     if wishes.form is None:
@@ -78,9 +78,9 @@ def _show_verdict(found: FoundLoad) -> None:
 
     load, errors, gain_error = found.payload, found.errors, found.wishes.gain_error
     if not load.shows_mass:
-        say("These motions do not show the load's mass: move the joints that lift it.", "yellow")
+        say("These motions do not show the load's mass: move the joints that lift it.", style="yellow")
     elif not load.seen:
-        say("No load is seen: the mass does not differ from zero, so there is no centre to speak of.", "yellow")
+        say("No load is seen: the mass does not differ from zero, so there is no centre to speak of.", style="yellow")
     else:
         edge = " The free fit could not, so it lies at the edge; error bars are those of the free fit." * load.edge
         say(f"This body can exist (its pseudo-inertia is positive semidefinite, exactly).{edge}")
@@ -91,7 +91,7 @@ def _show_verdict(found: FoundLoad) -> None:
         )
     if errors[1:]:
         passed = errors[1].passed
-        say(f"Validation {'passed' if passed else 'failed'}.", "green" if passed else "bold red")
+        say(f"Validation {'passed' if passed else 'failed'}.", style="green" if passed else "bold red")
     how = (
         "a jackknife over segments"
         if load.kind == "cluster-by-segment"

@@ -40,9 +40,8 @@ def report(
         answer(changes=found.changes, path=out)
         first = found.estimates[0][0]
         judged = judgement(first, found.changes)
-        say(f"{judged.headline}: {judged.reason}", "bold")
-        for told in sentences(first, found.changes, found.slides):
-            say(told)
+        say(f"{judged.headline}: {judged.reason}", style="bold")
+        say(*sentences(first, found.changes, found.slides))
     elif len(files) == 2 and _is_estimate(files[0]):
         with progress() as tell:
             done = pipelines.report(

@@ -130,30 +130,9 @@ def _unit(words: Sequence[str]) -> tuple[str, Meaning]:
 
 #: Rates that people choose [Hz].
 RATES = (
-    10,
-    20,
-    25,
-    40,
-    50,
-    60,
-    80,
-    100,
-    120,
-    125,
-    200,
-    240,
-    250,
-    400,
-    500,
-    800,
-    1000,
-    1200,
-    2000,
-    2500,
-    4000,
-    5000,
-    8000,
-)
+    10, 20, 25, 40, 50, 60, 80, 100, 120, 125, 200, 240, 250,
+    400, 500, 800, 1000, 1200, 2000, 2500, 4000, 5000, 8000,
+)  # fmt: skip
 #: A velocity's integral has this correlation with its position, and a ratio this near to that of known units.
 ALIKE, NEAR = 0.97, 0.08
 #: Below this correlation, it is no velocity of that position.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ TAIL, _DEVIATE = 0.9, 1.645
 _ROUNDS = 4
 #: Rows that are looked at for the steps in which readings come.
 _SEEN = 20_000
+#: What was found, as long as the log is there: it is processed many times while filters are chosen.
+_FOUND: WeakKeyDictionary[Log, tuple[Array, NDArray[np.bool_]] | None] = WeakKeyDictionary()
 
 
 def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
@@ -48,6 +51,12 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     as they came is so much worse. Noise and motion say how many rows are best. What was found is taken out, and
     the rest is looked at again. Rows that repeat the one before were written twice, or in place of the right one.
     """
+    if log not in _FOUND:
+        _FOUND[log] = _silent_steps(log)
+    return _FOUND[log]
+
+
+def _silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q = log.q
     if len(q) < 4 * SIDES[0]:
         return None

@@ -209,7 +209,8 @@ def _factors(columns: Columns, b: int, Y: Array, found: list[_Candidate], keep: 
         rows, used = Y[keep[:, j]], (b + x for c in own for x in range(places[c], places[c + 1]))
         extra = (found[c].columns[keep[:, j]] for c in own)
         block = np.column_stack([rows[:, start : stop - 1], *extra, rows[:, stop - 1]])
-        if len(block) < 3 * block.shape[1] and own:
+        hinting = block.shape[1] - sum(found[c].columns.shape[1] for c in own if found[c].kind is None)
+        if len(block) < 3 * hinting and own:
             return []
         R = r_factor(block)
         spread = np.zeros((len(R), b + places[-1] + 1))

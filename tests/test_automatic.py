@@ -52,6 +52,17 @@ def test_steps_of_an_encoder_count_as_noise_though_it_often_stands():
     assert (band_of(made_up(T, q=q, qd=None)).noise >= step / 12**0.5).all()
 
 
+@pytest.mark.parametrize("harmonics", [3, 5, 8])
+def test_counts_that_last_for_many_rows_are_noise_in_the_lower_octaves(harmonics):
+    """At 1 kHz and 0.2 rad/s hardly any of a coarse encoder's noise is left in the highest octave."""
+    rng = np.random.default_rng(3)
+    t, step = np.arange(32_000) / 1000, 2 * np.pi / 4096
+    phase = np.outer(t, 2 * np.pi * rng.uniform(0.05, 0.2) * np.arange(1, harmonics + 1))
+    a, b = 0.1 * rng.normal(size=(2, 2, harmonics)) / np.arange(1, harmonics + 1)
+    q = np.sin(phase) @ a.T + np.cos(phase) @ b.T
+    assert (band_of(made_up(t, q=np.round(q / step) * step, qd=None)).cut_hz < 3.0).all()
+
+
 def test_a_joint_that_hardly_moves_from_count_to_count_sets_no_band():
     """One joint moves; the other creeps over some counts of a coarse encoder, whose steps are fast."""
     step = 2 * np.pi / 8192

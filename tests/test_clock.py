@@ -123,6 +123,24 @@ def test_rows_lost_in_silence_are_counted_by_how_far_the_joints_move(seed):
     assert any("rows were lost" in f.message for f in check_log(log, TWO).findings)
 
 
+@pytest.mark.parametrize("seed", range(cases(3)))
+def test_rows_lost_near_each_other_and_among_noise_are_counted(seed):
+    """At 1 kHz a row is worth two standard deviations of a joint's noise; three of four losses show all the same."""
+    rng = np.random.default_rng(seed)
+    even = np.arange(20_000) * 0.001
+    kept = np.ones(len(even), dtype=bool)
+    lost = rng.choice(len(even) - 200, 40, replace=False) + 100
+    kept[lost] = kept[lost[:15] + 9] = False
+    q = smooth(even)[0][kept]
+    missing = np.diff(even[kept]) / 0.001 - 1.0
+    for noise, share in ((1e-6, 0.95), (2e-4, 0.75)):
+        log = made_up(even[: kept.sum()], q=q + rng.normal(size=q.shape) * noise, qd=None)
+        found = np.diff(on_clock(log, find_clock(log)).t) / 0.001 - 1.0
+        fast = np.abs(smooth(even[kept])[1]).max(axis=1)[1:] > 0.3
+        assert np.sum((found > 0.5) & (missing > 0.5) & fast) > share * np.sum((missing > 0.5) & fast)
+        assert abs(found.sum() - missing.sum()) < 0.3 * missing.sum()
+
+
 def test_rows_written_twice_in_silence_are_left_out():
     even = np.arange(ROWS) * STEP
     again = np.sort(np.concatenate([np.arange(ROWS), np.arange(50, ROWS, 311)]))

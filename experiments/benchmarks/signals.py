@@ -161,11 +161,19 @@ def timed(rng: np.random.Generator, clock: str, rate: float, count: int) -> tupl
     return stamps, jitter if clock == "jitter" else even, rows, rows
 
 
-def error(case: Case, motion: Motion) -> tuple[float, float]:
-    """Return the error of the torque on the unseen motion, and the share of 95 % intervals that hold the truth."""
-    fit = ident.fit(case.model, [motion], loss="wls", feasible=False)
-    found = fit.estimate
-    off = np.linalg.norm(fit.predict(case.unseen) - case.unseen.tau) / np.linalg.norm(case.unseen.tau)
+def error(case: Case, log: Log | Motion, fit: Processing | None = None) -> tuple[float, float]:
+    """Return the error of the torque on the unseen motion, and the share of 95 % intervals that hold the truth.
+
+    Of a log processed, or of a motion; infinite where it does not determine the parameters.
+    """
+    try:
+        motion = log if isinstance(log, Motion) else process(log, fit or Processing())
+        made = ident.fit(case.model, [motion], loss="wls", feasible=False)
+    except IdentError as cause:
+        print(cause)
+        return np.inf, 0.0
+    found = made.estimate
+    off = np.linalg.norm(made.predict(case.unseen) - case.unseen.tau) / np.linalg.norm(case.unseen.tau)
     apart = np.abs(found.phi - found.base.K @ case.theta)
     return float(off), float(np.mean(apart <= found.covariance.half_widths(0.95)))
 
@@ -198,15 +206,12 @@ def one(case: Case) -> tuple[list[float], float, dict[str, bool], str]:
     within = ((t >= edges[0]) & (t <= t[-1] - edges[1]))[:, None]
     least, _ = error(case, replace(case.told, keep=within & np.ones(case.told.q.shape, dtype=bool)))
     moving, _ = error(case, replace(case.told, keep=within & (np.abs(case.told.qd) >= np.asarray(fit.min_speed))))
-    try:
-        found, held = error(case, process(case.log, fit))
-    except IdentError as cause:
-        print(cause)
-        found, held = np.inf, 0.0
+    found, held = error(case, case.log, fit)
     grid = 1.0 / float(np.median(np.diff(t))) if case.clock in ("jitter", "lost") else None
     right = replace(fit, clock="stamps", resample_hz=grid, spikes="kept", position_delay_s=tuple(case.late.tolist()))
-    limit, _ = error(case, process(case.right, right))
-    return [found / least, found / moving, limit / least], held, told(case, fit), as_toml(fit)
+    limit, _ = error(case, case.right, right)
+    multiples = [found / least, found / moving if np.isfinite(moving) else np.nan, limit / least]
+    return multiples, held, told(case, fit), as_toml(fit)
 
 
 def main() -> None:
@@ -225,7 +230,7 @@ def main() -> None:
     for what, own in zip(
         ("with the truth told", "the same, slow rows left out", "clock, delays, spikes told"), table.T, strict=True
     ):
-        some = [f"median {np.median(x):.2f}, 95th {np.percentile(x, 95):.2f}" for x in (own, own[sound])]
+        some = [f"median {np.nanmedian(x):.2f}, 95th {np.nanpercentile(x, 95):.2f}" for x in (own, own[sound])]
         print(f"{what:30} {some[0]}; torques not filtered ({sound.sum()}): {some[1]}")
     if clean:
         own = np.array([row[0][0] for row in clean])

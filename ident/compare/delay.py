@@ -10,7 +10,7 @@ from ident.arrays import Array
 from ident.estimate.least_squares import solved, squared_left_out
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
-from ident.model.model import Model
+from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, packed_columns, state_rows
 from ident.regression.regression import r_factor
@@ -111,17 +111,15 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     def state(late: Array) -> list[Array]:
         return [at(x, late) for x in (motion.q, motion.qd, motion.qdd)]
 
-    def torque(late: Array) -> Array:
-        rows = state_rows(columns, *state(late), signals=signals)
-        own = zip(columns.span, columns.parameters, strict=True)
-        return np.column_stack([rows[:, start : stop - 1] @ phi[list(used)] for (start, stop), used in own])
-
+    theta = np.zeros(len(columns.model.names))
+    theta[list(columns.base.kept)] = phi if len(phi) else 0.0  # the same torques, without the regressor
     q, qd, qdd = state(late)
     fastest = np.abs(qd).max(axis=0)
     smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]
     change = np.zeros((n, len(t), n))
     for j, ahead in enumerate(step * np.eye(n) if len(phi) else ()):
-        change[j] = (torque(late + ahead) - torque(late - ahead)) / (2.0 * step)
+        after, before = (torque(columns.model, theta, *state(late + d), signals=signals) for d in (ahead, -ahead))
+        change[j] = (after - before) / (2.0 * step)
     rows = state_rows(columns, q, qd, qdd, signals=signals)
     packed, *beside = (_thin(motion, x) for x in (rows, *smooth, *change, tau))
     found = []

@@ -60,7 +60,7 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     if loaded.experiment.own_model:
         return loaded
     found = selection_of(loaded, tell)
-    loaded = replace(loaded, structure=found.structure)
+    loaded = replace(loaded, structure=found.structure, processing=processing_of(loaded))
     if not found.terms:
         return loaded
     shares = f"{percent(found.structure.before)} to {percent(found.structure.honest)}"
@@ -69,7 +69,7 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
     warned.append(Warned("model", "chosen", f"{told}; {more}"))
     model = restored(loaded.model, found.model.shapes, found.model.names)
-    return replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
+    return replace(loaded, model=model, base=base_parameters(model))
 
 
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:

@@ -27,6 +27,9 @@ TOGETHER = 5
 #: What joint terms and sums that nothing determines are held by, relative to their column.
 _RIDGE = 1e-9
 
+#: A joint term alone is no larger than so many times the torque of its joint.
+CANCELS = 3.0
+
 Indices = NDArray[np.intp]
 
 
@@ -141,7 +144,10 @@ class Judge:
         return float(gram[-1, -1] - gram[-1, :-1] @ self.fitted(more, self.folds))
 
     def squared_wald(self, columns: Sequence[int], folds: Sequence[int]) -> Array:
-        """Return the squared ratio of each column's parameter to its standard error (k,), 0 for one held at zero."""
+        """Return the squared ratio of each column's parameter to its standard error (k,), 0 for one held at zero.
+
+        It is 0, too, for what is CANCELS times as large as the torque: others make up for it on these logs alone.
+        """
         from scipy.linalg import cho_solve
 
         theta, left, size, factor = self._solved(columns, folds)
@@ -149,7 +155,17 @@ class Judge:
         errors = np.full(len(theta), np.inf)
         errors[left] = np.sqrt(self.inflation * np.diag(inverse)) / size
         at = list(columns)
-        return np.asarray((theta[at] / errors[at]) ** 2)
+        large = np.abs(theta[at]) * (self._shares @ np.abs(self._K[:, at]))
+        return np.where(large > CANCELS, 0.0, (theta[at] / errors[at]) ** 2)
+
+    @cached_property
+    def _shares(self) -> Array:
+        """Length of each base parameter's column (b,) against the torque of its joint."""
+        found = np.zeros(len(self._K) + 1)
+        for columns, parts in zip(self._columns, zip(*self.evidence.grams, strict=True), strict=True):
+            squares = np.diag(np.sum(parts, axis=0))
+            found[columns] = np.maximum(found[columns], np.sqrt(squares / (squares[-1] or np.inf)))
+        return found[:-1]
 
     def _solved(self, more: Sequence[int], folds: Sequence[int]) -> tuple[Array, Indices, Array, Array]:
         """Return theta (p,), the columns not held at zero, their size, and the Cholesky factor of unit columns."""

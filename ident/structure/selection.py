@@ -47,6 +47,7 @@ UNSEEN = "chosen without what it is judged on, nothing is gained"
 GROWS = "the error grows"
 PRUNED = "no joint's own number can be told from zero"
 LATER = "another one takes more"
+GONE = "taken on the way, and given up beside the others"
 
 
 @dataclass(frozen=True)
@@ -338,7 +339,7 @@ class Search:
 
     def _told(self, columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are taken."""
-        best = self._tried(self._taken)
+        best = _declined(self._tried(self._taken), GONE)
         for k in self._taken:
             own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
             reason = "" if set(self._places[k]) & set(columns) else PRUNED
@@ -365,11 +366,10 @@ class Search:
         """Return the way to the terms that are taken, the largest gain first, with what was tried at each step."""
         left, taken, found = list(self._taken), list[int](), list[tuple[TriedTerm, ...]]()
         while True:
-            best = self._tried(taken)
+            best = _declined(self._tried(taken), LATER if left else GONE)
             if left:
                 after = min(left, key=lambda k: _size(self._errors([*taken, k], self._judge.folds)))
                 own = self._step(taken, after, self._judge.folds)
-                best = {kind: replace(one, reason=one.reason or LATER) for kind, one in best.items()}
                 best[own.kind] = replace(own, reason="")
             found.append(tuple(best.values()))
             if not left:
@@ -418,6 +418,11 @@ def _at(term: Any, joints: tuple[str, ...]) -> Any:
     if not hasattr(term, "law"):
         return replace(term, joints=joints)
     return replace(term, joints=joints, law=replace(term.law, joints=joints))
+
+
+def _declined(tried: dict[str, TriedTerm], why: str) -> dict[str, TriedTerm]:
+    """Return what was tried with a reason for each, `why` where it has no other."""
+    return {kind: replace(one, reason=one.reason or why) for kind, one in tried.items()}
 
 
 def _size(errors: Array) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate.least_squares import joint_noise, squared_left_out, stretch_factors
+from ident.estimate.least_squares import joint_noise, solve, squared_left_out, stretch_factors
 from ident.logs.motion import Motion
 from ident.model import Model, SmoothCoulomb
 from ident.model.standard import SIGN
@@ -17,6 +17,10 @@ from ident.regression import Regression, base_parameters, compress
 WIDTHS = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256)
 #: A width is taken where it takes this share from the error of what is left out, in all but one of so many stretches.
 GAIN, STRETCHES = 0.05, 10
+#: Fewest segments from which it is.
+FEWEST = STRETCHES // 2
+#: What is left out of motions that have little in common is missed by so many times what a fit of all leaves.
+UNTOLD = 3.0
 #: The same share of rows at which joints surely move.
 MOVING = 0.01
 
@@ -25,22 +29,24 @@ def wide(model: Model, moving: Sequence[Motion], motions: Sequence[Motion]) -> t
     """Return the model with a tanh in place of the sign of the speed, and the share of the error that this takes.
 
     Each width, and the sign, is fitted by least squares without one stretch of the motions after the other, which it
-    then predicts. The model as it is, and 0, where no width takes GAIN in all stretches but one, where rows of joints
-    that surely move (`moving`) gain nothing (at rest, the sign is that of noise), or where stretches are too few.
+    then predicts; where stretches have too little in common for that, what the fit leaves of each counts. The model as
+    it is, and 0, where no width takes GAIN in all stretches but one, where rows of joints that surely move (`moving`)
+    gain nothing (at rest, the sign is that of noise), or where segments are too few.
     The limits were set on simulated arms and real logs (`experiments/benchmarks/friction_width.py`).
     """
     plain = _regression(model, motions)
-    if len(plain.segments) < STRETCHES // 2:
+    if len(plain.segments) < FEWEST:
         return model, 0.0
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     models = [smoothed(model, np.maximum(width * fastest, 1e-6)) for width in WIDTHS]
     noise = joint_noise(plain)
-    sign, *errors = (_left_out(r, noise) for r in (plain, *(_regression(m, motions) for m in models)))
+    judged = _left_out if _left_out(plain, noise).sum() < UNTOLD**2 * _left(plain, noise).sum() else _left
+    sign, *errors = (judged(r, noise) for r in (plain, *(_regression(m, motions) for m in models)))
     best = int(np.argmin([e.sum() for e in errors]))
     gain = 1.0 - float(np.sqrt(errors[best].sum() / sign.sum()))
     if gain < GAIN or np.sum(errors[best] < sign) < len(sign) - 1:
         return model, 0.0
-    surely, so = (_left_out(_regression(m, moving), noise).sum() for m in (models[best], model))
+    surely, so = (judged(_regression(m, moving), noise).sum() for m in (models[best], model))
     return (models[best], gain) if surely < (1.0 - MOVING) ** 2 * so else (model, 0.0)
 
 
@@ -64,3 +70,9 @@ def _regression(model: Model, motions: Sequence[Motion]) -> Regression:
 def _left_out(regression: Regression, noise: Array) -> Array:
     """Return the squared error of each stretch of the segments when it is left out."""
     return squared_left_out(stretch_factors(regression, noise, STRETCHES))
+
+
+def _left(regression: Regression, noise: Array) -> Array:
+    """Return the squared error of each stretch of the segments in a fit of all."""
+    phi = np.append(solve(regression, noise), -1.0)
+    return np.array([np.sum((factor @ phi) ** 2) for factor in stretch_factors(regression, noise, STRETCHES)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.compare.coulomb_width import smoothed, wide
+from ident.compare.coulomb_width import FEWEST, smoothed, wide
 from ident.estimate.estimate import restored_terms
 from ident.model import Model, SmoothCoulomb
 from ident.model.standard import SIGN
@@ -23,8 +23,10 @@ def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
     """
     if loaded.experiment.own_model or SIGN not in loaded.model.terms:
         return loaded
-    processing = processing_of(loaded)
+    processing = fit, _ = processing_of(loaded)
     moving, all_rows = (list(first_parts(loaded, loaded.experiment.fit, p)) for p in processing)
+    if sum(len(m.blocks) for m in all_rows) < FEWEST:  # a short log, thinned to its slow motion
+        all_rows = list(first_parts(loaded, loaded.experiment.fit, replace(fit, min_speed=0.0)))
     model, gain = wide(loaded.model, moving, all_rows)
     if model is loaded.model:
         return loaded

@@ -6,7 +6,7 @@ Segments of like pose and speed, left out together, are what the rest of the mot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,8 @@ from ident.arrays import Array
 from ident.logs.motion import Motion, split
 from ident.regression.regression import Regression, repeats_joined
 
-#: Short segments of all logs together, and clusters of them.
-SEGMENTS, CLUSTERS = 72, 6
+#: Short segments of all logs together, and clusters of them: more where few say nothing of each other.
+SEGMENTS, CLUSTERS = 72, (6, 12, 24)
 #: Rows that a segment has at least.
 LEAST_ROWS = 4
 _STARTS, _ROUNDS = 10, 50
@@ -38,16 +38,18 @@ def shortened(motions: Sequence[Motion]) -> tuple[list[Motion], Array]:
     return cut, np.array(levels)
 
 
-def folds(regression: Regression, levels: Array) -> NDArray[np.intp]:
-    """Return which fold each segment (s,) is in: its recording's where three or more differ, else its cluster's.
+def folds(regression: Regression, levels: Array) -> Iterator[NDArray[np.intp]]:
+    """Yield which fold each segment (s,) is in: its recording's where three or more differ, else its cluster's.
 
-    regression: of base parameters alone, its segments in the order of `levels` (s, d), as `shortened` returns both.
+    The fewest folds first. regression: of base parameters alone, its segments in the order of `levels` (s, d), as
+    `shortened` returns both.
     """
     own = [segment.recording for segment in regression.segments]
     first = repeats_joined(regression).recordings
     if len(first) >= 3 and len(first) == len(regression.recordings):
-        return np.array([min(first.index(name), len(first) - 1) for name in own])
-    return clustered(levels, min(CLUSTERS, len(levels)))
+        yield np.array([min(first.index(name), len(first) - 1) for name in own])
+    else:
+        yield from (clustered(levels, min(number, len(levels))) for number in CLUSTERS)
 
 
 def clustered(points: Array, number: int) -> NDArray[np.intp]:

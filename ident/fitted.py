@@ -57,9 +57,9 @@ def fit(
     "huber" lets rows that do not belong count for less (motions, not factors or an iterator, are wanted then).
     feasible: whether links must be physically consistent (each pseudo-inertia positive semidefinite, a linear matrix
     inequality) and friction non-negative. weight: of the prior, a number against the mean squared weighted residual,
-    "cross-validated", or "vanishing": least residual first, within `residual_bound`, then closest to the prior; None
-    chooses between the last two by the number of segments. metric: "entropic", "pull-back" or "euclidean". bounds:
-    what is known for sure. covariance: "segments", robust to correlation, or "classical".
+    "cross-validated", or "vanishing": least residual first, within `residual_bound`, then closest to the prior; None:
+    cross-validated, or what the noise asks for where segments are too few. metric: "entropic", "pull-back" or
+    "euclidean". bounds: what is known for sure. covariance: "segments", robust to correlation, or "classical".
 
     feasible=False without a prior is ordinary or weighted least squares, which determines base parameters only.
     Raises EstimationError when the fit does not succeed, ModelError for words or arrays that do not fit each other, and

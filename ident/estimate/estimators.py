@@ -80,7 +80,8 @@ def estimated(
     weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual
     is within `residual_bound`, relatively, of the least; "cross-validated", which leaves parts of the logs out and
     tries `weights` (the result's `selection` holds their mean squared weighted errors); None: cross-validated where
-    there are three recordings or four segments, else vanishing. Recordings of one motion count as one.
+    there are three recordings or four segments, else the least that cross-validation may choose (vanishing in metrics
+    with units). Recordings of one motion count as one.
     metric: "entropic" (where links must be able to exist; Lee, Wensing, Park, T-RO 2020), "pull-back" (the default
     elsewhere), "euclidean", or any `Metric`. covariance: "segments" is robust to any correlation within a
     segment, from five segments on; "classical" takes residuals as independent.
@@ -100,14 +101,13 @@ def estimated(
     size = _noise(regression, loss, sigma, plain)
     if plain:
         return _least_squares(model, regression, loss, size, covariance)
-    if weight is None:
-        enough = len(regression.recordings) >= 3 or len(regression.segments) >= 4
-        weight = "cross-validated" if enough else "vanishing"
     towards = neutral_prior(model.robot) if prior is None else prior
     by = constant(metric or ("entropic" if feasible else "pull-back"))
     said: tuple[str, ...] = ()
-    if weight == "cross-validated" and all(towards.neutral):
+    if weight in (None, "cross-validated") and all(towards.neutral):
         towards, said = _scaled(model, regression, towards, size)
+    if weight is None:
+        weight = _usual_weight(regression, towards, size, by)
     problem: Entropic | Quadratic
     if by is None:
         problem = Entropic(model, regression, towards, limits, size)
@@ -124,6 +124,17 @@ def estimated(
             estimate=found,
         )
     return found
+
+
+def _usual_weight(regression: Regression, towards: Prior, sigma: Array, by: Metric | None) -> Weight:
+    if len(regression.recordings) >= 3 or len(regression.segments) >= 4:
+        return "cross-validated"
+    return _floor(regression, towards, sigma) if _relative(by) else "vanishing"
+
+
+def _relative(by: Metric | None) -> bool:
+    """Return whether a metric has no units: the entropic divergence, None, and its second-order part."""
+    return by is None or isinstance(by, ConstantPullback)
 
 
 def _solved(
@@ -144,7 +155,7 @@ def _solved(
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
     errors = _left_out(problem, regression, falling, sigma)
     best = falling[int(np.argmax(_within_one_error(errors)))]
-    relative = isinstance(problem, Entropic) or isinstance(problem.metric, ConstantPullback)
+    relative = _relative(None if isinstance(problem, Entropic) else problem.metric)
     used = max(best, _floor(regression, towards, sigma) if relative else 0.0)
     solution = problem.solved(used, (*(w for w in falling if w > used), used))
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))

@@ -12,7 +12,9 @@ from synthetic import random_theta, recording
 
 from ident.errors import EstimationError, IdentError, ModelError
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, neutral_prior
+from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import folds
+from ident.estimate.least_squares import joint_noise
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, regressor
 from ident.regression import Regression, base_parameters, compress
@@ -258,6 +260,22 @@ def theta_of(model: Model) -> np.ndarray:
 
 def theta_of_prior(model: Model, prior: Prior) -> np.ndarray:
     return np.concatenate([prior.inertials.ravel(), np.zeros(len(model.names) - model.n_rigid)])
+
+
+def test_few_segments_are_drawn_to_the_prior_as_the_noise_asks() -> None:
+    model = arm()
+    theta, found = theta_of(model), []
+    for segments in (3, 12):
+        log = recording(np.random.default_rng(0), model, theta, segments=segments)
+        regression = compress(model, log)
+        found.append(
+            (estimated(model, regression, near(model)), effective_samples(regression, joint_noise(regression)))
+        )
+    (few, samples), (many, more) = found
+    assert few.selection == ()
+    assert few.weight == pytest.approx(1.0 / (0.09 * samples))
+    assert many.selection
+    assert many.weight >= 1.0 / (0.09 * more) * (1.0 - 1e-9)
 
 
 def test_defect_9_folds_leave_out_whole_recordings() -> None:

@@ -42,7 +42,7 @@ from ident.structure.candidates import Candidate, candidates
 from ident.structure.folds import clustered, folds, shortened
 from ident.structure.judge import Evidence, Judge, restricted, with_columns
 from ident.structure.lines import lines
-from ident.structure.selection import GROWS, _compared
+from ident.structure.selection import GROWS, _compared, told_by_the_rest
 from ident.structure.waves import Slope, rippled, shifted, strongest
 
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
@@ -219,10 +219,45 @@ def test_recordings_are_the_folds_where_three_differ(arm):
     regression = compress(arm, short)
     assert len(levels) == len(regression.segments) == 72
     own = [segment.recording for segment in regression.segments]
-    assert folds(regression, levels).tolist() == [int(name[-1]) for name in own]
+    assert [found.tolist() for found in folds(regression, levels)] == [[int(name[-1]) for name in own]]
     repeated = [replace(moved(arm, (), []), name=f"log{k}", tau=moved(arm, (), []).tau + k) for k in range(3)]
     short, levels = shortened(repeated)
-    assert len(set(folds(compress(arm, short), levels).tolist())) == 6
+    assert [len(set(found.tolist())) for found in folds(compress(arm, short), levels)] == [6, 12, 24]
+
+
+def test_folds_that_move_as_no_other_does_are_made_smaller(arm):
+    """Joints move one after the other: a cluster of six has all that shows one of them, one of twelve a part of it."""
+    motion = moved(arm, (), [])
+    alone = (np.arange(4000) * 9 // 4000)[:, None] % 3 == np.arange(3)
+    q, qd, qdd = (np.where(alone, x, rest) for x, rest in ((motion.q, 0.4), (motion.qd, 0.0), (motion.qdd, 0.0)))
+    theta = np.concatenate([arm.robot.inertials.ravel(), *(np.full(3, x) for x in (0.2, 1.0, 1.0, 0.0))])
+    tau = torque(arm, theta, q, qd, qdd)
+    tau = tau + 0.01 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
+    prior = cad_prior(arm.robot, 3.0 * arm.robot.inertials, "heavy CAD")
+    for log, clusters in ((motion, 6), (replace(motion, q=q, qd=qd, qdd=qdd, tau=tau), 12)):
+        short, levels = shortened([log])
+        judge = told_by_the_rest(arm, prior, compress(arm, short, base=base_parameters(arm)), levels)
+        assert len(judge.folds) == clusters
+        assert (
+            judge.left_out((), judge.folds).sum() < 1.5 * judge.errors(judge.fitted((), judge.folds), judge.folds).sum()
+        )
+
+
+def test_a_term_many_times_as_large_as_its_torque_is_not_told_from_zero(arm):
+    """Joints that hardly move: a spring is their offset but for a thousandth, and explains anything with it."""
+    motion = moved(arm, (), [])
+    slow = np.sin(0.2 * motion.t)[:, None]
+    still = replace(motion, q=1.0 + 1e-3 * slow * np.ones(3), qd=2e-4 * np.cos(0.2 * motion.t)[:, None] * np.ones(3))
+    still = replace(still, qdd=np.zeros(motion.q.shape), tau=motion.tau.std(axis=0) * (2.0 + 0.1 * slow))
+    wide = replace(arm, terms=(*arm.terms, Spring()))
+    short, levels = shortened([still])
+    regression = compress(wide, short, base=with_columns(base_parameters(arm), arm, wide))
+    prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
+    judge = Judge(Evidence(wide, len(arm.names), prior, regression, clustered(levels, 6)))
+    columns = list(range(len(arm.names), len(wide.names)))
+    large = np.abs(judge.fitted(columns, judge.folds)[columns]) > 3.0 * np.sqrt(np.mean(still.tau**2, axis=0))
+    assert large.all()
+    assert (judge.squared_wald(columns, judge.folds) == 0.0).all()
 
 
 def test_clusters_are_of_points_that_are_alike():

@@ -81,7 +81,7 @@ def selected(
         note = f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}"
         return Selection(model, Structure(note=note))
     usual = compress(model, short, base=base)
-    found = _told_by_the_rest(model, prior, usual, levels)
+    found = told_by_the_rest(model, prior, usual, levels)
     if found is None:
         note = "each part of the logs moves as no other does, which says nothing of terms: log longer, or more motions"
         return Selection(model, Structure(note=note))
@@ -106,7 +106,7 @@ def selected(
     return replace(choice, structure=replace(choice.structure, tried=(*tried, *told)))
 
 
-def _told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels: Array) -> Judge | None:
+def told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels: Array) -> Judge | None:
     """Return a judge by the largest folds that the rest predicts within UNTOLD times of a fit of all, None for none."""
     for fold in folds(regression, levels):
         judge = Judge(Evidence(model, len(model.names), prior, regression, fold))

@@ -344,9 +344,7 @@ def main() -> None:
         elif first is None:
             result = "silent, no harm" if harm < (2.0 if own == "table" else 1.05) else "SILENT"
         else:
-            place = first.where == where and "no mistake of the list" in first.what
-            result = "first" if right else "rival" if among else "place" if place else "other"
-            result = "WRONG" if result == "other" and first.asserted else result
+            result = "first" if right else "rival" if among else "WRONG" if first.asserted else "other"
         told[result] += 1
         shown = (causes or list(found.causes))[:2]
         said = "; ".join(f"{c.where}: {c.what} ({c.before:.3f}>{c.after:.3f}) {list(c.rivals)[:2]}" for c in shown)

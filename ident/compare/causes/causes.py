@@ -14,7 +14,7 @@ from ident.compare.causes.loads import loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.speeds import speeds
-from ident.compare.causes.tables import UNKNOWN, Found, Table, may_examine, table_faults
+from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import lacking
 from ident.compare.causes.touches import touches
 from ident.compare.causes.traces import trace_of
@@ -198,7 +198,7 @@ def _examined(
     if table is not None and may:
         causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)
-    causes.sort(key=lambda c: (c.mistake.kind == UNKNOWN, -c.log_odds))  # what says no more than that comes last
+    causes.sort(key=lambda c: -c.log_odds)
     return Examination(
         tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
     )

@@ -27,16 +27,14 @@ from ident.regression.compress import compress
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
 
-#: The kind of numbers that are off in no known way.
-UNKNOWN = "CAD unexplained"
 #: Numbers of one fault that are told.
 SHOWN = 3
 #: Units of length that a robot file may be in where another is declared.
 _ROUNDS = 4
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
 _ROBOT = ("gravity", "geometry")
-#: Standard deviation of gains, gains [log] that any robot has, and the share by which a link of a rough table is off.
-_GAIN_ERROR, _GAIN, _OFF = 0.04, 0.11, 1.0
+#: Standard deviation of gains, and gains [log] that any robot has.
+_GAIN_ERROR, _GAIN = 0.04, 0.11
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +61,8 @@ class Found:
         match self.fault.move:
             case TorqueGain(_, factor):
                 return factor > 0 and abs(log(factor)) <= _GAIN
-            case Unexplained(links, share) if not self.fault.move.asked:
-                return len(links) > 1 or share < _OFF
+            case Unexplained(asked=()):
+                return True
         return self.after.relative > self.before.relative and bool(np.all(self.after.left > 0.95 * self.before.left))
 
 

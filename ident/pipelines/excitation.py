@@ -168,7 +168,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     if score is not None:
         apart = score(design.trajectory)
         notes.append(
-            f"on this motion their torques lie {apart:.2g} times apart what is left unexplained"
+            f"on this motion their torques differ by {apart:.2g} of what either leaves unexplained"
             if apart > _APART
             else "no motion that was found decides: both predict the same torques"
         )

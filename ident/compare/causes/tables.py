@@ -35,6 +35,8 @@ _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inch
 _ROBOT = ("gravity", "geometry")
 #: Standard deviation of gains, and gains [log] that any robot has.
 _GAIN_ERROR, _GAIN = 0.04, 0.11
+#: Share of a joint's squared error that is left where a fault is worth the name.
+_HELPS = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,8 @@ class Found:
                 return factor > 0 and abs(log(factor)) <= _GAIN
             case Unexplained(asked=()):
                 return True
-        return self.after.relative > self.before.relative and bool(np.all(self.after.left > 0.95 * self.before.left))
+        without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
+        return bool(np.all(without > _HELPS * with_it))
 
 
 def may_examine(reading: Reading) -> bool:

@@ -113,7 +113,8 @@ def further(
     rng: np.random.Generator, names: tuple[str, ...], ways: np.ndarray, duration: float, warm: np.ndarray | None
 ) -> list[tuple]:
     """Return ripple with a number of waves for each joint, and friction that follows temperature or else time."""
-    waves = [float(f"{rng.uniform(max(4.5 * 2 * np.pi / way, 3.0), 80.0):.4g}") for way in ways]
+    least = np.maximum(4.5 * 2 * np.pi / ways, 3.0)
+    waves = [float(f"{rng.uniform(x, max(80.0, 1.5 * x)):.4g}") for x in least]
     ripple = tuple(law(x, (j,)) for j, x in zip(names, waves, strict=True) for law in (RippleSine, RippleCosine))
     return [
         ripple,

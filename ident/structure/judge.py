@@ -18,9 +18,13 @@ from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
 from ident.estimate.least_squares import joint_noise
 from ident.estimate.prior import ConstantPullback, Prior
+from ident.logs.motion import Motion
 from ident.model import Model
+from ident.model.term import names
+from ident.regression import compress
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, merged, r_factor
+from ident.structure.candidates import Candidate, Renamed
 
 #: Short segments that are one cluster of the noise.
 TOGETHER = 5
@@ -208,3 +212,32 @@ class Judge:
             for columns, factors in zip(self._columns, self.evidence.factors, strict=True)
         ]
         return np.array(each).T
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """A model with its base parameters and prior, motions in short segments, and the fold of each (s,)."""
+
+    model: Model
+    short: tuple[Motion, ...]
+    prior: Prior
+    base: BaseParameters
+    fold: Indices
+
+    def evidence(self, pool: Sequence[Candidate]) -> Evidence:
+        """Return the logs with the columns of all candidates, by one pass over them."""
+        every = renamed(pool)
+        wide = replace(self.model, terms=(*self.model.terms, *every))
+        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide))
+        return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
+
+    def places(self, pool: Sequence[Candidate]) -> list[list[int]]:
+        """Return where each candidate's columns stand in theta."""
+        counts = [sum(len(names(term, self.model.robot)) for term in candidate.terms) for candidate in pool]
+        starts = np.cumsum([len(self.model.names), *counts])
+        return [list(range(start, start + count)) for start, count in zip(starts.tolist(), counts, strict=False)]
+
+
+def renamed(pool: Sequence[Candidate]) -> tuple[Renamed, ...]:
+    """Return the terms of all candidates, each candidate's under names of their own."""
+    return tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)

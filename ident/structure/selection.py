@@ -13,7 +13,7 @@ selection", JMLR 11, 2010): where nothing is gained so, nothing is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,11 +25,11 @@ from ident.estimate.estimate import Structure, TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
-from ident.model.term import Term, along, chosen, names, shape
+from ident.model.term import Term, along, chosen, shape
 from ident.regression import BaseParameters, Regression, compress
-from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, Renamed, candidates, ripple
+from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple
 from ident.structure.folds import folds, shortened
-from ident.structure.judge import Evidence, Indices, Judge, with_columns
+from ident.structure.judge import Evidence, Judge, Logs, renamed
 from ident.structure.lines import lines
 from ident.structure.waves import shifted, waves
 from ident.tell import Tell, logged
@@ -44,6 +44,8 @@ TURNS = 4
 FEWEST = 12
 #: Squared Wald statistic below which a joint lacks a term that others surely have.
 DOUBTFUL = 2.0
+#: Waves per turn of one joint that differ by less than this share are one: half the width of the widest peak.
+APART = 0.125
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 GROWS = "the error grows"
@@ -100,8 +102,7 @@ def selected(
     choice = search.selection()
     tell("trying terms", ROUNDS + 1, ROUNDS + 1)
     tried, nan = choice.structure.tried, float("nan")
-    seen = {one.kind for one in tried}
-    unable = {one.kind.name: one for one in every if one.kind.name not in seen}
+    unable = {one.kind.name: one for one in every if one.kind.name not in {t.kind for t in tried}}
     told = (TriedTerm(one.words, kind, nan, nan, reason=one.reason or NO_WAVE) for kind, one in unable.items())
     return replace(choice, structure=replace(choice.structure, tried=(*tried, *told)))
 
@@ -114,35 +115,6 @@ def told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels:
         if np.sum(left_out / judge.sigma**2) < UNTOLD**2 * np.sum(left / judge.sigma**2):
             return judge
     return None
-
-
-@dataclass(frozen=True, eq=False)
-class Logs:
-    """A model with its base parameters and prior, motions in short segments, and the fold of each (s,)."""
-
-    model: Model
-    short: tuple[Motion, ...]
-    prior: Prior
-    base: BaseParameters
-    fold: Indices
-
-    def evidence(self, pool: Sequence[Candidate]) -> Evidence:
-        """Return the logs with the columns of all candidates, by one pass over them."""
-        every = renamed(pool)
-        wide = replace(self.model, terms=(*self.model.terms, *every))
-        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide))
-        return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
-
-    def places(self, pool: Sequence[Candidate]) -> list[list[int]]:
-        """Return where each candidate's columns stand in theta."""
-        counts = [sum(len(names(term, self.model.robot)) for term in candidate.terms) for candidate in pool]
-        starts = np.cumsum([len(self.model.names), *counts])
-        return [list(range(start, start + count)) for start, count in zip(starts.tolist(), counts, strict=False)]
-
-
-def renamed(pool: Sequence[Candidate]) -> tuple[Renamed, ...]:
-    """Return the terms of all candidates, each candidate's under names of their own."""
-    return tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)
 
 
 class Search:
@@ -197,7 +169,9 @@ class Search:
     def finer(self) -> Search:
         """Return the search that goes on with shapes nearer to those that are taken, and the best of other kinds."""
         others = [self._pool[k] for k in self._beside(self._taken).values()]
-        others = [one for candidate in others for one in ([*self._rippled()] if candidate.slopes else [candidate])]
+        if any(candidate.slopes for candidate in others):
+            left = self._waves()
+            others = [c for c in others if not c.slopes] + ([ripple(left)] if left else [])
         begun = self._advanced()
         return Search(self._logs, [*others, *(near for candidate in begun for near in candidate.near())], begun)
 
@@ -216,29 +190,32 @@ class Search:
         found = []
         for k, candidate in enumerate(taken):
             at_an_end = k in between and k not in steps and len(candidate.near()) == len(STEPS)
-            at_an_end = at_an_end and candidate.shape is not None
             moved = candidate.at(RATIOS[-1] ** steps.get(k, 0.0))
             found.append(replace(moved, round=candidate.round + (not at_an_end)))
         return found
 
-    def _rippled(self) -> Iterator[Candidate]:
-        """Yield the ripple that is left beside what is taken, if any."""
-        theta, columns = self._judge.fitted(self._columns(self._taken), self._judge.folds), self._columns(self._taken)
+    def _waves(self) -> list[tuple[str, float]]:
+        """Return joints and waves per turn of the ripple that is left beside what is taken."""
+        columns, own = self._columns(self._taken), len(self._logs.model.names)
+        theta = self._judge.fitted(columns, self._judge.folds)
         model = replace(self._logs.model, terms=(*self._logs.model.terms, *renamed(self.taken)))
-        own = len(self._logs.model.names)
         shown = waves(model, self._logs.short, np.concatenate([theta[:own], theta[columns]]))
-        if shown:
-            yield ripple([(joint, n) for joint, each in shown.items() for n in each])
+        return [(joint, n) for joint, each in shown.items() for n in each]
 
     def _shifted(self, k: int) -> Candidate:
-        """Return a candidate of the pool that is taken with numbers at which its terms fit better, the sure ones."""
+        """Return a candidate of the pool that is taken with numbers at which its terms fit better.
+
+        What is not sure goes, what is shown beside it comes.
+        """
         candidate, columns, every = self._pool[k], self._columns(self._taken), self._judge.folds
         wald = dict(zip(columns, self._judge.squared_wald(columns, every), strict=True))
         theta = self._judge.fitted([*columns, *self._slopes[k]], every)
         found = shifted(candidate.terms, theta[self._places[k]], theta[self._slopes[k]])
         ratios = [max(wald[c] for c in self._places[k][i : i + 2]) for i in range(0, len(candidate.terms), 2)]
         sure = [one for one, ratio in zip(found, ratios, strict=True) if ratio > 2 * np.log(self._judge.effective)]
-        return replace(ripple(sure or found), round=candidate.round)
+        known = sure or found
+        more = [(j, n) for j, n in self._waves() if all(j != i or abs(n - x) > APART * n for i, x in known)]
+        return replace(ripple([*known, *more]), round=candidate.round)
 
     def _newton(self, between: dict[int, list[int]]) -> dict[int, float]:
         """Return a step of Newton's method, in ratios, to the least misfit over the logarithms of some shapes.

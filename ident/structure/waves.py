@@ -43,10 +43,10 @@ def waves(model: Model, motions: Sequence[Motion], theta: Array) -> dict[str, tu
         q, residual = (np.concatenate([part[i][:, j][keep[:, j]] for *part, keep in rows]) for i in (0, 1))
         steps = np.concatenate([np.abs(np.diff(part[0][:, j]))[part[2][1:, j]] for part in rows])
         step = float(np.percentile(steps, _SLOW)) if (steps > 0).any() else np.inf
-        half, width = len(q) // 2, 2.0 * np.pi / max(float(np.ptp(q)) if len(q) else 0.0, 1e-9)
-        parts = [strongest(q[part], residual[part], step) for part in (slice(half), slice(half, None))]
-        every = strongest(q, residual, step)
-        own = tuple(n for n in every if all(any(abs(n - x) < 0.5 * width for x in part) for part in parts))
+        every, least = strongest(q, residual, step), 2.0 * np.pi * LEAST / max(_way(q), 1e-9)
+        halves = [(q[part], residual[part]) for part in (slice(len(q) // 2), slice(len(q) // 2, None))]
+        parts = [(strongest(*half, step, least), np.pi / max(_way(half[0]), 1e-9)) for half in halves]
+        own = tuple(n for n in every if all(any(abs(n - x) < near for x in part) for part, near in parts))
         if own:
             found[joint] = own
     return found
@@ -62,11 +62,17 @@ def _left(model: Model, motion: Motion, theta: Array) -> tuple[Array, Array, NDA
     return q, residual, motion.keep & (speed > _MOVING * np.percentile(speed, 99, axis=0))
 
 
-def strongest(q: Array, residual: Array, step: float) -> tuple[float, ...]:
-    """Return which waves per turn a residual (N,) over positions (N,) has most of; step: between rows, of slow ones."""
-    way = float(np.ptp(q)) if len(q) else 0.0
-    least, most = 2.0 * np.pi * LEAST / max(way, 1e-9), min(MOST, np.pi / step)
-    if most <= least:
+def _way(q: Array) -> float:
+    return float(np.ptp(q)) if len(q) else 0.0
+
+
+def strongest(q: Array, residual: Array, step: float, least: float | None = None) -> tuple[float, ...]:
+    """Return which waves per turn a residual (N,) over positions (N,) has most of.
+
+    step: between rows, of slow ones; least: waves per turn that are looked for, by default as `LEAST` has it.
+    """
+    least, most = least or 2.0 * np.pi * LEAST / max(_way(q), 1e-9), min(MOST, np.pi / step)
+    if most <= least or not _way(q):
         return ()
     place = ((q - q.min()) * (_STEPS * most / (2.0 * np.pi))).astype(np.int64)
     cells = int(place.max()) + 1

@@ -23,9 +23,10 @@ seed              found above 4 errors, worth it   spurious   within 3 % of the 
 3302 long (fresh) 96.9 % of 128, 99.2 %            0.03       80 %, 8.3                                 93.5 %
 3403 long (fresh) 95.8 % of 120, 99.1 %            0.02       90 %, 4.8                                 94.2 %
 
-The error on the motion never seen is below the usual model's (median of the ratio 0.35, 0.40, 0.20, 0.22), but for one arm
-of seed 3301 (2.15 times, before and after: two joints with nonlinear viscous and Stribeck friction). What is above 3
-% goes where the log has not been: faster, with a shape a little off, or with a weak kind missed in noise of 5 %.
+The error on the motion never seen is below the usual model's (median of the ratio 0.35, 0.40, 0.20, 0.22), but for
+one arm of seed 3301 (2.15 times, before and after: two joints with nonlinear viscous and Stribeck friction). What
+is above 3 % goes where the log has not been: faster, with a shape a little off, or with a weak kind missed in noise
+of 5 %.
 """
 
 from __future__ import annotations

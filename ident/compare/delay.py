@@ -19,6 +19,8 @@ from ident.regression.regression import r_factor
 _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20
 #: Delays are claimed where they take this share from the error of what is left out, and in so many stretches.
 GAIN, AGREED = 0.01, 9
+#: They are tried where they take this share each, as far as a straight line tells that.
+TRIED = 0.005
 #: Widths of tanh, relative to a joint's largest speed, that stand in for any law of friction.
 _WIDTHS = (0.03, 0.15, 0.5)
 #: Delays are looked for within so many seconds or samples, whichever is more; passes.
@@ -80,13 +82,13 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
 
 
 def _gainful(factors: list[Array], n: int) -> Array:
-    """Return which joints are late (n, k), one by one or all together, as long as each takes GAIN from the error."""
+    """Return which joints are late (n, k), one by one or all together, as long as each takes TRIED from the error."""
     candidates, ways = [np.ones(n), *np.eye(n)], np.zeros((n, 0))
     best = _left_out(factors, ways).sum()
     while ways.shape[1] < n:
         errors = [_left_out(factors, np.column_stack([ways, way])).sum() for way in candidates]
         k = int(np.argmin(errors))
-        if errors[k] > (1.0 - GAIN) ** 2 * best:
+        if errors[k] > (1.0 - TRIED) ** 2 * best:
             break
         ways, best = np.column_stack([ways, candidates.pop(k)]), errors[k]
     return ways

@@ -151,8 +151,11 @@ def files_of(loaded: Loaded) -> dict[str, str]:
     return {"robot": e.robot.name, "log": e.data.name, "model": e.file.name, "table": cad.name}
 
 
-def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
-    """Return each cause that is no ordinary one."""
+def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tuple[NamedCause, ...]:
+    """Return each cause that is no ordinary one; terms: also joint terms that the model lacks.
+
+    Where a choice of terms has been made, or a [model] given, what is lacking shows in what is predicted.
+    """
     return tuple(
         NamedCause(
             c.where,
@@ -168,5 +171,5 @@ def causes_of(found: Examination, loaded: Loaded) -> tuple[NamedCause, ...]:
             c.trace,
         )
         for c in found.causes
-        if not c.ordinary
+        if not c.ordinary and (terms or c.mistake.kind != "term")
     )

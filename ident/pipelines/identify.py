@@ -118,9 +118,10 @@ def _doctored(result: Result, tell: Tell) -> Estimate:
 
     if not suspicious(result):
         return result.estimate
-    found = causes_of(examination(result.loaded, tell, kept=badly_predicted(result)), result.loaded)
+    loaded = result.loaded
+    found = causes_of(examination(loaded, tell, kept=badly_predicted(result)), loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
-        found = causes_of(examination(result.loaded, tell), result.loaded)
+        found = causes_of(examination(loaded, tell), loaded, terms=False)
     return replace(result.estimate, causes=found)
 
 

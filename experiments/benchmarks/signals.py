@@ -31,12 +31,12 @@ Clock named rightly in 68 of 68, skew in 10 of 53, wild start in 27 of 29; 19 cl
 94 % of the intervals hold the truth. Seed 6202 before all that (40 logs): 1.02 and 5.2, clock 20 of 28.
 
 What is left: of 14 logs above 1.4, 10 are there with clock, delays and spikes told; worst is 20, a wild start or spikes
-that were not cut off whole. Where torques have a hundredth of
-the usual noise and encoders much, no cut-off chosen by hindsight is better (seed 15001, logs 17, 53 and 57: 3.97, 1.53
-and 4.10; 3.97, 1.49 and 3.96 with the best), nor cut-offs joint by joint from their spectra (6.4, 12.9 and 4.0), so
-there are none. A slow motion under the noise of its encoder would have liked twice its cut-off (seed 15777: 9.2, 1.3 then): logs
-whose edges leave no stretches to try. Skew: the true delay changes what is left by less than 0.1 % (seed 15002, log 21:
-3.9, 1.5 where it is told), or by what another law of friction would.
+that were not cut off whole. Where torques have a hundredth of the usual noise and encoders much, no cut-off chosen by
+hindsight is much better (seed 15001, logs 17, 53 and 57, twice the usual edges: 3.97, 1.53 and 4.10; with the best one
+3.97, 1.49 and 3.96), nor are cut-offs joint by joint from their spectra (6.4, 12.9 and 4.0), so there are none. A slow
+motion under the noise of its encoder would have liked twice its cut-off (seed 15777: 9.2, 1.3 then): its edges leave no
+stretches to try it on. Skew: the true delay changes what is left by less than 0.1 % (seed 15002, log 21: 3.9, 1.5
+where it is told), or by what another law of friction would.
 """
 
 from __future__ import annotations

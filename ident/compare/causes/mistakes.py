@@ -142,7 +142,7 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
     across = np.delete(np.eye(3), down, axis=0)
     for angle in np.arange(_DIRECTIONS) * pi / _DIRECTIONS:
         axis = cos(angle) * across[0] + sin(angle) * across[1]
-        about = "(" + ", ".join(f"{x:.2g}" for x in axis + 0.0) + ")"
+        about = "(" + ", ".join(f"{x:.2g}" for x in axis.round(9) + 0.0) + ")"
         what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
         tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
         mend = f"turn gravity by {{}} degrees about {about}; or [calibrate] gravity = true"

@@ -248,14 +248,14 @@ def test_a_term_many_times_as_large_as_its_torque_is_not_told_from_zero(arm):
     motion = moved(arm, (), [])
     slow = np.sin(0.2 * motion.t)[:, None]
     still = replace(motion, q=1.0 + 1e-3 * slow * np.ones(3), qd=2e-4 * np.cos(0.2 * motion.t)[:, None] * np.ones(3))
-    still = replace(still, qdd=np.zeros(motion.q.shape), tau=motion.tau.std(axis=0) * (2.0 + 0.1 * slow))
+    still = replace(still, qdd=np.zeros(motion.q.shape), tau=motion.tau.std(axis=0) * (2.0 + 0.5 * slow))
     wide = replace(arm, terms=(*arm.terms, Spring()))
     short, levels = shortened([still])
     regression = compress(wide, short, base=with_columns(base_parameters(arm), arm, wide))
     prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
     judge = Judge(Evidence(wide, len(arm.names), prior, regression, clustered(levels, 6)))
     columns = list(range(len(arm.names), len(wide.names)))
-    large = np.abs(judge.fitted(columns, judge.folds)[columns]) > 3.0 * np.sqrt(np.mean(still.tau**2, axis=0))
+    large = np.abs(judge.fitted(columns, judge.folds)[columns]) > 30.0 * np.sqrt(np.mean(still.tau**2, axis=0))
     assert large.all()
     assert (judge.squared_wald(columns, judge.folds) == 0.0).all()
 

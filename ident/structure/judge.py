@@ -31,8 +31,8 @@ TOGETHER = 5
 #: What joint terms and sums that nothing determines are held by, relative to their column.
 _RIDGE = 1e-9
 
-#: A joint term alone is no larger than so many times the torque of its joint.
-CANCELS = 3.0
+#: A joint term alone is no larger than so many times the torque of its joint: no balancer leaves less of gravity.
+CANCELS = 30.0
 
 Indices = NDArray[np.intp]
 

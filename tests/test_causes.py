@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from ident.estimate import neutral_prior
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Coulomb, Model, Offset, Viscous, torque
+from ident.pipelines.doctor import causes_of
 from ident.report.doctor_text import lines_in
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
@@ -328,8 +331,13 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
     where, terms, stiffness = LACKING[words]
     model, motion = log(np.random.default_rng(12), arm())
     motion = replace(motion, tau=motion.tau + stiffness * (motion.q - 0.3) * [0, 1, 0])
-    first = examined(replace(model, terms=terms), [motion], neutral_prior(arm())).causes[0]
+    examination = examined(replace(model, terms=terms), [motion], neutral_prior(arm()))
+    first = examination.causes[0]
     assert (first.mistake.kind, first.mistake.file, first.where) == ("term", "model", where)
+    files = SimpleNamespace(robot=Path("r.urdf"), data=Path("d.toml"), file=Path("e.toml"), cad=None)
+    loaded = SimpleNamespace(experiment=files, robot=arm())
+    assert causes_of(examination, loaded)[0].file == "e.toml"
+    assert "e.toml" not in {cause.file for cause in causes_of(examination, loaded, terms=False)}
     assert first.what == f"the model lacks {words}"
     assert not first.ordinary
     assert lines_in(first.mend) in ("[model]\ncoulomb = true", '[model]\nspring = { joints = ["joint2"] }')

@@ -601,16 +601,16 @@ def test_estimators_of_an_experiment(two, fit, estimator, weighed):
     assert bool(estimate.selection) == weighed
 
 
-def test_few_segments_get_the_vanishing_weight(two):
+def test_few_segments_get_the_weight_that_their_noise_asks_for(two):
     change(two / "experiment.toml", 'weight = "vanishing"', "")
     loaded = load(read_experiment(two))
     one = replace(loaded.experiment, processing=Processing(segment_s=6))
     factors = compressed(replace(loaded, experiment=one))
     estimate = logs_as_factors.fitted(replace(loaded, experiment=one), factors, [])
     assert len(factors.regression.segments) < 4
-    same = estimated(loaded.model, factors.regression, loaded.prior, weight="vanishing")
+    same = estimated(loaded.model, factors.regression, loaded.prior)
     assert estimate.selection == ()
-    assert estimate.weight == same.weight
+    assert estimate.weight == same.weight > estimated(loaded.model, factors.regression, loaded.prior, weight=0.0).weight
     np.testing.assert_array_equal(estimate.theta, same.theta)
 
 

@@ -21,6 +21,7 @@ from ident.model import (
     LoadFriction,
     Model,
     NonlinearViscous,
+    RippleSine,
     SmoothCoulomb,
     Spring,
     Stribeck,
@@ -160,7 +161,9 @@ def candidates(
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:
     """Return ripples with these waves per turn, of some joints."""
     terms = rippled(by_joint)
-    return Candidate("ripple", terms, slopes=tuple(map(Slope, terms)), alike=False, errors=3.0, share=OF_MANY)
+    return Candidate(
+        RippleSine.kind.key, terms, slopes=tuple(map(Slope, terms)), alike=False, errors=3.0, share=OF_MANY
+    )
 
 
 def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str, ...]) -> Iterator[Candidate]:

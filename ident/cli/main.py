@@ -278,7 +278,7 @@ def _end(result: Result) -> None:
     judged = verdict(result.estimate, result.validation)
     if judged.tone == "bad":
         tell_aside(f"{judged.headline}: {judged.reason}")
-    elif judged.tone == "unknown" and result.validation is not None:
+    elif result.validation is not None:
         say(f"{judged.headline}: {judged.reason}")
     if any(f.name == VALIDATION for f in result.failed):
         raise typer.Exit(BAD_INPUT)

@@ -22,6 +22,7 @@ from ident.export.gate import VERDICT, with_validation
 from ident.model import Model, Viscous, torque
 from ident.regression import compress
 from ident.report import text
+from ident.report.verdict import verdict, warnings
 from ident.robot import Limits, MDHJoint, from_mdh, read_robot
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import from_com, to_com
@@ -160,17 +161,17 @@ def test_an_implausible_result_is_named_fails_and_stays(tmp_path):
         with pytest.raises(EstimationError, match="1201 kg"):
             export_to("json", e, tmp_path / "o.json", robot=c.robot)
     export_to("json", failed, tmp_path / "o.json", robot=c.robot, unvalidated=True)
-    judged = text.verdict(named, validation)
+    judged = verdict(named, validation)
     assert (judged.tone, judged.headline) == ("bad", "Do not use")
     assert "1201 kg" in judged.reason
     assert ("everything is plausible", "NO") in text.summary_rows(named).rows
     assert ("everything is plausible", "yes") in text.summary_rows(good).rows
-    assert any("1201 kg" in w for w in text.warnings(named))
+    assert any("1201 kg" in w for w in warnings(named))
 
 
 def test_a_doubt_that_is_a_question_ends_as_one():
     doubted = replace(validated(), implausible=("torque of 'b' is 1 times that of 'a': is a column named twice?",))
-    said = [text.verdict(doubted).reason, *text.warnings(doubted), *text.summary_sentences(doubted)]
+    said = [verdict(doubted).reason, *warnings(doubted), *text.summary_sentences(doubted)]
     asked = [sentence for sentence in said if "named twice" in sentence]
     assert len(asked) == 3
     assert all(sentence.endswith("named twice?") for sentence in asked)

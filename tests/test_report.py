@@ -36,6 +36,7 @@ from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
+from ident.report.verdict import verdict
 from ident.spatial.inertia import axis_angle, from_com
 
 VOID = {"col", "meta", "link", "br", "img", "hr"}
@@ -379,12 +380,12 @@ def test_a_residual_is_compared_with_a_normal_one():
 def test_the_verdict():
     c = case()
     _, validation, _ = full()
-    assert text.verdict(c.constrained, validation).headline == "Ready to use"
-    assert text.verdict(c.constrained).headline == "Not validated"
-    assert text.verdict(replace(c.constrained, feasible=False), validation).headline == "Do not use"
+    assert verdict(c.constrained, validation).headline == "Ready to use"
+    assert verdict(c.constrained).headline == "Not validated"
+    assert verdict(replace(c.constrained, feasible=False), validation).headline == "Do not use"
     for factor, headline in ((0.7, "Rough"), (0.0, "Do not use yet")):
         worse = validate(c.model, c.other, {"identified": factor * c.constrained.theta}, fitted=c.regression)
-        judged = text.verdict(c.constrained, worse)
+        judged = verdict(c.constrained, worse)
         assert judged.headline == headline
         assert text.percent(worse.total("identified").relative_total) in judged.reason
 
@@ -401,7 +402,7 @@ def test_a_joint_is_judged_by_what_the_noise_of_its_readings_allows():
         (1.0, "Ready to use", "no better than"),
     ):
         noise = share * own.rms * [1, 1, 1]
-        judged = text.verdict(c.constrained, replace(validation, recordings=(quiet,), noise=noise))
+        judged = verdict(c.constrained, replace(validation, recordings=(quiet,), noise=noise))
         assert judged.headline == headline
         assert said in judged.reason
 
@@ -410,7 +411,7 @@ def test_motions_that_are_missed_far_more_than_the_fitted_ones_are_not_ready():
     c = case()
     worse = validate(c.model, c.other, {"identified": 0.9 * c.constrained.theta}, fitted=c.regression)
     assert c.constrained.relative_total < 0.03
-    judged = text.verdict(c.constrained, worse)
+    judged = verdict(c.constrained, worse)
     assert judged.headline == "Rough"
     assert "something differs between the recordings" in judged.reason
 
@@ -514,7 +515,7 @@ def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():
         (c.constrained, c.model, "Ready to use"),
     ):
         validation = validate(own, c.other, {"identified": estimate.theta}, fitted=compress(own, c.fit))
-        assert text.verdict(estimate, validation).headline == "Ready to use"
+        assert verdict(estimate, validation).headline == "Ready to use"
         shown = gather(estimate, model=own, fit=[c.fit], held_out=c.other, validation=validation).verdict
         assert shown.headline == headline
         assert ("Coulomb friction is missing" in shown.reason) == (own is model)

@@ -19,7 +19,8 @@ from ident.logs import Log, Processing, process
 from ident.logs.readings import resting
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
-from ident.report.text import base_rows, warnings
+from ident.report.text import base_rows
+from ident.report.verdict import warnings
 from ident.robot.urdf import parse_urdf
 
 RATE = 200.0

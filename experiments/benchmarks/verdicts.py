@@ -48,7 +48,7 @@ from mistakes import ARM5, ELBOW, PANDA, RIGHT, UR, log
 from ident.errors import IdentError
 from ident.model import Model, torque
 from ident.pipelines import run
-from ident.report.text import verdict
+from ident.report.verdict import verdict
 from ident.robot import read_robot
 
 Row = tuple[str, float, float, float, float]

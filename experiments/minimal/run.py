@@ -14,7 +14,7 @@ from pathlib import Path
 from ident.errors import IdentError
 from ident.experiment import read_experiment
 from ident.pipelines.identify import run
-from ident.report.text import verdict
+from ident.report.verdict import verdict
 
 HERE = Path(__file__).parent
 

@@ -113,7 +113,7 @@ def parts_of(noun: Any, *names: str) -> dict[str, Any]:
 
 def outcome(result: Result) -> dict[str, Any]:
     """Return the answer of a command that made or judged an estimate."""
-    from ident.report.text import verdict
+    from ident.report.verdict import verdict
 
     e = result.loaded.experiment
     return {

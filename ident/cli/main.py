@@ -228,11 +228,12 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
     """Print what an engineer wants to know first, and where the rest is."""
     from ident.compare.validate import ZERO
     from ident.report import text
+    from ident.report.verdict import questions
 
     e, slides = result.loaded.experiment, result.loaded.robot.slides
     say(e.heading, style="bold")
     show_notes(result.loaded)
-    say(*text.questions(result.estimate, result.validation))
+    say(*questions(result.estimate, result.validation))
     say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     show_calibration(result)
     show(text.residual_rows(result.estimate, slides))
@@ -266,7 +267,7 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
 def _end(result: Result) -> None:
     """Say last what could not be made of a fit, and whether it is to be used; the exit code says the same."""
     from ident.pipelines.identify import VALIDATION
-    from ident.report.text import verdict
+    from ident.report.verdict import verdict
 
     causes: dict[str, list[str]] = {}
     for f in result.failed:

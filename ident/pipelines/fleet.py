@@ -119,7 +119,7 @@ def fleet(
 def of_robot(template: Loaded | None, member: Member) -> Identified:
     """Return what its logs say of one robot, or why they say nothing."""
     from ident.export import with_validation
-    from ident.report.text import verdict
+    from ident.report.verdict import verdict
 
     try:
         loaded, warned = _loaded(template, member), list[Warned]()

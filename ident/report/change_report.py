@@ -13,7 +13,8 @@ from ident.report import pictures, text
 from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
 from ident.report.picture import short
-from ident.report.text import Judgement, Table, Tone
+from ident.report.text import Table, Tone
+from ident.report.verdict import Judgement
 from ident.spatial.inertia import INERTIAL
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}

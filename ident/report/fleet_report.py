@@ -15,7 +15,8 @@ from ident.report.figures import BLUE, MEASURED, PALE, RED
 from ident.report.page import write
 from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
 from ident.report.picture import Axis, Dots, Line, Mark, Note, Panel, Picture, Strip, short
-from ident.report.text import Judgement, Table
+from ident.report.text import Table
+from ident.report.verdict import Judgement
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ident.report import text
 from ident.report.picture import Picture
+from ident.report.verdict import Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +97,7 @@ class Report:
     """
 
     title: str
-    verdict: text.Judgement
+    verdict: Judgement
     cards: tuple[Card, ...]
     sentences: tuple[str, ...]
     sections: tuple[Section, ...]

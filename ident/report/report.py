@@ -40,6 +40,7 @@ from ident.report.outcome_text import calibration_rows, selection_sentences, tri
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.spectra import spectra
+from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
@@ -150,7 +151,7 @@ def gather(
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
     said = tuple(text.summary_sentences(estimate, comparison, validation))
     about = Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
-    warned = tuple(text.warnings(estimate, validation))
+    warned = tuple(warnings(estimate, validation))
     charts = [
         Block(
             f"{_KINDS[kind]} “{m.name}”",
@@ -162,9 +163,9 @@ def gather(
     ]
     return Report(
         title=f"{estimate.robot}: identified parameters",
-        verdict=_lacking(text.verdict(estimate, validation), hints, estimate, slides),
+        verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
-        sentences=tuple(text.questions(estimate, validation)),
+        sentences=tuple(questions(estimate, validation)),
         lead=tuple(errors(validation)),
         hints=hinted[:_FIRST],
         warnings=warned[:_FIRST],
@@ -328,15 +329,15 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 
 
 def _lacking(
-    judged: text.Judgement, hints: tuple[Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
-) -> text.Judgement:
+    judged: Judgement, hints: tuple[Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
+) -> Judgement:
     """Return the verdict with the strongest hint, where one term would explain most of a joint's residual."""
     error = dict(zip(estimate.joints, estimate.relative, strict=True))
     strong = [h for h in hints or () if h.share >= _STRONG and error.get(h.joint, 0.0) >= _FELT]
     if judged.tone != "good" or not strong:
         return judged
     most = sentence(max(strong, key=lambda h: h.share), slides)
-    return text.Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
+    return Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
 
 
 def _hinted(

@@ -1,0 +1,149 @@
+"""The verdict on a result: whether its numbers can be used, the three questions that it rests on, and what to note."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.compare.validate import Predicted, Validation
+from ident.errors import sentence
+from ident.estimate.estimate import Estimate
+from ident.export.gate import VERDICT, with_validation
+from ident.report.text import Tone, banded, percent
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The first line of a report: what to make of the result, and why."""
+
+    tone: Tone
+    headline: str
+    reason: str
+
+
+#: Above this share of the torque, over all joints or in one, a prediction that passes is called rough; so is one that
+#: misses so much more of what was never seen than of what was fitted, and this share of the torque or more.
+ROUGH, ROUGH_JOINT = 0.15, 0.5
+WORSE, WORSE_SHARE = 3.0, 0.075
+#: Above this share the noise of a joint's readings is not to hide what the model misses of it.
+QUIET = 0.3
+
+
+def questions(estimate: Estimate, validation: Validation | None = None) -> list[str]:
+    """Return what a result rests on, a line each: a complete model, believable numbers, motions predicted."""
+    missed = np.where(np.isfinite(estimate.missed), estimate.missed, 0.0)
+    worst = int(np.argmax(missed))
+    left = f"{percent(estimate.relative_total)} of the torque of the fitted logs is left"
+    if estimate.floor is not None and estimate.floor.any():
+        left += (
+            f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
+        )
+    told = [f"Is the model complete? {'Yes' if complete(estimate) else 'No'}: {left}."]
+    doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
+    if estimate.feasible is False:
+        doubts.append("a link cannot exist")
+    links = "links need not exist" if estimate.feasible is None else "every link can exist"
+    bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
+    said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
+    told.append(f"Are the numbers believable? {said}.")
+    total = None if validation is None else validation.total(validation.names[0])
+    if validation is None or total is None:
+        return [*told, "Does it predict? Not known: no recording was kept from the fit."]
+    error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of motions never seen is missed"
+    passed = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
+    left = _left(estimate, validation, total)
+    quiet = _quiet(validation, total)
+    more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
+    good = passed and total.relative_total <= ROUGH and not left
+    return [*told, f"Does it predict? {'Yes' if good else 'No'}: {error}{more}."]
+
+
+def complete(estimate: Estimate) -> bool:
+    """Return whether the model leaves little more than noise of the fitted logs, in all joints and in each."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        energy = estimate.rows * (estimate.rms / estimate.relative) ** 2
+    seen = np.isfinite(energy) & np.isfinite(estimate.missed)
+    missed, energy = estimate.missed[seen], energy[seen]
+    whole = float(np.sqrt(np.sum(energy * missed**2) / np.sum(energy))) if energy.any() else 0.0
+    return whole <= ROUGH and bool((missed <= ROUGH_JOINT).all())
+
+
+def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgement:
+    """Return whether the numbers can be used, in plain words."""
+    if estimate.feasible is False:
+        return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
+    if estimate.causes:
+        return Judgement("bad", "Do not use yet", sentence(f"Mend first: {estimate.causes[0]}"))
+    if estimate.implausible:
+        return Judgement("bad", "Do not use", sentence(f"Not to be believed: {'; '.join(estimate.implausible)}"))
+    total = None if validation is None else validation.total(validation.names[0])
+    if validation is None or total is None:
+        reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
+        return Judgement("unknown", "Not validated", reason)
+    missed = f"{percent(total.relative_total)} of the torque{banded(validation, total)}"
+    error = f"motions never seen are predicted within {missed}"
+    judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
+    if not judged.startswith("passed"):
+        return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")
+    left = _left(estimate, validation, total)
+    if total.relative_total > ROUGH or left:
+        return Judgement("unknown", "Rough", f"Better than nothing, but {error}{f'; {left}' if left else ''}.")
+    if not complete(estimate):
+        return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")
+    links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
+    quiet = _quiet(validation, total)
+    said = f"{error[0].upper()}{error[1:]}, and {links}{f'; {quiet}' if quiet else ''}"
+    return Judgement("good", "Ready to use", f"{said}.")
+
+
+def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
+    """Return which joints are predicted badly for what their readings allow, or how much worse than fitted; "": none.
+
+    A joint is rough where QUIET of its torque is missed beyond the noise of its readings, or ROUGH_JOINT with it.
+    """
+    each = zip(validation.joints, validation.missed(total.name), total.relative, strict=True)
+    rough = [
+        f"{joint} {percent(missed if missed > QUIET else relative)}"
+        for joint, missed, relative in each
+        if missed > QUIET or relative > ROUGH_JOINT
+    ]
+    if rough:
+        return (
+            f"of single joints more is missed than the noise of their readings: {', '.join(rough)}; log motions that"
+            " load these joints more, or say in [model] what acts on them"
+        )
+    if total.relative_total > max(WORSE * estimate.relative_total, WORSE_SHARE):
+        return (
+            f"only {percent(estimate.relative_total)} of the fitted ones is, so something differs between the"
+            " recordings (load, warmth, gain), or the fitted ones move too little: fit more of them"
+        )
+    return ""
+
+
+def _quiet(validation: Validation, total: Predicted) -> str:
+    """Return the joints that are missed by QUIET or more because of the noise of their readings, "" for none."""
+    each = zip(validation.joints, validation.missed(total.name), total.relative, strict=True)
+    told = [f"{joint} {percent(relative)}" for joint, missed, relative in each if missed <= QUIET < relative]
+    return f"the noise of their readings allows no better than: {', '.join(told)}" if told else ""
+
+
+def warnings(estimate: Estimate, validation: Validation | None = None) -> list[str]:
+    """Return everything that a reader must not overlook."""
+    found = list(estimate.warnings)
+    if estimate.feasible is False:
+        found.append("A link of this estimate cannot exist; it is not exported.")
+    found += [sentence(f"Implausible: {doubt}") for doubt in estimate.implausible if doubt not in found]
+    if estimate.covariance.kind == "classical":
+        found.append(
+            "The error bars take residuals as independent from sample to sample; on filtered logs they are too small."
+        )
+    open_ = [n for n, e in zip(estimate.base.names, estimate.covariance.standard_errors, strict=True) if not e >= 0]
+    if open_:
+        shown = ", ".join(open_[:6]) + (", ..." if len(open_) > 6 else "")
+        found.append(f"These logs do not determine {len(open_)} base parameters: {shown}.")
+    if validation is None:
+        found.append("Nothing was validated: the error on motions never seen is not known.")
+    else:
+        found += validation.warnings
+    return list(dict.fromkeys(found))

@@ -49,19 +49,19 @@ def fit(
 ) -> Fit:
     """Identify a model's parameters; every word may be chosen whatever the others are.
 
-    motions: a Motion, several, an iterator of them (taken one after the other, so that memory stays flat), or factors:
-    of `compress`, or, with None for the model, of `regression_from`.
+    motions: a Motion, several, an iterator of them (memory stays flat), or factors: of `compress`, or, with None for
+    the model, of `regression_from`.
     prior: what the parameters are regularised towards: a Prior, a Cad, or inertials (n, 10) in SI, about the links'
     frames; None: neutral bodies, solid rods between the joints, where links must be able to exist, else nothing.
     loss: "wls" weighs each joint by its noise (sigma (n,) [N m; N], by default estimated), "ols" counts all alike,
-    "huber" lets rows that do not belong count for less (motions, not factors or an iterator, are wanted then).
-    feasible: whether links must be physically consistent (each pseudo-inertia positive semidefinite, a linear matrix
-    inequality) and friction non-negative. weight: of the prior, a number against the mean squared weighted residual,
-    "cross-validated", or "vanishing": least residual first, within `residual_bound`, then closest to the prior; None:
-    cross-validated, or what the noise asks for where segments are too few. metric: "entropic", "pull-back" or
-    "euclidean". bounds: what is known for sure. covariance: "segments", robust to correlation, or "classical".
+    "huber" lets rows that do not belong count for less (of motions, not factors or an iterator). feasible: whether
+    links must be physically consistent (pseudo-inertia positive semidefinite, a linear matrix inequality) and friction
+    non-negative. weight: of the prior, a number against the mean squared weighted residual, "cross-validated", or
+    "vanishing": least residual first, within `residual_bound`, then closest to the prior; None: cross-validated, or
+    what the noise asks for where segments are too few. metric: "entropic", "pull-back" or "euclidean". bounds: what is
+    known for sure. covariance: "segments", robust to correlation, or "classical". feasible=False without a prior is
+    least squares, which determines base parameters only.
 
-    feasible=False without a prior is ordinary or weighted least squares, which determines base parameters only.
     Raises EstimationError when the fit does not succeed, ModelError for words or arrays that do not fit each other, and
     what `compress` raises. See `ident.estimate.estimators` for the equations and their sources.
     """

@@ -140,6 +140,20 @@ def test_files_of_one_layer_do_not_import_the_whole_package():
 
 
 @pytest.mark.slow
+def test_no_module_and_no_function_is_longer_than_agreed():
+    """450 and 70 lines; compiled kernels are one function each."""
+    long = []
+    for file in PACKAGE.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if text.count("\n") > 450:
+            long.append(file.name)
+        for node in ast.walk(ast.parse(text)):
+            lines = node.end_lineno - node.lineno + 1 if isinstance(node, ast.FunctionDef) else 0
+            if lines > 70 and file.parent.name != "dynamics":
+                long.append(f"{file.name}: {node.name}")
+    assert long == []
+
+
 def test_heavy_packages_are_imported_where_they_are_used():
     """At the top of a module, numba only in compiled code (which is itself imported where used)."""
     top = []

@@ -208,14 +208,7 @@ def read_parts(
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
         else:
-            unit, stamps = si_factor(str(record.time.unit), "time"), raw["time"][0]
-            if stamps.dtype.kind in "biu" and stamps.itemsize < 8:
-                stamps = stamps.astype(np.int64)  # differences of small integers may not fit them
-            if clock is None:
-                clock = stamps[0].item()  # subtracted before the clock becomes a float: ns need 61 bits
-                clock = clock if isfinite(clock) else 0
-            with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
-                start, t = clock * unit, (stamps - clock) * unit
+            clock, start, t = _seconds(raw["time"][0], si_factor(str(record.time.unit), "time"), clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drop_repeated:
             keep = _new_rows(raw, before)
@@ -251,6 +244,17 @@ def read_parts(
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
         last, done = float(log.t[-1]), done + size
         yield log
+
+
+def _seconds(stamps: np.ndarray, unit: float, clock: int | float | None) -> tuple[int | float, float, np.ndarray]:
+    """Return a recording's first stamp, given after its first rows, the same in seconds, and seconds since then."""
+    if stamps.dtype.kind in "biu" and stamps.itemsize < 8:
+        stamps = stamps.astype(np.int64)  # differences of small integers may not fit them
+    if clock is None:
+        first: int | float = stamps[0].item()  # subtracted before the clock becomes a float: ns need 61 bits
+        clock = first if isfinite(first) else 0
+    with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
+        return clock, clock * unit, (stamps - clock) * unit
 
 
 def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[int, float]:

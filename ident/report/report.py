@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison
 from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residuals, sentence
 from ident.compare.validate import ZERO, Validation
@@ -130,17 +131,13 @@ def gather(
         )
     theta = estimate.for_torque
     slides, units = model.robot.slides, model.robot.units("torque")
-    first = fit[0] if fit else None
-    drawn = [(name, m) for name, m in (("held-out", held_out), ("fitted", first)) if m is not None]
-    predicted = [torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals()) for _, m in drawn]
+    drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(fit), None))) if m is not None]
     judged = [m for m in fit or [m for _, m in drawn] if len(m.t)]
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
     far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
     hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
-    most = [stretches(len(m.t), 3 * model.robot.n * len(drawn)) for _, m in drawn]
-    pairs = list(zip(drawn, predicted, most, strict=True))
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:
@@ -149,18 +146,7 @@ def gather(
     rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
     bodies = inertias(estimate, model, comparison, [m for _, m in drawn])
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
-    said = tuple(text.summary_sentences(estimate, comparison, validation))
-    about = Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
     warned = tuple(warnings(estimate, validation))
-    charts = [
-        Block(
-            f"{_KINDS[kind]} “{m.name}”",
-            note=_drawn_as(len(m.t), k),
-            drawings=tuple(torques(model, m, tau, kind, k)),
-            link=kind,
-        )
-        for (kind, m), tau, k in pairs
-    ]
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
@@ -172,7 +158,12 @@ def gather(
         note=_MORE if len(warned) > _FIRST else "",
         sections=(
             *_mistakes(estimate),
-            Section("torque", "Does it predict torque?", (*charts, *_judged(estimate, slides, validation)), "Torque"),
+            Section(
+                "torque",
+                "Does it predict torque?",
+                (*_charts(model, theta, drawn), *_judged(estimate, slides, validation)),
+                "Torque",
+            ),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
             _base_parameters(estimate, slides, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
@@ -180,7 +171,7 @@ def gather(
             identifiable_section(estimate, slides, comparison, regression, next_motion),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot),
-            _section("fit", "About the fit", about),
+            _section("fit", "About the fit", _about(estimate, comparison, validation)),
             *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
@@ -217,6 +208,20 @@ _CHOSEN = (
     " end it is left out at joints where it cannot be told from zero. The table has each kind's gain beside all that"
     " are taken. The lines for [model] are printed by: ident select EXPERIMENT"
 )
+
+
+def _about(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Block:
+    said = tuple(text.summary_sentences(estimate, comparison, validation))
+    return Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
+
+
+def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> Iterator[Block]:
+    """Yield measured and predicted torque of the motions to draw, each with its kind."""
+    for kind, m in drawn:
+        tau = torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals())
+        k = stretches(len(m.t), 3 * model.robot.n * len(drawn))
+        title, pictures = f"{_KINDS[kind]} “{m.name}”", tuple(torques(model, m, tau, kind, k))
+        yield Block(title, note=_drawn_as(len(m.t), k), drawings=pictures, link=kind)
 
 
 def _mistakes(estimate: Estimate) -> Iterator[Section]:

@@ -69,19 +69,7 @@ def fit(
     if isinstance(motions, Motion | list | tuple):
         kept = (motions,) if isinstance(motions, Motion) else tuple(motions)
         motions = kept
-    if model is None:
-        from ident.regression.given import given_model
-
-        if not isinstance(motions, Regression):
-            raise ModelError("there is no model", fix="Give one, or a regressor as numbers: ident.regression_from")
-        known = given_model(motions.base.standard)
-        if feasible and prior is None:
-            raise ModelError(
-                "links that must be able to exist need a prior, where only names of parameters are known",
-                fix="Give inertials (n, 10) as prior, or feasible=False",
-            )
-    else:
-        known = model
+    known = _named(motions, feasible=feasible and prior is None) if model is None else model
     if loss == "huber" and not isinstance(motions, Regression):
         if not kept:
             raise ModelError("loss = 'huber' reads the motions several times", fix="Give a Motion or a list of them")
@@ -105,6 +93,20 @@ def fit(
     )
     origin = {FITTED: ", ".join(regression.recordings)} | provenance({}, "ident.fit")
     return Fit(replace(found, provenance=origin), model, regression, kept)
+
+
+def _named(motions: object, *, feasible: bool) -> Model:
+    """Return a model of names alone; feasible: whether links without a prior must be able to exist."""
+    from ident.regression.given import given_model
+
+    if not isinstance(motions, Regression):
+        raise ModelError("there is no model", fix="Give one, or a regressor as numbers: ident.regression_from")
+    if feasible:
+        raise ModelError(
+            "links that must be able to exist need a prior, where only names of parameters are known",
+            fix="Give inertials (n, 10) as prior, or feasible=False",
+        )
+    return given_model(motions.base.standard)
 
 
 def load(path: str | Path, robot: Robot | str | Path | None = None) -> Fit:

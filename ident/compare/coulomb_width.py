@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate.least_squares import joint_noise, solve, squared_left_out, stretch_factors
+from ident.estimate.least_squares import UNTOLD, joint_noise, solve, squared_left_out, stretch_factors
 from ident.logs.motion import Motion
 from ident.model import Model, SmoothCoulomb
 from ident.model.standard import SIGN
@@ -19,8 +19,6 @@ WIDTHS = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256)
 GAIN, STRETCHES = 0.05, 10
 #: Fewest segments from which it is.
 FEWEST = STRETCHES // 2
-#: What is left out of motions that have little in common is missed by so many times what a fit of all leaves.
-UNTOLD = 3.0
 #: The same share of rows at which joints surely move.
 MOVING = 0.01
 

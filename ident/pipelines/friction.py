@@ -32,7 +32,7 @@ def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
         return loaded
     laws = [term for term in model.terms if isinstance(term, SmoothCoulomb)]
     told = ", ".join(f"{{ tanh = {law.tanh:g}, joints = {list(law.joints or ())} }}".replace("'", '"') for law in laws)
-    message = f"chosen by what is left out, whose error falls by {gain:.0%}: coulomb = [{told}] in [model]"
+    message = f"chosen by the torque that is missed, which falls by {gain:.0%}: coulomb = [{told}] in [model]"
     warned.append(Warned("friction", "chosen", message))
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
 

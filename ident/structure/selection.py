@@ -22,6 +22,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.estimate.estimate import Structure, TriedTerm
+from ident.estimate.least_squares import UNTOLD
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
@@ -34,8 +35,6 @@ from ident.structure.lines import lines
 from ident.structure.waves import shifted, waves
 from ident.tell import Tell, logged
 
-#: Folds that are missed by so many times what a fit of all leaves say nothing of each other.
-UNTOLD = 3.0
 #: How often shapes are looked for more exactly, at most.
 ROUNDS = 8
 #: How often terms and the noise that they leave are chosen in turn, at most.

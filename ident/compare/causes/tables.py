@@ -29,8 +29,9 @@ from ident.spatial.inertia import Pose
 
 #: Numbers of one fault that are told.
 SHOWN = 3
-#: Units of length that a robot file may be in where another is declared.
+#: How often all gains are sought in turn.
 _ROUNDS = 4
+#: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
 _ROBOT = ("gravity", "geometry")
 #: Standard deviation of gains, and gains [log] that any robot has.

@@ -133,7 +133,7 @@ def test_the_page_is_whole_and_needs_nothing_else(report):
     assert not re.findall(r"\b(fetch|XMLHttpRequest|WebSocket|import|eval|innerHTML|document\.write)\b\s*[(=]", report)
     kinds = {"turn", "lift", "reach"}
     figures_of = set(re.findall(r'<figure id="([^"]+)"', report))
-    per_joint = ("torque_held-out", "torque_fitted", "residual", "friction")
+    per_joint = ("torque_held-out", "torque_fitted", "simulation", "residual", "friction")
     assert figures_of == {f"{what}_{j}" for what in per_joint for j in range(1, 1 + len(kinds))} | {
         "errors", "cad_standard_errors", "cad_intervals", "correlation", "inertia_ellipsoids", "prior_weight",
     }  # fmt: skip

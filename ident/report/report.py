@@ -40,6 +40,7 @@ from ident.report.identifiable import identifiable_section
 from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
+from ident.report.simulated import simulated
 from ident.report.spectra import spectra
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
@@ -158,12 +159,8 @@ def gather(
         note=_MORE if len(warned) > _FIRST else "",
         sections=(
             *_mistakes(estimate),
-            Section(
-                "torque",
-                "Does it predict torque?",
-                (*_charts(model, theta, drawn), *_judged(estimate, slides, validation)),
-                "Torque",
-            ),
+            _torque(estimate, model, drawn, validation),
+            *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
             _base_parameters(estimate, slides, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
@@ -213,6 +210,14 @@ _CHOSEN = (
 def _about(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Block:
     said = tuple(text.summary_sentences(estimate, comparison, validation))
     return Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
+
+
+def _torque(
+    estimate: Estimate, model: Model, drawn: Sequence[tuple[str, Motion]], validation: Validation | None
+) -> Section:
+    """Return measured and predicted torque of the motions to draw, and the errors on all recordings."""
+    blocks = *_charts(model, estimate.for_torque, drawn), *_judged(estimate, model.robot.slides, validation)
+    return Section("torque", "Does it predict torque?", blocks, "Torque")
 
 
 def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> Iterator[Block]:

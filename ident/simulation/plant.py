@@ -234,15 +234,23 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
 
     left = tau - plant.passive(q, qd)
     if plant.drive is None:
-        try:
-            push = left - inverse(plant, q, qd, np.zeros(q.shape), wrenches)
-            return np.asarray(np.linalg.solve(mass_matrices(plant, q), push[:, :, None])[:, :, 0])
-        except np.linalg.LinAlgError:
-            return np.full(q.shape, np.nan)
+        return solved(plant, q, qd, left, wrenches)
     out = np.empty(q.shape)
     pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
     forward_dynamics_rows(plant.tree, plant.inertials, plant.drive, fixed(q), fixed(qd), fixed(left), pushed, out)
     return out
+
+
+def solved(plant: Plant, q: Array, qd: Array, left: Array, wrenches: Array | None = None) -> Array:
+    """Return the accelerations (N, n) by the mass matrix, of what is left (N, n) of the torques besides joint terms.
+
+    Slower than articulated bodies, but by the kernel of inverse dynamics alone. NaN where a joint moves nothing.
+    """
+    try:
+        push = left - inverse(plant, q, qd, np.zeros(q.shape), wrenches)
+        return np.asarray(np.linalg.solve(mass_matrices(plant, q), push[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        return np.full(q.shape, np.nan)
 
 
 def mass_matrices(plant: Plant, q: Array) -> Array:

@@ -53,6 +53,15 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
     "temperature": {"degC": ("temperature", 1.0)},
 }
 
+#: What an address begins with, and the package that opens it.
+SCHEMES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    **dict.fromkeys(("https", "http"), "aiohttp"),
+    "memory": "fsspec",
+}
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -92,7 +101,7 @@ class Recording:
     """Letters, digits and . _ + -"""
     file: str
     """.csv .txt .dat .tsv, .npz, .mat (up to version 7.2), .parquet, or a ROS bag; a relative path inside the data
-    folder.
+    folder, or an address: s3:// gs:// az:// abfs:// https:// http:// (and what fsspec calls memory://).
     """
     time: Signal
     """As in [signals]."""
@@ -248,7 +257,7 @@ def _layout(given: Table) -> dict[str, Signal]:
 
 def _recording(given: Table, layouts: Mapping[str, dict[str, Signal]]) -> Recording:
     values = given.values(
-        {"name": _plain_name, "file": _inside},
+        {"name": _plain_name, "file": _file},
         {"rows": _rows, "layout": string, "note": string, "topic": string, "drop_repeated": boolean}
         | dict.fromkeys(QUANTITIES, table),
     )
@@ -265,7 +274,7 @@ def _recording(given: Table, layouts: Mapping[str, dict[str, Signal]]) -> Record
 
 
 def _signal(quantity: Quantity, given: Table) -> Signal:
-    columns: dict[str, Reader] = {"column": _column, "columns": _columns, "array": string, "file": _inside}
+    columns: dict[str, Reader] = {"column": _column, "columns": _columns, "array": string, "file": _file}
     if quantity == "time":
         values = given.values({}, columns | {"unit": string, "rate_hz": positive})
         if ("rate_hz" in values) == bool(values.keys() - {"rate_hz"}):
@@ -328,6 +337,19 @@ def _folder(value: Any) -> str:
     rest = text.removeprefix("$IDENT_DATA").lstrip("/") if text.startswith("$IDENT_DATA") else text
     if rest not in ("", "."):
         _inside(rest)
+    return text
+
+
+def _file(value: Any) -> str:
+    """Read an address, or a path inside the data folder. What opens files of this machine is no address."""
+    text = string(value)
+    scheme, is_address, rest = text.partition("://")
+    if not is_address:
+        return _inside(text)
+    if scheme not in SCHEMES or "::" in rest or not re.fullmatch(r"[^\s/]+/[^\x00-\x1f]*[^\x00-\x20/]", rest):
+        raise ValueError(f"a path inside the data folder, or an address that begins with {'://, '.join(SCHEMES)}://")
+    if re.search(r"^[^/]*:[^/]*@|[?&][^=]*(signature|sig|accesskeyid|token)=", rest, re.IGNORECASE):
+        raise ValueError("an address without secrets, which would stand in every result")
     return text
 
 

@@ -176,9 +176,14 @@ def locate(manifest: Manifest, file: str) -> Path:
     """Return the path of `file`, a name relative to the data set's folder.
 
     When the folder begins with $IDENT_DATA and that is not set, a file with a [[remote]] is fetched over https, its
-    SHA-256 checked, and kept in the user's cache. Raises LogError when the file is missing, lies outside the folder
-    (by a link, say), or is not the one whose SHA-256 the manifest gives.
+    SHA-256 checked, and kept in the user's cache; so is what an address names (`remote.fetched`).
+    Raises LogError when the file is missing, lies outside the folder (by a link, say), or is not the one whose SHA-256
+    the manifest gives.
     """
+    if "://" in file:
+        from ident.logs.readers.remote import fetched
+
+        return fetched(file, manifest.file)
     remotes = {r.file: r for r in manifest.remotes}
     inside, data = manifest.folder.removeprefix(f"${VARIABLE}"), os.environ.get(VARIABLE)
     public = inside != manifest.folder

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from seeds import cases
 
 from ident.errors import RobotError
-from ident.geometry.capsules import collision_clouds
+from ident.geometry.capsules import collision_clouds, link_shapes
 from ident.geometry.mesh import MOST_POINTS, collada_points, mesh_points
 from ident.robot.urdf import parse_document, to_robot
 
@@ -194,6 +194,29 @@ def test_a_urdf_scales_and_places_the_points(tmp_path: Path, named: str) -> None
     urdf = parse_document(URDF.replace("MESH", named).encode(), file="lamp.urdf")
     cloud = collision_clouds(urdf, to_robot(urdf), tmp_path)["arm"]
     np.testing.assert_allclose(cloud.points, 0.01 * TRIANGLE * [2, 1, -1] + [0, 0, 1])
+
+
+SHAPES = """<robot name="lamp">
+  <link name="stand"><collision><geometry><mesh filename="missing.stl"/></geometry></collision></link>
+  <link name="arm"><visual><origin xyz="0 0 1"/><geometry><box size="2 4 6"/></geometry></visual>SOLID</link>
+  <joint name="swing" type="revolute"><parent link="stand"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>"""
+
+
+def test_shapes_are_those_that_can_be_read_else_what_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "lamp.urdf"
+    file.write_text(SHAPES.replace("SOLID", ""))
+    robot = to_robot(parse_document(file.read_bytes()))
+    ((link, (box,)),) = link_shapes(file, robot).items()
+    assert link == "arm"
+    assert {tuple(p) for p in np.abs(box - [0, 0, 1])} == {(1.0, 2.0, 3.0)}
+    ball = '<collision><origin xyz="1 0 0"/><geometry><sphere radius="0.5"/></geometry></collision>'
+    file.write_text(SHAPES.replace("SOLID", ball + ball))
+    first, second = link_shapes(file, robot)["arm"]
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(np.linalg.norm(first - [1, 0, 0], axis=1), 0.5)
+    assert len(first) > 100
 
 
 NESTED = "".join(

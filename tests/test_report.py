@@ -535,8 +535,15 @@ def test_an_ellipsoid_has_the_mass_centre_and_inertia_of_its_link():
 def test_the_robot_in_space_has_its_bodies_where_they_are():
     c = case()
     q = np.array([0.3, -0.4, 0.2])
-    (drawn,) = inertias(c.constrained, c.model, None, [replace(c.fit, q=np.tile(q, (len(c.fit.q), 1)))])
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    shapes = {"base": [corners], "arm": [corners, 2 * corners]}
+    (drawn,) = inertias(c.constrained, c.model, None, [replace(c.fit, q=np.tile(q, (len(c.fit.q), 1)))], shapes)
     space = json.loads(drawn.space)
+    arm = c.robot.poses(q)[1]
+    assert np.allclose(
+        space["shapes"], [corners, *(k * corners @ arm.rotation.T + arm.position for k in (1, 2))], atol=1e-4
+    )
+    assert sum(len(axes.patches) for axes in drawn.figure().axes) == 2 * (3 + 3)  # in two views, with the bodies
     assert [b["link"] for b in space["bodies"]] == [0, 1, 2]
     assert space["up"] == [0.0, 0.0, 1.0]
     for body, pose, row in zip(space["bodies"], c.robot.poses(q), c.constrained.inertials, strict=True):

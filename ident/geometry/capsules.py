@@ -6,7 +6,8 @@ Meshes are read as untrusted data: STL, OBJ and COLLADA, inside one folder, noth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -150,6 +151,7 @@ def _outer(points: Array, radii: Array) -> tuple[Array, Array]:
 
 
 SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+_DIRECTIONS = 150  # of an outline
 _SIDES = 32  # of the prism around a cylinder, which is 0.5 % wider
 
 
@@ -169,6 +171,14 @@ class Cloud:
         shell = self.points[round_, None] + self.radii[round_, None, None] * around
         return np.concatenate([self.points[~round_], shell.reshape(-1, 3)])
 
+    def outline(self) -> Array:
+        """Return the points (j, 3) of the balls that are farthest in evenly spread directions."""
+        k = np.arange(_DIRECTIONS) + 0.5
+        z, turn = 1.0 - 2.0 * k / _DIRECTIONS, k * np.pi * (3.0 - 5.0**0.5)
+        spread = np.column_stack([np.cos(turn) * np.sqrt(1.0 - z * z), np.sin(turn) * np.sqrt(1.0 - z * z), z])
+        far = np.argmax(self.points @ spread.T + self.radii[:, None], axis=0)
+        return np.unique(self.points[far] + self.radii[far, None] * spread, axis=0)
+
     @staticmethod
     def joined(clouds: list[Cloud]) -> Cloud:
         """Return one cloud of the balls of all clouds."""
@@ -183,16 +193,46 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
     Raises RobotError, with link, line and file name, for a mesh that is missing, leads out of the folder, or is no STL,
     OBJ or COLLADA file that is whole, and for shapes that are none.
     """
-    clouds: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
+    found: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
+    for name, at, element in _described(urdf, "collision"):
+        link, cloud = _placed(robot, name, at, element, Path(folder))
+        found[link].append(cloud)
+    return {name: Cloud.joined(clouds) for name, clouds in found.items() if clouds}
+
+
+def link_shapes(path: str | Path, robot: Robot) -> dict[str, list[Array]]:
+    """Return by link points (k, 3) [m] around each of its <collision> shapes, in its frame, as `collision_clouds`.
+
+    A URDF without such shapes gives the <visual> ones that are no meshes. What cannot be read is left out: meshes are
+    often not beside a description.
+    """
+    path, found = Path(path), dict[str, list[Array]]()
+    document = parse_document(read_bytes(path), file=path.name)
+    for tag in ("collision", "visual"):
+        for name, at, element in _described(document, tag):
+            with suppress(RobotError):
+                if tag == "visual" and at.need(element, "geometry").all("mesh"):
+                    continue
+                link, cloud = _placed(robot, name, at, element, path.parent)
+                found.setdefault(link, []).append(cloud.outline())
+        if found:
+            break
+    return found
+
+
+def _described(urdf: Urdf, tag: str) -> Iterator[tuple[str, At, Element]]:
+    """Yield each link with each of its elements of a tag."""
     for name, link in urdf.links.items():
-        carrier, pose = robot.frames[name]
-        at = At(urdf.file, f"link '{name}'")
-        for collision in link.element.all("collision"):
-            cloud = _cloud(at, at.need(collision, "geometry"), Path(folder))
-            place = pose @ at.origin(collision)
-            moved = Cloud(cloud.points @ place.rotation.T + place.position, cloud.radii)
-            clouds[robot.base if carrier < 0 else robot.links[carrier]].append(moved)
-    return {name: Cloud.joined(found) for name, found in clouds.items() if found}
+        yield from ((name, At(urdf.file, f"link '{name}'"), element) for element in link.element.all(tag))
+
+
+def _placed(robot: Robot, name: str, at: At, element: Element, folder: Path) -> tuple[str, Cloud]:
+    """Return the moving link (or base) that carries a link's shape, and the shape in its frame."""
+    cloud = _cloud(at, at.need(element, "geometry"), folder)
+    carrier, pose = robot.frames[name]
+    place = pose @ at.origin(element)
+    moved = Cloud(cloud.points @ place.rotation.T + place.position, cloud.radii)
+    return robot.base if carrier < 0 else robot.links[carrier], moved
 
 
 def _cloud(at: At, geometry: Element, folder: Path) -> Cloud:

@@ -18,7 +18,7 @@ from ident.cad.table import Cad
 from ident.compare.causes.tables import about_origin
 from ident.compare.doctor import Diagnosis, doctor, other_convention, searching
 from ident.compare.doctor.hypotheses import InLinks
-from ident.errors import CadError, EstimationError, InputError, RegressionError, RobotError
+from ident.errors import CadError, EstimationError, InputError, RegressionError
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimate import NamedCause
 from ident.estimate.estimators import Weight
@@ -30,7 +30,7 @@ from ident.logs import Motion
 from ident.pipelines.checks import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
-from ident.pipelines.loaded import Loaded, load, urdf_source
+from ident.pipelines.loaded import Loaded, load, shapes_of
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
@@ -358,14 +358,14 @@ def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
         back_to_cad.write_reports(
             found.source, done.table, work / "reports", _output_frames(found, frames or {}), products
         )
-    clouds = _outlines(found)
+    outlines = {link: np.concatenate(shapes) for link, shapes in shapes_of(found.loaded).items()}
     words = [file_word(link, "link") for link in robot.links]
     for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
         bodies = {"CAD": given[i], "refined": done.refined.estimate.inertials[i]}
         if identified is not None:
             bodies["identified"] = identified[i]
         name = word if words.count(word) == 1 else f"{word}_{i + 1}"
-        save_figure(link_figure(link, bodies, clouds.get(link)), work / f"{name}.png")
+        save_figure(link_figure(link, bodies, outlines.get(link)), work / f"{name}.png")
 
 
 def _output_frames(found: Examined, given: Mapping[str, Pose]) -> dict[str, Pose]:
@@ -389,19 +389,3 @@ def _identified(found: Examined) -> Array | None:
         return estimated(model, found.regression, weight="vanishing", bounds=bounds).inertials
     except EstimationError:
         return None
-
-
-def _outlines(found: Examined) -> dict[str, Array]:
-    """Return points of the links' collision shapes where the robot's URDF has them and they can be read."""
-    from ident.geometry.capsules import collision_clouds
-    from ident.robot.urdf import parse_document
-    from ident.robot.xml import read_bytes
-
-    urdf = urdf_source(found.loaded.experiment.robot)
-    if urdf is None:
-        return {}
-    try:
-        clouds = collision_clouds(parse_document(read_bytes(urdf), file=urdf.name), found.loaded.robot, urdf.parent)
-    except RobotError:  # meshes are often left out of a description
-        return {}
-    return {link: cloud.surface() for link, cloud in clouds.items()}

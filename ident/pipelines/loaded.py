@@ -153,6 +153,14 @@ def urdf_source(robot_file: Path) -> Path | None:
     return data_path(named, robot_file.parent) if isinstance(named, str) else None
 
 
+def shapes_of(loaded: Loaded) -> dict[str, list[Array]]:
+    """Return points (k, 3) [m] around the links' shapes, in their frames, as far as the robot's URDF has any."""
+    from ident.geometry.capsules import link_shapes
+
+    urdf = urdf_source(loaded.experiment.robot)
+    return {} if urdf is None else link_shapes(urdf, loaded.robot)
+
+
 def read_truth(path: Path, robot: Robot) -> dict[str, float]:
     """Return the true parameters by name [SI] from the table [parameters] of a TOML file.
 

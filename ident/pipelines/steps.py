@@ -22,7 +22,7 @@ from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, 
 from ident.logs.check import together
 from ident.logs.manifest import Recording
 from ident.logs.process import rounding_share
-from ident.pipelines.loaded import Loaded
+from ident.pipelines.loaded import Loaded, shapes_of
 from ident.regression import Regression, base_parameters
 from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.tell import LOG, Tell, logged
@@ -348,6 +348,7 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
         pictures=pictures,
         next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
         summary=summary,
+        shapes=shapes_of(loaded),
         filtered=(next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), processing_of(loaded)[0]),
     )
 

@@ -21,17 +21,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Points (k, 3) [m] around each shape of a link, in its frame, by the link's name.
+Shapes = Mapping[str, Sequence[Array]]
+NO_SHAPES: Shapes = {}
 _VIEWS = ((-55.0, 20.0), (35.0, 20.0))  # azimuth and elevation of the eye [deg]: a quarter turn apart
 _CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
 
 
 def inertia_figure(
-    robot: Robot, q: ArrayLike, inertials: ArrayLike, other: ArrayLike | None = None, *, title: str, named: str = "CAD"
+    robot: Robot,
+    q: ArrayLike,
+    inertials: ArrayLike,
+    other: ArrayLike | None = None,
+    *,
+    title: str,
+    named: str = "CAD",
+    shapes: Shapes = NO_SHAPES,
 ) -> Figure:
     """Return the robot at q (n,) with each link as the solid ellipsoid that has its mass, centre and inertia.
 
     inertials (n, 10); other (n, 10): drawn as outlines beside them, NaN rows left out; named: what the outlines are.
-    Bodies that cannot exist, and those without mass, are not drawn. Two views, a quarter turn apart.
+    shapes: of the links, drawn behind. Bodies that cannot exist, and those without mass, are not drawn. Two views, a
+    quarter turn apart.
     """
     figure, both = blank(3.2, title, columns=2)
     poses = robot.poses(q)
@@ -43,6 +54,8 @@ def inertia_figure(
     )
     for axes, (azimuth, elevation) in zip(both, _VIEWS, strict=True):
         P = view(azimuth, elevation)
+        for points in _placed(robot, q, shapes):
+            axes.fill(*_hull(points @ P[:2].T).T, facecolor=LINE, edgecolor=MUTED, linewidth=0.5, alpha=0.4, zorder=1)
         for line in joints:
             axes.plot(*(P @ line.T)[:2], "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
         for i, pose in enumerate(poses):
@@ -170,14 +183,30 @@ def _hull(points: Array) -> Array:
         return points
 
 
+def _placed(robot: Robot, q: ArrayLike, shapes: Shapes) -> list[Array]:
+    """Return the points around each shape in the base frame, at q (n,)."""
+    poses = dict(zip(robot.links, robot.poses(q), strict=True))
+    return [
+        points @ poses[link].rotation.T + poses[link].position if link in poses else points
+        for link, own in shapes.items()
+        for points in own
+    ]
+
+
 def space_data(
-    robot: Robot, q: ArrayLike, inertials: ArrayLike, other: ArrayLike | None = None, *, named: str = "CAD"
+    robot: Robot,
+    q: ArrayLike,
+    inertials: ArrayLike,
+    other: ArrayLike | None = None,
+    *,
+    named: str = "CAD",
+    shapes: Shapes = NO_SHAPES,
 ) -> str:
     """Return the robot at q (n,) as JSON: its links' frames, and the ellipsoids that have the inertia of the links.
 
-    inertials (n, 10); other (n, 10): a second set of bodies, NaN rows left out; named: what they are. All is in the
-    base frame [m]. Bodies that cannot exist, and those without mass, are left out. The z axis of the page points
-    against gravity, where there is any.
+    inertials (n, 10); other (n, 10): a second set of bodies, NaN rows left out; named: what they are. shapes: of the
+    links. All is in the base frame [m]. Bodies that cannot exist, and those without mass, are left out. The z axis of
+    the page points against gravity, where there is any.
     """
     poses = robot.poses(q)
     origins = [p.position for p in poses]
@@ -202,6 +231,7 @@ def space_data(
             ],
             "frames": [_rounded(np.column_stack([p.position, p.rotation])) for p in poses],
             "bodies": bodies,
+            "shapes": [np.round(points, 4).tolist() for points in _placed(robot, q, shapes)],
         },
         allow_nan=False,
     )

@@ -18,7 +18,7 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
-from ident.report.body_figures import inertia_figure, space_data
+from ident.report.body_figures import NO_SHAPES, Shapes, inertia_figure, space_data
 from ident.report.figures import BLUE, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
@@ -214,7 +214,7 @@ def correlated(estimate: Estimate) -> Iterator[Drawing]:
 
 
 def inertias(
-    estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion]
+    estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion], shapes: Shapes = NO_SHAPES
 ) -> Iterator[Drawing]:
     """Yield the links as ellipsoids on the robot, where bodies are known."""
     inertials = estimate.inertials
@@ -225,8 +225,8 @@ def inertias(
     q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
-    figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title)
-    yield Drawing("inertia_ellipsoids", title, about, figure, space_data(model.robot, q, inertials, cad))
+    figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title, shapes=shapes)
+    yield Drawing("inertia_ellipsoids", title, about, figure, space_data(model.robot, q, inertials, cad, shapes=shapes))
 
 
 def path_of_terms(found: Structure) -> Iterator[Drawing]:

@@ -22,7 +22,7 @@ from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import text
-from ident.report.body_figures import links_named
+from ident.report.body_figures import NO_SHAPES, Shapes, links_named
 from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.drawings import (
     comparisons,
@@ -70,6 +70,7 @@ def write_report(
     next_motion: str = NEXT_MOTION,
     summary: bool = False,
     filtered: tuple[Log, Processing] | None = None,
+    shapes: Shapes = NO_SHAPES,
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
@@ -78,7 +79,7 @@ def write_report(
     else those of the fitted motions say what is weak.
     pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
     adds to the logs. summary: one page alone, with the verdict, the main figures and one picture. filtered: a fitted
-    log, and how it was filtered.
+    log, and how it was filtered. shapes: points (k, 3) [m] around each shape of a link, in its frame, by the link.
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
     """
@@ -95,6 +96,7 @@ def write_report(
         regression=regression,
         next_motion=next_motion,
         filtered=None if summary else filtered,
+        shapes=shapes,
     )
     return write(replace(report, sections=(), note="") if summary else report, path, pictures)
 
@@ -120,6 +122,7 @@ def gather(
     regression: Regression | None = None,
     next_motion: str = NEXT_MOTION,
     filtered: tuple[Log, Processing] | None = None,
+    shapes: Shapes = NO_SHAPES,
 ) -> Report:
     """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
 
@@ -145,7 +148,7 @@ def gather(
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
         measured = replace(measured, drawings=tuple(residual_drawings(model, left)), table=rms)
     rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
-    bodies = inertias(estimate, model, comparison, [m for _, m in drawn])
+    bodies = inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
     warned = tuple(warnings(estimate, validation))
     return Report(

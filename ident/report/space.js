@@ -5,6 +5,20 @@
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const unit = (a) => { const size = Math.hypot(...a); return a.map((x) => x / size); };
+  // The corners of the outline of points (x, y), one after the other.
+  const hull = (points) => {
+    const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const half = (order) => {
+      const kept = [];
+      for (const p of order) {
+        const left = (a, b) => (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]) <= 0;
+        while (kept.length > 1 && left(kept[kept.length - 2], kept[kept.length - 1])) kept.pop();
+        kept.push(p);
+      }
+      return kept.slice(0, -1);
+    };
+    return [...half(sorted), ...half(sorted.reverse())];
+  };
   const HEIGHT = 380, TURN = 8, FIRST = [-55, 20, 1];  // azimuth and elevation of the eye [deg], zoom
 
   class Space {
@@ -14,10 +28,11 @@
       this.base = [cross(aside, up), aside, up];  // two level directions, and up
       const legend = figure.appendChild(document.createElement("p"));
       legend.className = "legend";
-      const looks = [["identified", "body"], [this.given.second, "second"], ["links", "bone"], ["x", "axis0"], ["y", "axis1"], ["z", "axis2"]];
+      const looks = [["identified", "body"], [this.given.second, "second"], ["links", "bone"], [this.given.shapes.length ? "shapes" : "", "shape"], ["x", "axis0"], ["y", "axis1"], ["z", "axis2"]];
       for (const [words, look] of looks.filter(([w]) => w)) {
         const key = legend.appendChild(document.createElement("span")), icon = element("svg", { viewBox: "0 0 18 10", "aria-hidden": "true" }, key);
-        if (look === "body" || look === "second") element("ellipse", { cx: 9, cy: 5, rx: 8, ry: 4, class: look }, icon);
+        if (look === "shape") element("rect", { x: 1, y: 1, width: 16, height: 8, class: look }, icon);
+        else if (look === "body" || look === "second") element("ellipse", { cx: 9, cy: 5, rx: 8, ry: 4, class: look }, icon);
         else element("line", { x1: 1, x2: 17, y1: 5, y2: 5, class: look }, icon);
         key.append(words);
       }
@@ -37,7 +52,7 @@
     points() {
       const found = [[0, 0, 0], ...this.given.frames.map((f) => f.map((row) => row[0]))];
       for (const b of this.given.bodies.filter((one) => one.kind === "identified")) found.push(b.centre);
-      return found;
+      return found.concat(...this.given.shapes);
     }
     draw() {
       const { svg, given } = this, [azimuth, elevation, zoom] = this.view, a = (azimuth * Math.PI) / 180, e = (elevation * Math.PI) / 180;
@@ -51,6 +66,7 @@
       svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
       svg.replaceChildren();
       const line = (x, y, look) => { const [x1, y1] = to(x), [x2, y2] = to(y); element("line", { x1, y1, x2, y2, class: look }, svg); };
+      for (const shape of given.shapes) element("polygon", { points: hull(shape.map(to)).map((p) => p.join()).join(" "), class: "shape" }, svg);
       const behind = (b) => dot(b.centre, eye);
       for (const b of [...given.bodies].sort((x, y) => behind(x) - behind(y))) {
         const column = (k) => b.shape.map((row) => row[k]), along = (d) => [0, 1, 2].map((k) => dot(d, column(k)));

@@ -16,7 +16,7 @@ from oracles import FROM_PIN, pin_regressor, random_tree
 from random_robots import pinocchio_model, random_pair
 from seeds import cases
 
-from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, coupled_drives, regressor
+from ident.model import Coulomb, DriveInertia, Model, Offset, Stribeck, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, base_parameters
 from ident.regression.base import rank_margin
 from ident.robot import DHJoint, MDHJoint, Robot, from_dh, from_mdh, read_robot
@@ -37,6 +37,13 @@ def groupings(base: BaseParameters) -> dict[str, dict[str, float]]:
         name: {base.standard[i]: float(row[i]) for i in np.flatnonzero(row)}
         for name, row in zip(base.names, base.K, strict=True)
     }
+
+
+@pytest.mark.parametrize("speed", [1e-4, 1e-3, 0.01, 0.03, 1.0])
+def test_friction_near_standstill_alone_is_a_parameter_of_each_joint(speed: float) -> None:
+    model = Model(tx40().robot, (*TERMS, Stribeck(speed, 0.1 * speed)))
+    found = set(base_parameters(model).names)
+    assert {f"{joint}.stribeck" for joint in model.robot.joint_names} <= found
 
 
 # Rank and identifiability, judged on the regressor of another program.

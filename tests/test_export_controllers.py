@@ -414,7 +414,7 @@ def test_a_spring_whose_rest_is_known_is_part_of_the_code(tmp_path):
 
 
 def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_path):
-    x = arm3(terms=(Viscous(), NonlinearViscous(0.3), SmoothCoulomb(COULOMB_WIDTH)))
+    x = arm3(terms=(Viscous(), NonlinearViscous(0.3, top=0.5), SmoothCoulomb(COULOMB_WIDTH)))
     x.estimate = replace(x.estimate, shapes=x.model.shapes)
     made = module(x.write("python", tmp_path / "x.py"))
     made.self_test()
@@ -427,14 +427,14 @@ def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_pa
         x.check(called(library, x), 1e-9)
     x.check(called(cpp[np.float32], x, np.float32), 1e-5)
     text = x.write("c", tmp_path / "c.h").read_text()
-    assert "Powers of the speed: joint1.nonlinear_viscous 0.3, joint2.nonlinear_viscous 0.3" in text
+    assert "top speeds (0: none): joint1.nonlinear_viscous 0.3 0.5, joint2.nonlinear_viscous 0.3 0.5" in text
     function = Matlab(x.write("matlab", tmp_path / "x.m"))
     q, qd, qdd = (x.given[a][0] for a in ("q", "qd", "qdd"))
     np.testing.assert_allclose(function(q, qd, qdd)["f"].ravel(), made.friction(qd), rtol=1e-9, atol=1e-9)
 
 
 def test_nonlinear_viscous_friction_without_its_power_is_left_out_and_said_so(tmp_path):
-    x = arm3(terms=(Viscous(), NonlinearViscous(0.3), SmoothCoulomb(COULOMB_WIDTH)))
+    x = arm3(terms=(Viscous(), NonlinearViscous(0.3, top=0.5), SmoothCoulomb(COULOMB_WIDTH)))
     (note,) = export_to("c", x.estimate, tmp_path / "x.h", robot=x.robot).notes
     assert note.startswith("Not in this file, the controller has to add it: joint1.nonlinear_viscous, ")
 

@@ -53,7 +53,9 @@ def models():
     a, b, c, d = arm.joint_names
     yield Model(arm)
     yield Model(arm, (DriveInertia(), Viscous(), Coulomb(0.01), Offset()))
-    yield Model(arm, (Viscous((b,)), NonlinearViscous(0.3, (a, c)), NonlinearViscous(2.0, (d,)), SmoothCoulomb(0.05)))
+    yield Model(
+        arm, (Viscous((b,)), NonlinearViscous(0.3, (a, c)), NonlinearViscous(2.0, (d,), 0.7), SmoothCoulomb(0.05))
+    )
     yield Model(arm, (SmoothCoulomb(0.05, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)), Spring((c, b), 0.2)))
     yield Model(arm, (Spring((a,), 0.2), Spring((b,), -0.1), Coulomb(0.0, (a, b)), Coulomb(0.1, (c,)), Offset((d,))))
     yield Model(arm, (SmoothCoulomb(0.05), Hysteresis(1e-3, (a, b)), Hysteresis(1e-4, (d,)), ViscousAsymmetry((c,))))

@@ -60,7 +60,7 @@ def all_terms(n: int) -> tuple:
         Coulomb(0.1, names[: n // 2]),
         SmoothCoulomb(0.05, names[n // 2 : -1]),
         Dahl(0.02, names[-1:]),
-        NonlinearViscous(0.3, names[:-1]),
+        NonlinearViscous(0.3, names[:-1], 0.8),
         Stribeck(0.2, 0.03, names[1:]),
         Hysteresis(0.01, names[1:]),
         ViscousAsymmetry(names[:1]),
@@ -105,6 +105,13 @@ def column(model: Model, name: str, x: tuple[np.ndarray, ...]) -> np.ndarray:
         (DriveInertia(), "joint2.drive_inertia", lambda q, qd, qdd: qdd),
         (Viscous(), "joint2.viscous", lambda q, qd, qdd: qd),
         (NonlinearViscous(0.4), "joint2.nonlinear_viscous", lambda q, qd, qdd: np.sign(qd) * np.abs(qd) ** 0.4),
+        (
+            NonlinearViscous(0.5, top=0.25),
+            "joint2.nonlinear_viscous",
+            lambda q, qd, qdd: (
+                np.sign(qd) * np.where(np.abs(qd) < 0.25, np.abs(qd) ** 0.5, 0.5 + (np.abs(qd) - 0.25) * 1.0)
+            ),
+        ),
         (Coulomb(), "joint2.coulomb", lambda q, qd, qdd: np.sign(qd)),
         (Coulomb(0.5), "joint2.coulomb", lambda q, qd, qdd: np.where(np.abs(qd) > 0.5, np.sign(qd), 0.0)),
         (SmoothCoulomb(0.03), "joint2.coulomb", lambda q, qd, qdd: np.tanh(qd / 0.03)),

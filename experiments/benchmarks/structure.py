@@ -219,9 +219,11 @@ def worth(arm: Arm, kind: str) -> bool:
     return bool(1.0 - 1.0 / grown > DOUBTED.get(kind, 0.01))
 
 
-def covered(model: Model, arm: Arm) -> tuple[int, int]:
+def covered(found: Selection, arm: Arm) -> tuple[int, int]:
     """Return how many of the links' base parameters lie in their 95 % intervals, of how many."""
-    estimate = least_squares(model, arm)
+    estimate = least_squares(found.model, arm)
+    moves = np.array([found.pulls.get(name, (0.0,)) for name in estimate.base.names])
+    estimate = replace(estimate, covariance=estimate.covariance.widened(moves @ moves.T))
     links = base_parameters(arm.plain)
     true = links.K @ arm.theta[: links.K.shape[1]]
     half = estimate.covariance.half_widths(0.95)
@@ -232,6 +234,17 @@ def covered(model: Model, arm: Arm) -> tuple[int, int]:
         if row[: arm.plain.n_rigid].any() and name in place and np.isfinite(half[place[name]])
     ]
     return int(np.sum(inside)), len(inside)
+
+
+def shapes_in(found: Selection, arm: Arm) -> list[tuple[bool, bool]]:
+    """Return of each fitted shape that the arm has whether the logs tell it, and whether its 95 % interval holds it."""
+    judged = []
+    for shape in found.structure.shapes:
+        joint = shape.parameters[0].partition(".")[0]
+        for term in arm.extra:
+            if term.kind.name == shape.kind and (term.joints is None or joint in term.joints):
+                judged.append((shape.told, abs(np.log(shape.values[0] / getattr(term, shape.number))) <= shape.half))
+    return judged
 
 
 def choice(arm: Arm) -> tuple[Selection, float]:
@@ -248,7 +261,7 @@ def main() -> None:
     seed, arms = (int(x) for x in (*given, *("2026", "60")[len(given) :]))
     rng = np.random.default_rng(seed)
     strong, worthy, spurious = list[bool](), list[bool](), 0
-    ratios, gains, inside, seconds = [], [], np.zeros(2), 0.0
+    ratios, gains, inside, seconds, shapes = [], [], np.zeros(2), 0.0, list[tuple[bool, bool]]()
     by_kind: dict[str, list[bool]] = {}
     for _ in range(arms):
         arm = drawn(rng, long)
@@ -265,7 +278,8 @@ def main() -> None:
         best, plain, chosen = (error(model, arm) for model in (arm.truth, arm.plain, found.model))
         ratios.append(chosen / best)
         gains.append(chosen / plain)
-        inside += covered(found.model, arm)
+        inside += covered(found, arm)
+        shapes += shapes_in(found, arm)
         print(
             f"{arm.plain.robot.n} joints, noise {arm.noise:.1%}: true {', '.join(sorted(true)) or 'none'}; missed"
             f" {', '.join(sorted(true - own)) or 'none'}; not there {', '.join(sorted(own - true)) or 'none'};"
@@ -280,7 +294,9 @@ def main() -> None:
     for words, x in (("true structure", np.array(ratios)), ("usual model", np.array(gains))):
         above = f"above 1.03 in {np.mean(x > 1.03):.1%}, above 1.05 in {np.mean(x > 1.05):.1%}"
         print(f"unseen, against the {words}: median {np.median(x):.3f}, largest {x.max():.2f}, {above}")
-    print(f"coverage of 95 % intervals {inside[0] / inside[1]:.1%}")
+    held = [inside for told, inside in shapes if told]
+    print(f"coverage of 95 % intervals {inside[0] / inside[1]:.1%} of {inside[1]:.0f} base parameters,", end=" ")
+    print(f"{np.mean(held):.1%} of {len(held)} shapes; {len(shapes) - len(held)} not told by the logs")
 
 
 if __name__ == "__main__":

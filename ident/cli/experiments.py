@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +43,8 @@ def select(experiment: ExperimentPath) -> None:
         found = pipelines.select(experiment, tell)
     own, structure = ("before", "after", "honest", "segments", "folds", "note"), found.selection.structure
     tried = [parts_of(t, "candidate", "gain", "error", "reason") for t in structure.tried]
-    answer(**parts_of(structure, *own), tried=tried, lines=found.lines)
+    shapes = [asdict(shape) for shape in structure.shapes]
+    answer(**parts_of(structure, *own), tried=tried, shapes=shapes, lines=found.lines)
     e = found.loaded.experiment
     say(e.heading, style="bold")
     if structure.tried:

@@ -17,7 +17,7 @@ the conjecture of Burrus is false (Batlle, Stanley, Patil, Kuusela, Owhadi, arXi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -56,6 +56,10 @@ class Covariance:
     def half_widths(self, level: float = 0.95) -> Array:
         """Return half the width of each base parameter's interval (b,) at this level."""
         return half_widths(self.standard_errors, self.dof, level)
+
+    def widened(self, more: Array) -> Covariance:
+        """Return the sum with the covariance (b, b) of what was taken as known."""
+        return replace(self, matrix=_masked(self.matrix + more, np.isfinite(self.standard_errors)))
 
     def errors(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Return draws (*shape, b) of what the base parameters are off by: Student's t, NaN where not determined."""

@@ -96,6 +96,24 @@ class TriedTerm:
 
 
 @dataclass(frozen=True)
+class FittedShape:
+    """A number of joint terms that was fitted beside the parameters, such as a speed, a width, a power or a travel.
+
+    kind: of the terms; number: its key in [model]; parameters: names of those that have it, values: of each, in one
+    ratio. error: standard error of its logarithm; half: half the width of its 95 % interval. told: whether the logs
+    tell it; else the usual values stand.
+    """
+
+    kind: str
+    number: str
+    parameters: tuple[str, ...]
+    values: tuple[float, ...]
+    error: float
+    half: float
+    told: bool = True
+
+
+@dataclass(frozen=True)
 class Structure:
     """How joint terms were chosen beside a model's own (`ident.structure`).
 
@@ -103,6 +121,7 @@ class Structure:
     were chosen without what they are judged on. segments, folds: how many there were; note: why nothing was tried.
     lines: the terms taken, as [model] asks for them. tried: the best of each kind, beside all that are taken. steps:
     the way there: what was tried beside none, beside the first, and so on, of which the best one is the next.
+    shapes: the fitted numbers of the terms taken.
     """
 
     before: float = float("nan")
@@ -114,6 +133,7 @@ class Structure:
     lines: tuple[str, ...] = ()
     tried: tuple[TriedTerm, ...] = ()
     steps: tuple[tuple[TriedTerm, ...], ...] = ()
+    shapes: tuple[FittedShape, ...] = ()
 
 
 @shows

@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, NamedCause, Structure, Trace, TriedTerm, rounded
+from ident.estimate.estimate import Estimate, FittedShape, NamedCause, Structure, Trace, TriedTerm, rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
 from ident.robot.unknown import Calibrated, Unknown
@@ -183,7 +183,8 @@ def _calibration(stored: dict[str, Any]) -> Calibrated:
 def _chosen(found: Structure) -> dict[str, Any]:
     shares = {key: _number(getattr(found, key)) for key in _SHARES}
     steps = [list(map(_tried, step)) for step in found.steps]
-    return _listed(asdict(found)) | shares | {"tried": list(map(_tried, found.tried)), "steps": steps}
+    shapes = [_listed(asdict(shape)) for shape in found.shapes]
+    return _listed(asdict(found)) | shares | {"tried": list(map(_tried, found.tried)), "steps": steps, "shapes": shapes}
 
 
 def _tried(one: TriedTerm) -> dict[str, Any]:
@@ -198,9 +199,9 @@ def _structure(stored: dict[str, Any] | None) -> Structure | None:
         return tuple(TriedTerm(**one | {key: _or(one[key]) for key in ("gain", "error", "missed")}) for one in given)
 
     shares = {key: _or(stored[key]) for key in _SHARES}
-    return Structure(
-        **_tupled(stored) | shares | {"tried": each(stored["tried"]), "steps": tuple(map(each, stored["steps"]))}
-    )
+    told = {"tried": each(stored["tried"]), "steps": tuple(map(each, stored["steps"]))}
+    shapes = tuple(FittedShape(**_tupled(one)) for one in stored.get("shapes", ()))
+    return Structure(**_tupled(stored) | shares | told | {"shapes": shapes})
 
 
 def _base(entries: list[dict[str, Any]], standard: tuple[str, ...], refuse: Any) -> BaseParameters:

@@ -14,25 +14,28 @@ from ident.model.term import Kind, setting
 
 @dataclass(frozen=True)
 class NonlinearViscous:
-    """tau_j = Fn_j sign(qd_j) |qd_j|^power [N m (s/rad)^power; N (s/m)^power].
+    """tau_j = Fn_j sign(qd_j) |qd_j|^power [N m (s/rad)^power; N (s/m)^power], and straight on above the speed `top`.
 
-    power: between 0 (Coulomb friction) and 1 (viscous friction), or up to 3, for drag. Below 1, beside `Viscous`, it
-    is the grease of gears, harmonic drives above all, which drags less the faster it is sheared. joints: as in
-    `Coulomb`. Source: Olsson, Astrom, Canudas de Wit, Gafvert, Lischinsky, "Friction models and friction compensation",
-    European Journal of Control 4, 1998; for harmonic drives Wolf and Iskandar, ICRA 2018.
+    top [rad/s; m/s]: the fastest that was logged, 0 for none; beyond it nothing tells how the law bends, and its slope
+    there is the safest guess. power: between 0 (Coulomb friction) and 1 (viscous friction), or up to 3, for drag. Below
+    1, beside `Viscous`, it is the grease of gears, harmonic drives above all, which drags less the faster it is
+    sheared. joints: as in `Coulomb`. Source: Olsson, Astrom, Canudas de Wit, Gafvert, Lischinsky, "Friction models and
+    friction compensation", European Journal of Control 4, 1998; for harmonic drives Wolf and Iskandar, ICRA 2018.
     """
 
     power: float = setting("a power of the speed, above 0 and at most 3", gt=0, le=3)
     joints: tuple[str, ...] | None = None
+    top: float = setting("a speed that is 0 or more", 0.0, ge=0)
     nonnegative: ClassVar[bool] = True
+    since: ClassVar[frozenset[str]] = frozenset({"top"})  # numbers that older files of estimates lack
     kind: ClassVar[Kind] = Kind(
         "nonlinear_viscous",
         "nonlinear viscous friction",
-        "torque = value * sign(qd) |qd|^power, with the power that was fitted",
+        "torque = value * sign(qd) |qd|^power, with the power that was fitted, straight on above the top speed",
         ("N m (s/rad)^power", "N (s/m)^power"),
         friction=True,
         example="{ power = 0.3 }",
-        numbers="Powers of the speed",
+        numbers="Powers of the speed, and top speeds (0: none)",
     )
 
     def __post_init__(self) -> None:
@@ -43,21 +46,37 @@ class NonlinearViscous:
                 f"the power of nonlinear viscous friction must be above 0, at most 3 and not 1, got {self.power}",
                 fix="Use Viscous for 1 and Coulomb for 0",
             )
+        if not 0 <= self.top < np.inf:
+            raise ModelError(f"the top speed of nonlinear viscous friction must be 0 or more, got {self.top}")
+
+    @property
+    def _slope(self) -> float:
+        """The law's slope at the top speed."""
+        return self.power * self.top ** (self.power - 1.0) if self.top else 0.0
+
+    def _within(self, qd: Array) -> Array:
+        """Return speeds, those above the top one as that."""
+        return np.clip(qd, -self.top, self.top) if self.top else qd
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return sign(qd) |qd|^power."""
-        return np.copysign(np.abs(qd) ** self.power, qd)
+        """Return sign(qd) |qd|^power, above the top speed with its slope there."""
+        known = self._within(qd)
+        return np.copysign(np.abs(known) ** self.power, qd) + self._slope * (qd - known)
 
     def slopes(self, q: Array, qd: Array, qdd: Array) -> tuple[float, Array, float]:
         """Return the derivatives of the column by q, qd, qdd; 0 at standstill."""
-        speed = np.abs(qd)
+        speed = np.abs(self._within(qd))
         slope = np.where(speed > 0, self.power * np.where(speed > 0, speed, 1.0) ** (self.power - 1.0), 0.0)
         return 0.0, slope, 0.0
 
     def continuous(self, q: Array, qd: Array, width: float) -> Array:
         """Return qd (qd^2 + width^2)^((power - 1) / 2), which is the column but for speeds below the width."""
-        return qd * (qd * qd + width * width) ** (0.5 * (self.power - 1.0))
+        known = self._within(qd)
+        return known * (known * known + width * width) ** (0.5 * (self.power - 1.0)) + self._slope * (qd - known)
 
     def symbol(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return sign(qd) |qd|^power."""
-        return qd.power(self.power)
+        """Return what `column` does, of symbols."""
+        if not self.top:
+            return qd.power(self.power)
+        known = 0.5 * (np.abs(qd + self.top) - np.abs(qd - self.top))
+        return known.power(self.power) + self._slope * (qd - known)

@@ -10,6 +10,7 @@ arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
 `torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,
 where these are not one column times `along`;
 `require(q, qd, qdd)`: raises ModelError where a motion leaves what its law holds for;
+`since`: names of numbers that files of earlier versions lack;
 `suffix`: what its parameters' names end in after the kind, so that a joint may have several of a kind: digits and `_`.
 """
 

@@ -70,7 +70,13 @@ def restored(kind: str, shape: Mapping[str, float], joints: tuple[str, ...]) -> 
             if hasattr(term, "restored"):
                 found: Term | None = term.restored(shape, joints, restored)
             else:
-                found = term(**shape, joints=joints) if set(numbers(term)) == set(shape) else None
+                found = term(**shape, joints=joints) if _explains(term, shape) else None
             if found is not None:
                 return found
     return None
+
+
+def _explains(term: Any, shape: Mapping[str, float]) -> bool:
+    """Return whether a shape has a term's numbers; of some those that earlier versions did not have may lack."""
+    own, since = set(numbers(term)), getattr(term, "since", set[str]())
+    return set(shape) <= own and own - set(shape) <= since

@@ -65,10 +65,9 @@ def widened(estimate: Estimate, found: Found | None) -> Estimate:
     if found is None:
         return estimate
     estimate = replace(estimate, calibration=found.unknowns)
-    matrix = estimate.covariance.matrix
-    if found.covariance.shape != matrix.shape:
+    if found.covariance.shape != estimate.covariance.matrix.shape:
         return estimate
-    return replace(estimate, covariance=replace(estimate.covariance, matrix=matrix + found.covariance))
+    return replace(estimate, covariance=estimate.covariance.widened(found.covariance))
 
 
 def _said(kept: Calibration | None, evidence: tuple[Evidence, ...], whole: Calibration) -> tuple[Calibrated, ...]:

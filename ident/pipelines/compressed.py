@@ -97,7 +97,8 @@ def compressed(
     require_rows(found.regression)
     if loaded.experiment.loss == "huber":
         found = _weighed(settled, found, tell)
-    return replace(found, warned=(*warned, *of_processing(loaded, processing), *found.warned))
+    said = (*warned, *of_processing(loaded, processing), *found.warned)
+    return replace(found, warned=said, pulls=loaded.pulls)
 
 
 def _weighed(loaded: Loaded, found: Factors, tell: Tell) -> Factors:

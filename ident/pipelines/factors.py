@@ -6,9 +6,11 @@ import glob
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
@@ -35,7 +37,7 @@ class Factors:
 
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
-    known_as: names that recordings had before they were pooled with others of the same name.
+    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of `Loaded`.
     """
 
     regression: Regression
@@ -46,6 +48,7 @@ class Factors:
     warned: tuple[Warned, ...] = ()
     repeated: tuple[str, ...] = ()
     known_as: tuple[str, ...] = ()
+    pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def of_recordings(loaded: Loaded) -> Factors:
@@ -108,7 +111,9 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     origin = {FITTED: seen} | provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*estimate.implausible, *unusable(warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
-    return replace(estimate, structure=loaded.structure)
+    moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])
+    wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
+    return replace(estimate, structure=loaded.structure, covariance=wider)
 
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
@@ -266,6 +271,7 @@ def save_factors(factors: Factors, path: str | Path, command: str = "") -> Path:
         "warned": [[w.about, w.kind, w.message] for w in factors.warned],
         "repeated": factors.repeated,
         "known_as": factors.known_as,
+        "pulls": factors.pulls,
         "provenance": provenance({}, command or "ident compress"),
     }
     return save_regression(factors.regression, path, about)
@@ -296,6 +302,7 @@ def _restored(regression: Regression, about: dict[str, Any]) -> Factors:
         tuple(Warned(*map(_text, (about_, kind, message))) for about_, kind, message in about["warned"]),
         tuple(map(_text, about["repeated"])),
         tuple(map(_text, about["known_as"])),
+        {_text(name): tuple(map(_finite, moves)) for name, moves in about.get("pulls", {}).items()},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,8 @@ class Loaded:
     terms by name; cad_source: where they come from. truth: true parameters by name. inputs: file -> SHA-256.
     notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
     where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
-    structure: how joint terms were chosen, where they were.
+    structure: how joint terms were chosen, where they were; pulls: by what their shapes widen the base parameters'
+    covariance (`ident.structure.shapes`).
     """
 
     experiment: Experiment
@@ -54,6 +55,7 @@ class Loaded:
     processing: tuple[Processing, Processing] | None = None
     described: Robot | None = None
     structure: Structure | None = None
+    pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

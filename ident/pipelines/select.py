@@ -69,7 +69,7 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) ->
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
     warned.append(Warned("model", "chosen", f"{told}; {more}"))
     model = restored(loaded.model, found.model.shapes, found.model.names)
-    return replace(loaded, model=model, base=base_parameters(model))
+    return replace(loaded, model=model, base=base_parameters(model), pulls=found.pulls)
 
 
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:

@@ -29,6 +29,7 @@ _DEPENDENT = 1e-9  # of the largest singular value; what is nothing but rounding
 _NEARLY = 1e-3  # what is left of a column that those before it nearly span
 _TIE = 1e-6  # numbers that are nearer to each other are the same, and the names decide
 _ZERO = 1e-11
+_SLOW, _SLOWEST = 50, -5.0  # states that are slow, and the powers of ten of their speeds down to which they are
 _NOISE = 1e3  # times the rounding error of a grouping's coefficient; true ones lie above 1e7 times
 
 
@@ -126,6 +127,9 @@ def _factor(model: Model) -> Array:
     p, n = len(model.names), model.robot.n
     rng = np.random.default_rng(20210605)
     q, qd, qdd = rng.uniform(-3.0, 3.0, size=(3, 2 * p // n + 50, n))
+    if model.terms:  # some show themselves near standstill alone
+        q, qdd = (np.concatenate([x, x[-_SLOW:]]) for x in (q, qdd))
+        qd = np.concatenate([qd, qd[-_SLOW:] * 10.0 ** rng.uniform(_SLOWEST, 0.0, qd[-_SLOW:].shape)])
     signals = {name: example(rng.random(len(q))) for name, example in RECORDED.items()}
     return np.asarray(np.linalg.qr(regressor(model, q, 2.0 * qd, 5.0 * qdd, signals=signals).reshape(-1, p), mode="r"))
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from ident.errors import plural
 from ident.estimate import Estimate
-from ident.estimate.estimate import Structure, TriedTerm
+from ident.estimate.estimate import FittedShape, Structure, TriedTerm
 from ident.logs.manifest import RAW, kind_of
+from ident.model.terms import kinds
 from ident.report.text import MISSING, Table, Tone, number, percent, table, with_error
 from ident.robot.unknown import Calibrated
 
@@ -45,7 +46,20 @@ def selection_sentences(found: Structure) -> list[str]:
         *said,
         f"Missed of the torque that is left out: {percent(found.before)} before, {percent(found.after)} with the terms"
         f" that are taken, {percent(found.honest)} where they are chosen without what they are judged on.",
+        *map(shape_sentence, found.shapes),
     ]
+
+
+def shape_sentence(shape: FittedShape) -> str:
+    """Return a fitted number with its 95 % interval, or that the logs do not tell it."""
+    values = " to ".join(f"{x:.3g}" for x in dict.fromkeys((min(shape.values), max(shape.values))))
+    words = f"{shape.number} of {kinds()[shape.kind].words}"
+    owners = sorted({name.rpartition(".")[0] for name in shape.parameters})
+    at = f" at {', '.join(owners)}" if len(owners) < 4 else ""
+    if not shape.told:
+        return f"The logs do not tell the {words}{at}: {values}, the usual, is taken."
+    low, high = (math.exp(way * shape.half) - 1.0 for way in (-1, 1))
+    return f"The {words}{at}: {values}, within {100 * low:+.2g} to {100 * high:+.2g} % at 95 %."
 
 
 def way_to(found: Structure) -> list[TriedTerm]:

@@ -30,7 +30,8 @@ from ident.model import (
     WarmUp,
 )
 from ident.model.term import Kind, Term
-from ident.structure.waves import Slope, rippled
+from ident.structure.slope import Slope
+from ident.structure.waves import rippled
 
 #: Speeds of Stribeck friction, relative to each joint's own (99th percentile): those tried first; the least and most.
 SPEEDS, SPEED = (0.02, 0.05, 0.1, 0.2, 0.4), (0.01, 0.6)
@@ -64,7 +65,8 @@ class Candidate:
     shape: the number that they share, if any; reshaped: returns the candidate with another one, None out of bounds;
     round: how often the shape was looked for more exactly. reason: why the logs cannot carry it, "" where they can.
     alike: whether a joint has it likely where others surely have; if not, it is the best of many, and has to be surer.
-    slopes: derivatives of its terms by the number that each has, where they have their own.
+    numbers: those of its terms that are fitted, all in one ratio where there is a `shape`, of which `usual` is taken
+    where the logs do not tell it; slopes: derivatives of terms whose numbers are each fitted by itself.
     """
 
     words: str
@@ -76,6 +78,8 @@ class Candidate:
     round: int = 0
     reason: str = ""
     alike: bool = True
+    numbers: tuple[str, ...] = ()
+    usual: float | None = None
     slopes: tuple[Term, ...] = ()
 
     @property
@@ -99,6 +103,11 @@ class Candidate:
         found = None if self.shape is None or self.reshaped is None else self.reshaped(self.shape * ratio)
         return self if found is None else replace(found, round=self.round)
 
+    def settled_at(self, shape: float | None) -> Candidate:
+        """Return the candidate with a shape that is not looked for more exactly, as it is where that is None."""
+        moved = self if shape is None or self.shape is None else self.at(shape / self.shape)
+        return replace(moved, round=len(RATIOS) + 1)
+
 
 @dataclass(frozen=True)
 class Renamed:
@@ -120,6 +129,7 @@ class Renamed:
         return getattr(self.term, name)
 
 
+_WAVES = ("per_turn",)
 #: What may stand for something else has to be worth so much: standard errors, share of the error.
 _MORE: dict[str, Any] = {"errors": 3.0, "share": 0.02}
 
@@ -139,7 +149,7 @@ def candidates(
     names = model.robot.joint_names
     moving = {j: float(v) for j, v in zip(names, fastest, strict=True) if v > RESTING * fastest.max()}
     joints = tuple(moving)
-    makers = [(SPEEDS, _stribeck(model, moving)), (WAYS, _hysteresis(joints)), (POWERS, _nonlinear(joints))]
+    makers = [(SPEEDS, _stribeck(model, moving)), (WAYS, _hysteresis(joints)), (POWERS, _nonlinear(moving))]
     shaped = (make(shape) for shapes, make in makers for shape in shapes)
     found = [candidate for candidate in shaped if candidate is not None]
     found.append(Candidate("viscous that differs by direction", (ViscousAsymmetry(joints),)))
@@ -161,9 +171,9 @@ def candidates(
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:
     """Return ripples with these waves per turn, of some joints."""
     terms = rippled(by_joint)
-    return Candidate(
-        RippleSine.kind.key, terms, slopes=tuple(map(Slope, terms)), alike=False, errors=3.0, share=OF_MANY
-    )
+    slopes = tuple(Slope(term, _WAVES) for term in terms)
+    words = RippleSine.kind.key
+    return Candidate(words, terms, alike=False, numbers=_WAVES, slopes=slopes, errors=3.0, share=OF_MANY)
 
 
 def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str, ...]) -> Iterator[Candidate]:
@@ -188,7 +198,8 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
 
     def at(share: float) -> Candidate | None:
         law = WarmUp(_digits(share * lasting), joints)
-        found = Candidate(f"{words} in {law.time:g} s", (law,), shape=share, reshaped=at, **_MORE)
+        told = f"{words} in {law.time:g} s"
+        found = Candidate(told, (law,), shape=share, reshaped=at, numbers=("time",), usual=TIMES[1], **_MORE)
         return found if _within(share, TIME) else None
 
     yield from (found for found in map(at, TIMES) if found is not None)
@@ -197,16 +208,18 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
 def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
     def at(way: float) -> Candidate | None:
         law = Hysteresis(_digits(way), joints)
-        found = Candidate(f"hysteresis over {law.way:g}", (law,), shape=way, reshaped=at)
+        words = f"hysteresis over {law.way:g}"
+        found = Candidate(words, (law,), shape=way, reshaped=at, numbers=("way",), usual=WAYS[2])
         return found if _within(way, WAY) else None
 
     return at
 
 
-def _nonlinear(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
+def _nonlinear(speeds: dict[str, float]) -> Callable[[float], Candidate | None]:
     def at(power: float) -> Candidate | None:
-        law = NonlinearViscous(_digits(power), joints)
-        found = Candidate(f"nonlinear viscous, power {law.power:g}", (law,), shape=power, reshaped=at)
+        terms = tuple(NonlinearViscous(_digits(power), (joint,), _digits(v)) for joint, v in speeds.items())
+        words = f"nonlinear viscous, power {_digits(power):g}"
+        found = Candidate(words, terms, shape=power, reshaped=at, numbers=("power",), usual=POWERS[1])
         return found if _within(power, POWER) else None
 
     return at
@@ -216,6 +229,7 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
     """Return what makes Stribeck friction at a share of each joint's speed, where its tanh is narrower than that."""
     laws = (law for law in model.terms if isinstance(law, SmoothCoulomb))
     widths = {joint: law.tanh for law in laws for joint in law.joints or speeds}
+    numbers = ("speed",) if widths else ("speed", "width")
 
     def at(share: float) -> Candidate | None:
         terms = []
@@ -225,7 +239,7 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
             if speed >= NARROWER * width:
                 terms.append(Stribeck(speed, width, (joint,)))
         words = f"Stribeck below {_digits(100 * share):g} % of the speed"
-        found = Candidate(words, tuple(terms), shape=share, reshaped=at)
+        found = Candidate(words, tuple(terms), shape=share, reshaped=at, numbers=numbers, usual=SPEEDS[2])
         return found if terms and _within(share, SPEED) else None
 
     return at

@@ -61,6 +61,13 @@ def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
     )
 
 
+def joined(regression: Regression) -> Regression:
+    """Return the factors with neighbouring short segments as one, long enough for the noise of each to be its own."""
+    every = regression.segments
+    parts = (merged(*every[k : k + TOGETHER]) for k in range(0, len(every), TOGETHER))
+    return replace(regression, segments=tuple(parts))
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The logs with the columns of all candidates: a model with all of them, its factors in short segments.
@@ -96,8 +103,7 @@ class Evidence:
         b = self.regression.base.K.shape[0] - self.regression.base.K.shape[1] + self.own
         found = restricted(self.regression, [*range(b), *(c - self.own + b for c in sorted(more))])
         sigma = joint_noise(found)
-        parts = [found.segments[k : k + TOGETHER] for k in range(0, len(found.segments), TOGETHER)]
-        return sigma, effective_samples(replace(found, segments=tuple(merged(*part) for part in parts)), sigma)
+        return sigma, effective_samples(joined(found), sigma)
 
 
 class Judge:

@@ -13,8 +13,8 @@ selection", JMLR 11, 2010): where nothing is gained so, nothing is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,8 +30,10 @@ from ident.model.term import Term, along, chosen, shape
 from ident.regression import BaseParameters, Regression, compress
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple
 from ident.structure.folds import folds, shortened
-from ident.structure.judge import Evidence, Judge, Logs, renamed
+from ident.structure.gains import compared, declined, size
+from ident.structure.judge import Evidence, Judge, Logs, renamed, with_columns
 from ident.structure.lines import lines
+from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
 from ident.structure.waves import shifted, waves
 from ident.tell import Tell, logged
 
@@ -47,7 +49,6 @@ DOUBTFUL = 2.0
 APART = 0.125
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
-GROWS = "the error grows"
 PRUNED = "no joint's own number can be told from zero"
 LATER = "another one takes more"
 GONE = "taken on the way, and given up beside the others"
@@ -55,11 +56,15 @@ GONE = "taken on the way, and given up beside the others"
 
 @dataclass(frozen=True)
 class Selection:
-    """Joint terms that logs support beside a model's own, the model with them, and how they were chosen."""
+    """Joint terms that logs support beside a model's own, the model with them, and how they were chosen.
+
+    pulls: by base parameter, as `fitted_shapes` has them.
+    """
 
     model: Model
     structure: Structure
     terms: tuple[Term, ...] = ()
+    pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def selected(
@@ -99,6 +104,10 @@ def selected(
         search = search.finer()
     tell("trying terms", ROUNDS, ROUNDS + 1)
     choice = search.selection()
+    untold = tuple(shape for shape in choice.structure.shapes if not shape.told)
+    if untold:
+        choice = search.usual({shape.kind for shape in untold}).selection()
+        choice = replace(choice, structure=replace(choice.structure, shapes=as_usual(choice.structure.shapes, untold)))
     tell("trying terms", ROUNDS + 1, ROUNDS + 1)
     tried, nan = choice.structure.tried, float("nan")
     unable = {one.kind.name: one for one in every if one.kind.name not in {t.kind for t in tried}}
@@ -173,6 +182,12 @@ class Search:
             others = [c for c in others if not c.slopes] + ([ripple(left)] if left else [])
         begun = self._advanced()
         return Search(self._logs, [*others, *(near for candidate in begun for near in candidate.near())], begun)
+
+    def usual(self, kinds: set[str]) -> Search:
+        """Return the search that goes on with the usual shape of what is taken of some kinds."""
+        others = [self._pool[k] for k in self._beside(self._taken).values()]
+        begun = [one.settled_at(one.usual) if one.kind.name in kinds else one for one in self.taken]
+        return Search(self._logs, [*others, *begun], begun)
 
     def _advanced(self) -> list[Candidate]:
         """Return what is taken, each a round further: at the end, with the shape at which the whole fit misses least.
@@ -268,13 +283,18 @@ class Search:
             own = self._pruned(self._chosen([], rest), rest)
             nested.append(judge.errors(judge.fitted(own, rest), [k]))
         unseen = np.concatenate(nested)
-        honest, size = self._relative(unseen), _size(self._weighed(without))
-        if not max(_size(self._weighed(unseen)), _size(self._weighed(with_terms))) < size:
+        honest, least = self._relative(unseen), size(self._weighed(without))
+        if not max(size(self._weighed(unseen)), size(self._weighed(with_terms))) < least:
             told = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
             return Selection(model, replace(found, tried=told, honest=honest))
-        terms = self._terms(columns)
+        each = self._terms(columns)
+        terms = tuple(term for own in each for term in own)
         whole = replace(model, terms=(*model.terms, *terms))
-        return Selection(whole, replace(found, after=after, honest=honest, lines=lines(terms)), terms)
+        groups = [group for own, one in zip(each, self._pool, strict=True) for group in together(own, one)]
+        shapes, pulls = fitted_shapes(whole, with_columns(self._logs.base, model, whole), self._logs.short, groups)
+        terms = beyond(terms, shapes)
+        found = replace(found, after=after, honest=honest, lines=lines(terms), shapes=shapes)
+        return Selection(replace(model, terms=(*model.terms, *terms)), found, terms, pulls)
 
     def _chosen(self, begun: Sequence[int], every: Sequence[int]) -> list[int]:
         """Return the candidates that are taken on some folds: forward, shapes exchanged, backward, until all stays."""
@@ -287,7 +307,7 @@ class Search:
                 if candidate.kind.name not in kinds and not self._step(taken, k, every).reason
             ]
             if passing:
-                taken.append(min(passing, key=lambda k: _size(self._errors([*taken, k], every))))
+                taken.append(min(passing, key=lambda k: size(self._errors([*taken, k], every))))
                 continue
             exchanged = self._exchanged(taken, every)
             failing = [k for k in exchanged if self._step([x for x in exchanged if x != k], k, every).reason]
@@ -296,7 +316,7 @@ class Search:
                     return taken
                 taken = exchanged
                 continue
-            worst = min(failing, key=lambda k: _size(self._errors([x for x in exchanged if x != k], every)))
+            worst = min(failing, key=lambda k: size(self._errors([x for x in exchanged if x != k], every)))
             gone.add(self._pool[worst].kind.name)  # what was not worth it beside the others does not come again
             taken = [k for k in exchanged if k != worst]
 
@@ -307,7 +327,7 @@ class Search:
             kind = self._pool[found[place]].kind.name
             alike = [k for k, candidate in enumerate(self._pool) if candidate.kind.name == kind]
             each = [[*found[:place], k, *found[place + 1 :]] for k in alike]
-            found = min(each, key=lambda those: _size(self._errors(those, every)))
+            found = min(each, key=lambda those: size(self._errors(those, every)))
         return found
 
     def _pruned(self, taken: Sequence[int], every: Sequence[int]) -> list[int]:
@@ -330,7 +350,7 @@ class Search:
 
     def _told(self, columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are taken."""
-        best = _declined(self._tried(self._taken), GONE)
+        best = declined(self._tried(self._taken), GONE)
         for k in self._taken:
             own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
             reason = "" if set(self._places[k]) & set(columns) else PRUNED
@@ -357,9 +377,9 @@ class Search:
         """Return the way to the terms that are taken, the largest gain first, with what was tried at each step."""
         left, taken, found = list(self._taken), list[int](), list[tuple[TriedTerm, ...]]()
         while True:
-            best = _declined(self._tried(taken), LATER if left else GONE)
+            best = declined(self._tried(taken), LATER if left else GONE)
             if left:
-                after = min(left, key=lambda k: _size(self._errors([*taken, k], self._judge.folds)))
+                after = min(left, key=lambda k: size(self._errors([*taken, k], self._judge.folds)))
                 own = self._step(taken, after, self._judge.folds)
                 best[own.kind] = replace(own, reason="")
             found.append(tuple(best.values()))
@@ -370,7 +390,7 @@ class Search:
 
     def _step(self, taken: Sequence[int], k: int, every: Sequence[int]) -> TriedTerm:
         after = self._errors([*taken, k], every)
-        found = _compared(self._pool[k], self._errors(taken, every), after)
+        found = compared(self._pool[k], self._errors(taken, every), after)
         return replace(found, missed=float(np.sqrt(after[1].sum() / self._torques)))
 
     def _errors(self, taken: Sequence[int], every: Sequence[int]) -> Array:
@@ -391,59 +411,22 @@ class Search:
     def _columns(self, taken: Sequence[int]) -> list[int]:
         return [c for k in taken for c in self._places[k]]
 
-    def _terms(self, columns: Sequence[int]) -> tuple[Term, ...]:
-        """Return the terms of some columns, each at the joints that they are of."""
-        found: list[Any] = []
+    def _terms(self, columns: Sequence[int]) -> list[list[Term]]:
+        """Return each candidate's terms of some columns, each at the joints that they are of."""
+        found: list[list[Any]] = []
         for candidate, places in zip(self._pool, self._places, strict=True):
             start = places[0]
+            found.append([])
             for term in candidate.terms:
                 joints = [self._logs.model.robot.joint_names[j] for j in chosen(term.joints, self._logs.model.robot)]
                 kept = tuple(j for k, j in enumerate(joints) if start + k in columns)
                 start += len(joints)
                 if kept:
-                    found.append(_at(term, kept))
-        return tuple(found)
+                    found[-1].append(_at(term, kept))
+        return found
 
 
 def _at(term: Any, joints: tuple[str, ...]) -> Any:
     if not hasattr(term, "law"):
         return replace(term, joints=joints)
     return replace(term, joints=joints, law=replace(term.law, joints=joints))
-
-
-def _declined(tried: dict[str, TriedTerm], why: str) -> dict[str, TriedTerm]:
-    """Return what was tried with a reason for each, `why` where it has no other."""
-    return {kind: replace(one, reason=one.reason or why) for kind, one in tried.items()}
-
-
-def _size(errors: Array) -> float:
-    """Return one number for errors (2, s) in both weighings, whatever their units: the sum of logarithms."""
-    return float(np.log(np.maximum(errors.sum(axis=1), 1e-300)).sum())
-
-
-def _compared(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
-    """Return what a candidate takes from the errors (2, s), and why that is too little.
-
-    One weighing that asks for it is enough, where the other one's gain is not below zero by more than its error.
-    """
-    each = [_step(candidate, *both) for both in zip(before, after, strict=True)]
-    best = min(each, key=lambda one: (bool(one.reason), -one.gain))
-    if not best.reason and any(one.gain < -one.error for one in each):
-        return replace(next(one for one in each if one.reason), reason=GROWS)
-    return best
-
-
-def _step(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
-    gains = before - after
-    error = float(np.sqrt(len(gains)) * gains.std(ddof=1))
-    total, whole = float(gains.sum()), float(before.sum())
-    share = 1.0 - float(np.sqrt(after.sum() / whole))
-    relative = share * error / total if total else 0.0  # as many errors as of the squares
-    found = TriedTerm(candidate.words, candidate.kind.name, share, relative)
-    if total <= 0.0:
-        return replace(found, reason=GROWS)
-    if total < candidate.errors * error:
-        return replace(found, reason=f"less than {candidate.errors:g} standard errors")
-    if share < candidate.share:
-        return replace(found, reason=f"less than {100 * candidate.share:g} %")
-    return found

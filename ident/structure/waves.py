@@ -8,7 +8,6 @@ Astrophysical Journal 263, 1982, without its assumption of even sampling).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ident.arrays import Array
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model import Model, RippleCosine, RippleSine, torque
-from ident.model.term import Kind, Term
+from ident.model.term import Term
 
 #: Waves per joint; the least that its way has to hold, so that gravity and springs are none; the most in a turn.
 WAVES, LEAST, MOST = 2, 4.0, 400.0
@@ -112,29 +111,6 @@ def _digits(n: float) -> float:
     return float(f"{n:.6g}")
 
 
-@dataclass(frozen=True)
-class Slope:
-    """The derivative of a ripple's column by its waves per turn, as a term of its own."""
-
-    term: Any
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the ripple, with another name."""
-        own: Kind = self.term.kind
-        return replace(own, name=f"{own.name}'")
-
-    def column(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return q cos(per_turn q) for a sine, -q sin(per_turn q) for a cosine."""
-        return np.asarray(q / self.term.per_turn * self.term.slopes(q, qd, qdd)[0])
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the ripple has."""
-        if name == "term" or name.startswith("__"):  # a copy asks before there is one
-            raise AttributeError(name)
-        return getattr(self.term, name)
-
-
 def rippled(by_joint: Sequence[tuple[str, float]]) -> tuple[Term, ...]:
     """Return sine and cosine of each joint's waves per turn, one after the other."""
     return tuple(law(n, (joint,)) for joint, n in by_joint for law in (RippleSine, RippleCosine))
@@ -143,12 +119,13 @@ def rippled(by_joint: Sequence[tuple[str, float]]) -> tuple[Term, ...]:
 def shifted(terms: Sequence[Any], sizes: Array, slopes: Array) -> list[tuple[str, float]]:
     """Return each joint's waves per turn after a step of Gauss and Newton.
 
-    terms: as `rippled` makes them; sizes, slopes (k,): their parameters, and those of their `Slope`s beside them.
+    terms: as `rippled` makes them; sizes, slopes (k,): their parameters, and those of their `Slope`s by their numbers'
+    logarithms beside them.
     """
     found = []
     for k in range(0, len(terms), 2):
         power = float(sizes[k : k + 2] @ sizes[k : k + 2])
         step = float(sizes[k : k + 2] @ slopes[k : k + 2]) / power if power > 0.0 else 0.0
         n = terms[k].per_turn
-        found.append((terms[k].joints[0], _digits(n + float(np.clip(step, -FARTHEST * n, FARTHEST * n)))))
+        found.append((terms[k].joints[0], _digits(n + n * float(np.clip(step, -FARTHEST, FARTHEST)))))
     return found

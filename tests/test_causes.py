@@ -345,13 +345,15 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
 
 
 def printed(body: np.ndarray, how: str) -> np.ndarray:
-    """Return a body (10,) as a table has it that is in grams, or of a mirrored part."""
+    """Return a body (10,) as a table has it that is in grams, of a mirrored part, or of one that leaves a third out."""
     if how == "grams":
         return 1000.0 * body
+    if how == "missing":
+        return body - from_com(0.33 * body[0], body[1:4] / body[0] + [0.07, -0.05, 0.0], np.zeros((3, 3)))
     return body * [1, 1, -1, 1, 1, -1, 1, 1, -1, 1]
 
 
-@pytest.mark.parametrize("how", ["grams", "mirrored", "right", "robot"])
+@pytest.mark.parametrize("how", ["grams", "mirrored", "missing", "right", "robot"])
 def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     model, motion = log(np.random.default_rng(21), arm())
     motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
@@ -359,7 +361,7 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     states(rng, 3, 1500)
     cad = np.array(links_of(rng, 3)) * np.random.default_rng(1).uniform(0.98, 1.02, (3, 1))
     robot = arm() if how != "robot" else arm().with_gravity(-arm().gravity)
-    if how in ("grams", "mirrored"):
+    if how in ("grams", "mirrored", "missing"):
         cad[2] = printed(cad[2], how)
     table = Table(Cad(robot.links, cad, "cad.csv"))
     result = examined(replace(model, robot=robot), [motion], neutral_prior(robot), table=table)
@@ -370,7 +372,12 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
         assert told == ([("robot", "gravity", "robot")] if how == "robot" else [])
         return
     link = robot.links[2]
-    assert told == [("table", "CAD unit" if how == "grams" else "CAD mirror", link)]
+    kind, mend = {
+        "grams": ("CAD unit", f"{link}.m: 19"),
+        "mirrored": ("CAD mirror", f"{link}.cy: "),
+        "missing": ("CAD extra", "measure the link"),
+    }[how]
+    assert told == [("table", kind, link)]
     (cause,) = causes
-    assert cause.mend.startswith(f"{link}.m: 19" if how == "grams" else f"{link}.cy: ")
+    assert cause.mend.startswith(mend)
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]

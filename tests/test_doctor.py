@@ -96,7 +96,7 @@ def test_prior_odds_of_all_mistakes_sum_to_one_at_most():
     moves += [TorqueGain(j, -1.0) for j in range(n)] + [TorqueGain(j, 2.0, 0.0) for j in range(n)]
     moves += [Unexplained(links, t) for t in UNEXPLAINED for links in (*((i,) for i in range(n)), tuple(range(n)))]
     moves += [Unexplained((i,), t, part) for t in UNEXPLAINED for i in range(n) for part in PARTS if part != "all"]
-    moves += [ExtraBody(n - 1, mass, reach) for mass, reach in EXTRA]
+    moves += [ExtraBody(i, mass, reach) for mass, reach in EXTRA for i in range(n)]
     total = sum(np.exp(space.log_prior(m)) for m in moves)
     assert total == pytest.approx(1.0 - PRIOR["gravity"] - PRIOR["geometry"], abs=1e-9)
     assert sum(PRIOR.values()) == pytest.approx(1.0)
@@ -245,6 +245,23 @@ def test_two_mistakes_at_once():
     assert sorted(tally.identifiable) == ["axes", "torque sign"]
     assert tally.named == tally.identifiable
     assert tally.wrong == ()
+
+
+def test_gravity_and_a_sign_that_hide_each_other_are_found_together():
+    tally = judged(263, 3)
+    assert sorted(tally.identifiable) == ["gravity", "order", "torque sign"] or "gravity" in tally.named
+    assert "torque sign" in tally.named
+    assert tally.wrong == ()
+
+
+def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
+    c = case(8, 0)
+    i = c.model.robot.n - 3
+    lacks = from_com(0.5 * c.bodies[i, 0], [0.1, -0.08, 0.05], 1e-3 * np.eye(3))
+    table = c.bodies.copy()
+    table[i] -= lacks
+    (fault,) = doctor(searching(c.model, compress(c.model, c.motion), table)).faults
+    assert (fault.kind, fault.move.link) == ("extra", i)
 
 
 def test_frames_are_those_of_the_right_geometry():

@@ -187,6 +187,16 @@ def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
 
 
+@pytest.mark.parametrize(("unit", "counts"), [("mN m", 1e3), ("kgf m", 1 / 9.80665), ("lbf in", 8.8507), ("N m", 1.0)])
+def test_a_factor_that_all_joints_have_is_the_unit_that_it_is(here, unit, counts):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", counts * tau)}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    np.testing.assert_allclose(read(here)[0].tau[:, 1], tau[: len(read(here)[0].tau), 1], atol=1e-3)
+    assert f'unit = "{unit}"' in (here / "dataset.toml").read_text(encoding="utf-8")
+
+
 def test_torques_of_another_sign_at_some_joints_alone_may_be_the_robot_files_mistake(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)

@@ -23,6 +23,8 @@ RIVAL = 0.15
 LIKE_N_M = (0.4, 2.5)
 #: Where those of each joint do, and so much those of the middle one, the bodies are off rather than the gains.
 ALL_ALIKE, MIDDLE = (0.6, 1.6), (0.75, 1.35)
+#: Units that differ from N m by more than bodies are off; 1 lbf ft does not.
+OTHER_UNITS = ("mN m", "kN m", "kgf m", "lbf in")
 #: Where only sizes can be compared, torques so many times smaller than the bodies', or larger, are doubted.
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
@@ -76,7 +78,8 @@ def torques(
     driven = [j for j, c in enumerate(columns) if c is not None]
     at = driven, np.arange(len(driven))
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
-    unit, gain, why_unit = _unit(family, [robot.joint_names[j] for j in driven], ratio, size, asked)
+    turning = not any(robot.joints[j].slides for j in driven)
+    unit, gain, why_unit = _unit(family, [robot.joint_names[j] for j in driven], ratio, size, asked, turning)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
@@ -193,11 +196,22 @@ def _driven(
     return columns, f"NOTE: {without} taken for joints without motor, for {why}"
 
 
-def _unit(family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked) -> tuple[str, Array, str]:
+def _unit_of(counts: Array) -> str:
+    """Return the unit other than N m that counts (k,) of 1 N m tell at every joint alike, "" for none."""
+    for unit in OTHER_UNITS if len(counts) > 1 else ():
+        each = counts * si_factor(unit, "torque")
+        if np.all((each > ALL_ALIKE[0]) & (each < ALL_ALIKE[1])) and MIDDLE[0] < np.median(each) < MIDDLE[1]:
+            return unit
+    return ""
+
+
+def _unit(
+    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked, turning: bool
+) -> tuple[str, Array, str]:
     """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
 
-    joints: of the columns. ratio: what each column counts for 1 N m of the bodies' prediction, NaN where that says
-    nothing. size: the same of standard deviations, which count where ratios are silent.
+    joints: of the columns; turning: whether all of them turn. ratio: what each column counts for 1 N m of the bodies'
+    prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     """
     unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
     scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
@@ -206,6 +220,13 @@ def _unit(family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, 
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
+    doubted = family.quantity != "current" and (not family.unit or not low <= typical <= high)
+    other = _unit_of(known) if doubted and scale == 1.0 and turning and not turned else ""
+    if other:
+        reason = f"{like}, at every joint that says something: as in {other}"
+        answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
+        if answer != "A":
+            return answer, np.ones(len(ratio)), reason if answer == other else "N m, as answered"
     if family.quantity == "torque" and not (typical < low or typical > high):
         if not turned:
             said = f"{unit}, for they are called so" + (f" ({like})" if len(known) else "")

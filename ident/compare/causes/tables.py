@@ -67,7 +67,8 @@ class Found:
             case Unexplained(asked=()):
                 return True
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
-        return bool(np.all(without > _HELPS * with_it))
+        worse = not self.fault.asserted and self.after.relative > self.before.relative
+        return worse or bool(np.all(without > _HELPS * with_it))
 
 
 def may_examine(reading: Reading) -> bool:
@@ -130,7 +131,10 @@ def _told(weigher: Weigher, reading: Reading, search: Search, state: Hypothesis)
     """Return what a table leaves of the torques under a hypothesis."""
     robot = search.space.robots.get(state.view, reading.robot)
     seen = replace(reading, robot=robot, torques=np.diag(state.gains) @ reading.torques)
-    return weigher.told(seen, search.space.inertials(state))
+    links = search.space.inertials(state)
+    for extra in state.extras:
+        links[extra.link] += search.extra_body(search.without(state, extra), extra)[0]
+    return weigher.told(seen, links)
 
 
 def _lengths(robot: Robot) -> dict[str, Robot]:
@@ -150,6 +154,8 @@ def _mend(fault: Fault, cad: Cad) -> str:
         return f"let gravity point along {fault.what.split()[3]}"
     if fault.kind == "geometry":
         return "correct that"
+    if fault.kind == "extra":
+        return "measure the link with all that is fixed to it, and export its report again"
     if fault.kind == "torque sign":
         return "give its torque gain = -1"
     if fault.kind == "torque gain":

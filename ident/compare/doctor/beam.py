@@ -16,15 +16,22 @@ _NEAR = 15.0  # log odds that exchanges may make up for
 def best(search: Search) -> tuple[Hypothesis, Hypothesis | None]:
     """Return the best hypothesis, and the best other one within the margin, reached from another start.
 
-    Some things are not found one step at a time: an extra body beside other mistakes looks like many small ones;
-    "all numbers are off" is said quickly, where a few mistakes of single links may say as much; and so is that the
-    tolerance is large, where all numbers but those of a few links may be right to much less.
+    Some things are not found one step at a time: gravity and the sign of a torque may hide each other; an extra body
+    beside other mistakes looks like many small ones; "all numbers are off" is said quickly, where a few mistakes of
+    single links may say as much; and so is that the tolerance is large, where all numbers but those of a few links may
+    be right to much less.
     """
     reached = [_beam(search)]
     reached += _strict(search, reached[0])
+    for view in search.space.views if not reached[0].view else ():
+        seen = search.space.of(search.table, (view,))
+        if (option := search.options(seen)[0]).score > search.score(reached[0]):
+            reached.append(settled(search, search.space.after(seen, option.move)))
     if reached[0].moves:
         if not reached[0].extras:
-            for k, extra in enumerate(search.extra_bodies(reached[0])):
+            likely = search.extra_bodies(reached[0], search.space.n - 1)
+            likely.sort(key=lambda x: -search.score(search.space.after(reached[0], x)))
+            for k, extra in enumerate(likely):
                 last = any(_touches(m, search.space.n - 1) for state in reached for m in state.moves)
                 carried = _beam(search, extra) if k < 2 or last else reached[0]
                 if carried.moves != reached[0].moves and _carries(search, carried):

@@ -26,12 +26,12 @@ from ident.compare.doctor.hypotheses import (
     OtherView,
     Space,
     Swapped,
-    TorqueGain,
     Unexplained,
     can_exist,
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
-from ident.compare.doctor.search import MARGIN, Search, alike
+from ident.compare.doctor.search import MARGIN, Option, Search, alike
+from ident.compare.doctor.words import described
 from ident.errors import ModelError, RobotError
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -193,24 +193,25 @@ def doctor(search: Search) -> Diagnosis:
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
         near = [o for o in rivals if o.score > -MARGIN]
-        where, what = described(move, robot, search, best)
         instead = second is not None and not any(alike(move, m) for m in second.moves)
         less = search.without(best, move)
-        if not near and not instead:
-            asserted.append(move)
         for option in near:
             shares = np.maximum(shares, space.after(less, option.move).shares)
-        said = tuple(": ".join(described(o.move, robot, search, best)) for o in near[:_SHOWN])
-        if len(near) > _SHOWN:
-            said = (*said, f"{len(near) - _SHOWN} more")
+        state, told = best, move
+        named = next((o for o in near if not _nameless(o.move)), None)
+        if named is not None and _nameless(move):  # what can be mended is told first
+            state, told = space.after(less, named.move), named.move
+            odds += named.score
+            near = [Option(move, 0.0), *(o for o in near if o is not named)]
+        said = _in_words(near, search, less)
         if second is not None and instead:
-            said = (*said, " together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
-        said = tuple(dict.fromkeys(said))
-        with_, without = search.deviation(less, tolerance), search.deviation(best, tolerance)
-        off = f"{with_:.3g} with it, {without:.3g} without"
-        shown = f"differences to the logs in standard deviations: {off}"
-        numbers = _numbers(space, less, best, robot)
-        faults.append(Fault(move.kind, where, what, move in asserted, odds, said, shown, move, numbers))
+            said.append(" together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
+        said += _beside(move, best, robot)
+        if not said:
+            asserted.append(move)
+        faults.append(_fault(search, less, state, told, odds, said))
+    if not faults and len(space.tolerances) > 1 and tolerance > RIGHT:
+        faults += _likely(search, best, tolerance)
     right = space.of(search.table, tuple(asserted))
     E = search.evidence(best)
     notes = []
@@ -234,6 +235,62 @@ def doctor(search: Search) -> Diagnosis:
         np.maximum(search.shares(right), shares)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
         _unknown(space, best, right, asserted),
     )  # fmt: skip
+
+
+def _nameless(move: Move) -> bool:
+    """Return whether a move says that numbers are off, and no more."""
+    return isinstance(move, Unexplained) and not move.asked
+
+
+def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
+    """Return what else may be, where another mistake leaves the same numbers open."""
+    found = []
+    for other in best.moves:
+        match move, other:
+            case Unexplained((i,)), ExtraBody(link) if i == link:
+                found.append(f"{robot.links[i]}: the body that CAD leaves out is another one")
+            case InLinks() | Swapped(), Unexplained((_, _, *_), share) if share >= FREED[0]:
+                found.append("the whole table: whatever else makes all of its numbers wrong")
+    return found
+
+
+def _in_words(near: Sequence[Option], search: Search, less: Hypothesis) -> list[str]:
+    """Return what stands in a move's place, in words."""
+    moves = list[Move]()
+    for option in near:
+        if not any(alike(option.move, m) for m in moves):
+            moves.append(option.move)
+    said = [": ".join(described(m, search.space.setting.robot, search, less)) for m in moves[:_SHOWN]]
+    return said + [f"{len(moves) - _SHOWN} more"] * (len(moves) > _SHOWN)
+
+
+def _fault(
+    search: Search, less: Hypothesis, state: Hypothesis, move: Move, odds: float, rivals: Sequence[str]
+) -> Fault:
+    """Return the fault of a move that a hypothesis has, and `less` has not."""
+    space, tolerance = search.space, search.tolerance(state)
+    where, what = described(move, space.setting.robot, search, state)
+    with_, without = search.deviation(less, tolerance), search.deviation(state, tolerance)
+    shown = f"differences to the logs in standard deviations: {with_:.3g} with it, {without:.3g} without"
+    numbers = _numbers(space, less, state, space.setting.robot)
+    return Fault(move.kind, where, what, not rivals, odds, tuple(dict.fromkeys(rivals)), shown, move, numbers)
+
+
+#: Right numbers are off by no more than this share; one mistake of a table whose numbers all seem to be off by more is
+#: told from LIKELY (log odds) on, beside that.
+RIGHT, LIKELY = 0.04, float(np.log(30.0))
+
+
+def _likely(search: Search, start: Hypothesis, tolerance: float) -> list[Fault]:
+    """Return the mistake that a table most probably has whose numbers all seem to be off, if there is one."""
+    options = [o for o in search.options(start) if not _nameless(o.move)]
+    odds = options[0].score - search.score(start) if options else 0.0
+    if odds < LIKELY:
+        return []
+    move, state = options[0].move, search.space.after(start, options[0].move)
+    near = [o for o in search.rivals(state, move)[1] if o.score > -MARGIN]
+    whole = f"the whole table: all numbers are off by about {100 * tolerance:.0f} %"
+    return [_fault(search, start, state, move, odds, [whole, *_in_words(near, search, start)])]
 
 
 #: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
@@ -270,32 +327,6 @@ def _unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collec
             if other in found:  # whose numbers it would have
                 found.setdefault(i, found[other])
     return {robot.links[i]: why for i, why in sorted(found.items())}
-
-
-def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tuple[str, str]:
-    """Return where a mistake is and what it is, in words."""
-    match move:
-        case InLinks(mistake, links):
-            return _where(links, robot), str(mistake)
-        case Swapped(a, b):
-            what = "the two have each other's numbers (report of the wrong link)"
-            return f"{robot.links[a]} and {robot.links[b]}", what
-        case Unexplained((i,), share, part) if part != "all":
-            return robot.links[i], _PART_WORDS[part].format(100 * share) + _asked(search, best, move)
-        case Unexplained(links, share):
-            off = f"numbers are off by about {100 * share:.0f} %"
-            return _where(links, robot), f"{off}, and no mistake of the list explains it"
-        case ExtraBody():
-            less = search.without(best, move) if move in best.moves else best
-            body, root = search.extra_body(less, move)
-            return robot.links[move.link], f"carries a body that CAD leaves out: {_body_words(body, root)}"
-        case TorqueGain(joint, factor):
-            other = "torque is recorded with the other sign" if factor < 0 else ""
-            return robot.joint_names[joint], other or f"torque has to be multiplied by {factor:.3g}"
-        case OtherView(name, kind):
-            if kind == "gravity":
-                return "robot", f"gravity points along {name.removeprefix('gravity ')} of the base, not as described"
-            return "robot", f"geometry is {name}, not as described"
 
 
 def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
@@ -345,51 +376,6 @@ _KIND_WORDS = {
     "axes": "directions of the axes", "mirror": "mirrored parts",
     "frame": "frame of the centre and the tensor", "count": "number of parts",
 }  # fmt: skip
-
-
-def _where(links: tuple[int, ...], robot: Robot) -> str:
-    return "the whole table" if len(links) > 1 else robot.links[links[0]]
-
-
-def _body_words(body: Array, root: Array) -> str:
-    """Return mass, centre and radii of gyration of a body in words, with what its errors leave of them."""
-    mass, center, inertia = to_com(body)
-    errors = np.linalg.norm(root, axis=1)
-    c = ", ".join(f"{x:.3g}" for x in center)
-    moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
-    principal = ", ".join(f"{x:.2g}" for x in moments)
-    shift = ", ".join(f"{x:.2g}" for x in errors[1:4] / mass)
-    return (
-        f"mass {mass:.3g} kg (standard error {errors[0]:.2g}), centre ({c}) m (standard errors {shift}), "
-        f"principal moments {principal} kg m^2 (standard error {errors[4:].max():.2g})"
-    )
-
-
-_PART_WORDS = {
-    "mass": "mass is off, the other numbers are right (overridden?)",
-    "density": "mass and tensor are off by one factor, the centre is right (another material?)",
-    "centre": "centre of mass is off, mass and tensor about it are right",
-    "tensor": "tensor is off by about {:.0f} %, mass and centre are right",
-}
-
-
-def _asked(search: Search, best: Hypothesis, move: Unexplained) -> str:
-    """Return what the logs ask for in place of numbers that are off, in words."""
-    if not move.asked:
-        return ""
-    (i,) = move.links
-    body = search.space.inertials(best)[i]
-    root = search.errors(best, i) if move in best.moves else np.zeros((10, 11))
-    if move.part == "density":
-        return f": the logs ask for {move.asked[0]:.3g} times as much"
-    shown = ", ".join(f"{x:.4g}" for x in move.asked)
-    if move.part == "mass":
-        return f": the logs ask for {shown} kg" + (
-            f" (standard error {np.linalg.norm(root[0]):.2g})" if root.any() else ""
-        )
-    errors = np.linalg.norm(root[1:4] - np.outer(body[1:4] / body[0], root[0]), axis=1) / body[0]
-    said = ", ".join(f"{x:.2g}" for x in errors)
-    return f": the logs ask for ({shown}) m" + (f" (standard errors {said})" if root.any() else "")
 
 
 def _numbers(space: Space, before: Hypothesis, after: Hypothesis, robot: Robot) -> tuple[CorrectedNumber, ...]:

@@ -353,10 +353,10 @@ class Alone:
         return asked, float(np.linalg.norm(off))
 
     def logs(self, E: Evidence, inertials: Array, roots: Array, shares: Array) -> Array:
-        """Return the log probability (g, k) of inertials (k, 10), off by shares (g, k, 11) of roots (k, 10, 11)."""
+        """Return the log probability (g, k) of inertials (k, 10), off by shares (g, k, q) of roots (k, 10, q)."""
         g, m = self.w.shape
-        k = len(inertials)
-        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * 11)).reshape(g, m, k, 11)
+        k, q = len(inertials), roots.shape[2]
+        B = (self.R.reshape(g * m, 10) @ roots.transpose(1, 0, 2).reshape(10, k * q)).reshape(g, m, k, q)
         B = B.transpose(0, 2, 1, 3) * shares[:, :, None]
         residuals = self.w[:, None] - (self.R @ inertials.T).transpose(0, 2, 1)
         covariances = np.eye(m) + B @ B.transpose(0, 1, 3, 2)

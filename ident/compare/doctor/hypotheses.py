@@ -28,13 +28,15 @@ PARTS = {
 }
 #: An extra body has about this share of the mean link's mass, and reaches so many times as far as the links' centres.
 EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
+#: Bodies that CAD leaves out sit on the last link so often: tools, cables, flanges.
+_AT_THE_END = 0.7
 #: The torque's gain is looked for within this factor, up and down.
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
 PRIOR = {
-    "sign": 0.13, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.07, "mirror": 0.03, "frame": 0.07,
+    "sign": 0.11, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.07, "mirror": 0.03, "frame": 0.07,
     "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04,
-    "extra": 0.05, "override": 0.06, "unexplained": 0.04,
+    "extra": 0.07, "override": 0.06, "unexplained": 0.04,
 }  # fmt: skip
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
 _ROUNDING = 1e-3
@@ -244,8 +246,9 @@ class Space:
                 among = len(UNEXPLAINED) * (2 if len(links) > 1 else 2 * n)
             case Unexplained():
                 among, cost = len(UNEXPLAINED) * (len(PARTS) - 1) * n, move.cost
-            case ExtraBody():
-                among = len(EXTRA)
+            case ExtraBody(link):
+                share = _AT_THE_END if link == n - 1 else (1.0 - _AT_THE_END) / (n - 1)
+                among, cost = len(EXTRA), math.log(share)
             case TorqueGain():
                 among, cost = n, move.cost
             case OtherView(_, group):

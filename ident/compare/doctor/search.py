@@ -124,13 +124,11 @@ class Search:
             self._expanded[key] = sorted(self._options(state), key=lambda o: -o.score)
         return self._expanded[key]
 
-    def extra_bodies(self, state: Hypothesis) -> list[ExtraBody]:
-        """Return extra bodies on the last link, of sizes after the links', likely ones first."""
+    def extra_bodies(self, state: Hypothesis, link: int) -> list[ExtraBody]:
+        """Return extra bodies on a link, of sizes after the links'."""
         size = max(float(np.median(np.linalg.norm(state.numbers[:, 1:4], axis=1))), 0.03)
         typical = float(np.median(np.abs(state.numbers[:, 0])))
-        sizes = [(float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
-        extras = [ExtraBody(self.space.n - 1, mass, radius) for mass, radius in sizes]
-        return sorted(extras, key=lambda e: -self.score(self.space.after(state, e)))
+        return [ExtraBody(link, float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
 
     def without(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one move less."""
@@ -243,13 +241,23 @@ class Search:
             parts = [x for x in PARTS if x == "all" or not any(alike(Unexplained((i,), 0.0, x), m) for m in known)]
             wider, logs = self._parts_off(E, state, p, alone, i, parts)
             yield wider, logs, [0] * len(wider)
+            if not state.extras:
+                carried, logs = self._carried(E, state, p, alone, i)
+                yield carried, logs, [0] * len(carried)
         yield from self._several(E, state, p, bad, whole)
-        if not state.extras:
-            tolerance = self.tolerance(state)
-            for extra in self.extra_bodies(state):
-                if can_exist_within(*E.extra_body(*self.totals(E, state, tolerance), extra)):
-                    mean, added = E.extra(extra)
-                    yield [extra], log_student((p.residual - mean)[None], p.covariances() + added)[:, None], [0]
+
+    def _carried(self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int) -> tuple[list[ExtraBody], Array]:
+        """Return the bodies that link i may carry beside its own numbers, and the logs (g, k)."""
+        totals = self.totals(E, state, self.tolerance(state))
+        extras = [x for x in self.extra_bodies(state, i) if can_exist_within(*E.extra_body(*totals, x))]
+        if not extras:
+            return [], np.empty((len(p.shares), 0))
+        body = self.space.inertials(state)[i]
+        own = E.roots(i, spread(body)[None])[0]
+        roots = np.array([np.column_stack([own, x.root]) for x in extras])
+        shares = np.column_stack([p.shares[:, i], np.ones((len(p.shares), 10))])
+        bodies = body + np.array([x.mean for x in extras])
+        return extras, alone.logs(E, bodies, roots, np.repeat(shares[:, None], len(extras), axis=1))
 
     def _parts_off(
         self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int, parts: Sequence[str]
@@ -434,5 +442,5 @@ def alike(a: Move, b: Move) -> bool:
         case Unexplained(), Unexplained():
             return a.links == b.links and a.part == b.part
         case ExtraBody(), ExtraBody():
-            return True
+            return a.link == b.link
     return a == b

@@ -11,9 +11,10 @@ from logs_data import TWO, smooth
 
 from ident.errors import LogError
 from ident.logs import check_log, locate, read_log, read_manifest
-from ident.logs.log import _chunks, read_parts, span
+from ident.logs.log import read_parts, span
 from ident.logs.manifest import RAW, UNITS, kind_of, si_factor
 from ident.logs.readers import formats
+from ident.logs.readers.read_tables import text_ends
 from ident.robot import Transmission
 from ident.robot.file import MDHJoint, from_mdh
 
@@ -89,11 +90,11 @@ position = { columns = ["q1", "q2"], unit = "rad" }
 torque = { columns = ["i1", "i2"], unit = "N m" }
 """
 
-    def chunks(*given):
+    def ends(*given):
         read.append(1)
-        return _chunks(*given)
+        return text_ends(*given)
 
-    monkeypatch.setattr("ident.logs.log._chunks", chunks)
+    monkeypatch.setattr("ident.logs.readers.read_tables.text_ends", ends)
     for rows in (6, 9):
         table = np.column_stack([np.arange(rows) * 10, np.arange(4 * rows).reshape(rows, 4)])
         np.savetxt(path, table, delimiter=",", header="t,q1,q2,i1,i2", comments="")
@@ -101,6 +102,24 @@ torque = { columns = ["i1", "i2"], unit = "N m" }
         read.clear()
         assert [span(manifest, "run", TWO, 4) for _ in range(2)] == [(rows, pytest.approx((rows - 1) / 100))] * 2
         assert len(read) == 1
+
+
+@pytest.mark.parametrize("lines", ["{}\n", "{}", "{}\n\n", "{}\r\n", "\ufeff{}\n", "# {}\n"])
+@pytest.mark.parametrize("rows", [3, 40_000])
+def test_the_length_of_a_text_file_is_that_of_its_rows(tmp_path, lines, rows):
+    body = """
+time = { column = 1, unit = "s" }
+position = { columns = [2, 3], unit = "rad" }
+torque = { columns = [4, 5], unit = "N m" }
+"""
+    table = "\n".join(f"{k / 7!r},{k % 5},1,2,{k}" for k in range(rows))
+    if lines.startswith("#"):
+        lines, body = f"0,1,2,3\n{lines[2:]}", body + "\n[text]\nskip_lines = 1\n"
+    text = lines.format(table).replace("\n", "\r\n") if "\r" in lines else lines.format(table)
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    manifest = write(tmp_path, body, "x.csv")
+    log = read_log(manifest, "run", TWO)
+    assert span(manifest, "run", TWO, 1000) == (len(log.t), log.t[-1]) == (rows, (rows - 1) / 7)
 
 
 @pytest.mark.slow

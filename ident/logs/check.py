@@ -290,7 +290,7 @@ def _jumps(x: Array, lag: int, head: int, ratio: float) -> np.ndarray:
 
 def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:
     for j, step in enumerate(quantum):
-        speed = float(np.abs(np.gradient(log.q[:, j], log.t)).max())
+        speed = 0.0 if step is None else float(np.abs(np.gradient(log.q[:, j], log.t)).max())
         if step is not None and step / dt > COARSE * speed > 0:
             unit = robot.joints[j].unit("position")
             yield Finding(

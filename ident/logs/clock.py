@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ident.arrays import Array
@@ -82,7 +83,8 @@ def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
     known: whether rows were lost elsewhere; then what is left may be rough, for losses may be near each other.
     """
     more = np.zeros(len(q) - 1)
-    even = np.column_stack([np.interp(np.arange(time[-1] + 1.0), time, x) for x in q.T])
+    row = np.arange(time[-1] + 1.0)
+    even = q if len(row) == len(q) else np.column_stack([np.interp(row, time, x) for x in q.T])
     side, noise, size, along = _leaps(even, steps)
     clear = (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
     ratio = along / np.where(clear, size, 1.0)
@@ -114,19 +116,32 @@ def _leaps(q: Array, steps: Array) -> tuple[int, Array, Array, Array]:
         x = (np.arange(2.0 * side) - side + 0.5) / side
         cubic = np.linalg.pinv(np.column_stack([np.vander(x, TERMS, increasing=True), x > 0]))
         kernels = (cubic[TERMS], cubic[1] / side)
-        leap, move = (np.column_stack([np.convolve(x, k[::-1], "valid") for x in q.T]) for k in kernels)
+        leap, move = _correlated(q, kernels)
         gain, slope = np.linalg.norm(cubic[TERMS]), np.linalg.norm(cubic[1] / side)
-        noise = np.maximum(np.quantile(np.abs(leap), TAIL, axis=0) / _DEVIATE / gain, steps / np.sqrt(12.0))
+        noise = np.maximum(np.quantile(np.abs(leap), TAIL, axis=1) / _DEVIATE / gain, steps / np.sqrt(12.0))
         noise[noise < SAME] = np.inf  # a joint at rest
-        leap, move = leap / (noise * gain), move / (noise * gain)
-        size = np.sum(move**2, axis=1)
+        move /= (noise * gain)[:, None]
+        leap *= move
+        leap /= (noise * gain)[:, None]
+        size = np.einsum("jk,jk->k", move, move)
         usual = float(np.median(size)) - q.shape[1] * (slope / gain) ** 2  # noise has a slope, too
         if usual > most:
-            best, most = (side, noise, size, np.sum(leap * move, axis=1)), usual
+            best, most = (side, noise, size, leap.sum(axis=0)), usual
         if usual > PLAIN**2:
             break
     assert best is not None
     return best
+
+
+def _correlated(q: Array, kernels: Sequence[Array]) -> list[Array]:
+    """Return the sums (n, N + 1 - taps) of rows q (N, n) weighted by kernels (taps,), as products of matrices."""
+    taps, found = len(kernels[0]), len(q) + 1 - len(kernels[0])
+    blocks = -(-found // taps)  # each of so many sums, from twice as many rows
+    rows = np.zeros((q.shape[1], (blocks + 1) * taps))
+    rows[:, : len(q)] = q.T
+    windows = sliding_window_view(rows, 2 * taps, axis=1)[:, ::taps]
+    shifted = [np.stack([np.pad(k, (i, taps - i)) for i in range(taps)], axis=1) for k in kernels]
+    return [(windows @ s).reshape(len(rows), -1)[:, :found] for s in shifted]
 
 
 def _repeated(log: Log, steps: Array) -> Iterator[tuple[NDArray[np.int_], float]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, isfinite, pi
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -274,11 +275,15 @@ def _span(
     files = [locate(manifest, f) for f in record.files]
     count, first, last = 0, 0.0, np.nan
     if record.time.rate_hz is None and not record.drop_repeated and not any(is_bag(f) for f in files):
-        unit = si_factor(str(record.time.unit), "time")
-        for chunk in _chunks(manifest, _clock(record), rows, robot.joint_names, []):
-            stamps = chunk["time"][0]
-            first = first if count else stamps[0].item()
-            count, last = count + len(stamps), stamps[-1].item()
+        unit, clock = si_factor(str(record.time.unit), "time"), _clock(record)
+        ends = _ends(files[0], clock, manifest) if len(files) == 1 and record.rows is None else None
+        if ends is not None:
+            count, first, last = ends
+        else:
+            for chunk in _chunks(manifest, clock, rows, robot.joint_names, []):
+                stamps = chunk["time"][0]
+                first = first if count else stamps[0].item()
+                count, last = count + len(stamps), stamps[-1].item()
         last = (last - first) * unit
     if not (isfinite(last) and last > 0):  # rows are left out, or what is wrong is told
         count, first = 0, 0.0
@@ -286,6 +291,17 @@ def _span(
             first = first if count else float(log.t[0])
             count, last = count + len(log.t), float(log.t[-1]) - first
     return count, last
+
+
+def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, float, float] | None:
+    """Return how many rows a text file has, and its first and last stamp; None for other files, and odd ones."""
+    if line_of_first_row(path, manifest.text) is None:
+        return None
+    from ident.logs.readers.read_tables import text_ends
+
+    wanted: dict[str, list[Reference]] = {"time": [(clock.time.array, c) for c in clock.time.columns]}
+    found = text_ends(Request(path, clock.file, wanted, manifest.text))
+    return found and (found[0], found[1][0][0].item(), found[2][0][0].item())
 
 
 def _only(record: Recording, within: tuple[int, int]) -> Recording:
@@ -392,10 +408,12 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
             )
     if np.size(signal.offset) not in (1, n):
         raise LogError("offset of position is not one per joint", file=manifest.file)
-    values = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
+    values, factors = np.empty((len(columns[0]), n)), gains * [si_factor(u, signal.quantity) for u in units]
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
-        values = values * (gains * [si_factor(u, signal.quantity) for u in units])
+        for j, column in enumerate(columns):
+            np.multiply(column, factors[j], out=values[:, j], dtype=np.float64, casting="unsafe")
     if signal.side == "motor" and robot.transmission:
         torque, to_joint = signal.quantity == "torque", robot.transmission
         values = to_joint.joint_torque(values) if torque else to_joint.joint_position(values)
-    return np.asarray(values + np.asarray(signal.offset))
+    values += np.asarray(signal.offset)
+    return values

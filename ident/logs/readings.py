@@ -64,10 +64,10 @@ def least_noise(tau: Array) -> Array:
     steps = np.array([position_quantum(x) or 0.0 for x in part.T]) / np.sqrt(12.0)
     if len(part) < 4 * _ORDER:
         return np.asarray(steps)
-    found, apart = np.full(part.shape[1], np.inf), part
+    found, apart = np.full(part.shape[1], np.inf), np.ascontiguousarray(part.T)
     for k in range(1, _ORDER + 1):
-        apart = np.diff(apart, axis=0)
-        found = np.minimum(found, np.median(np.abs(apart), axis=0) / _MEDIAN / np.sqrt(comb(2 * k, k)))
+        apart = np.diff(apart, axis=1)
+        found = np.minimum(found, np.median(np.abs(apart), axis=1) / _MEDIAN / np.sqrt(comb(2 * k, k)))
     return np.asarray(np.maximum(found, steps))
 
 
@@ -135,7 +135,7 @@ def spikes(x: Array) -> NDArray[np.bool_]:
     if len(x) < 10 * (2 * SIDE + 1):
         return found
     least = np.maximum(NOISES * least_noise(x), SHARE * x.std(axis=0))
-    for j, signal in enumerate(x.T):
+    for j, signal in enumerate(np.ascontiguousarray(x.T)):
         apart = signal[:-2] - 2.0 * signal[1:-1] + signal[2:]
         far = np.flatnonzero(np.abs(apart, out=apart) > least[j]) + 1
         far = far[(far >= SIDE) & (far < len(x) - SIDE)]

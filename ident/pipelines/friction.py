@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from ident.compare.coulomb_width import FEWEST, smoothed, wide
 from ident.estimate.estimate import restored_terms
+from ident.logs import Motion, Processing
 from ident.model import Model, SmoothCoulomb
 from ident.model.standard import SIGN
 from ident.pipelines.loaded import Loaded
@@ -24,9 +26,14 @@ def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
     if loaded.experiment.own_model or SIGN not in loaded.model.terms:
         return loaded
     processing = fit, _ = processing_of(loaded)
-    moving, all_rows = (list(first_parts(loaded, loaded.experiment.fit, p)) for p in processing)
+
+    @cache
+    def read(p: Processing) -> list[Motion]:
+        return list(first_parts(loaded, loaded.experiment.fit, p))
+
+    moving, all_rows = map(read, processing)
     if sum(len(m.blocks) for m in all_rows) < FEWEST:  # a short log, thinned to its slow motion
-        all_rows = list(first_parts(loaded, loaded.experiment.fit, replace(fit, min_speed=0.0)))
+        all_rows = read(replace(fit, min_speed=0.0))
     model, gain = wide(loaded.model, moving, all_rows)
     if model is loaded.model:
         return loaded

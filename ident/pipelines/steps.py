@@ -354,9 +354,10 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
 
 
 def first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing | None) -> Iterator[Motion]:
-    """Yield the motion of each recording, of a large one its first part."""
+    """Yield the motion of each recording, of a large one its first part; nothing is said of what is odd in them."""
+    processing = processing or processing_of(loaded)[0]
     for name in recordings:
-        yield from islice(motions(loaded, [name], processing, []), 1)
+        yield from islice(iter_motions(loaded.manifest, name, loaded.robot, processing), 1)
 
 
 #: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.

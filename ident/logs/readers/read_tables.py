@@ -30,30 +30,59 @@ def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
     return request.named(rebatched(_parts(request), request.chunk))  # no other rows than the wanted ones are checked
 
 
-def _parts(request: Request) -> Iterator[Chunk]:
-    text, columns = request.text, request.columns
+def text_ends(request: Request) -> tuple[int, Chunk, Chunk] | None:
+    """Return how many rows a text file has, and its wanted columns (1,) in the first and in the last of them.
+
+    Lines are counted, no others are looked at; None where the first and the last one are not plain rows of numbers.
+    """
     with request.path.open("rb") as stream:
-        for skipped in range(text.skip_lines):
-            _first_line(stream, request, skipped + 1)
-        header = None
-        line = text.skip_lines + text.header + 1
-        if text.header:
-            header = [c.strip() for c in _fields(_first_line(stream, request, line - 1), request, line - 1)]
-        head = _first_line(stream, request, line)
-        if not head.strip():
+        begun = _begun(stream, request)
+        if begun is None:
+            return None
+        head, _, width, wanted = begun
+        rows, before, last = 1, b"", head
+        while block := stream.read(BLOCK):
+            rows, before, last = rows + block.count(b"\n"), last, block
+    end = (before + last).removesuffix(b"\n")
+    rows += not last.endswith(b"\n")
+    line = end[end.rfind(b"\n") + 1 :]
+    ends = [_plain(row + b"\n", request, 1, width, wanted) for row in (head.rstrip(b"\n"), line) if row.strip()]
+    return (rows, ends[0], ends[1]) if rows > 1 and len(ends) == 2 and ends[0] and ends[1] else None
+
+
+def _begun(stream: io.BufferedReader, request: Request) -> tuple[bytes, int, int, list[int]] | None:
+    """Return a file's first row, its line, and how many columns there are and which are wanted; None for no row."""
+    text, columns = request.text, request.columns
+    for skipped in range(text.skip_lines):
+        _first_line(stream, request, skipped + 1)
+    header = None
+    line = text.skip_lines + text.header + 1
+    if text.header:
+        header = [c.strip() for c in _fields(_first_line(stream, request, line - 1), request, line - 1)]
+    head = _first_line(stream, request, line)
+    if not head.strip():
+        return None
+    fields = _fields(head, request, line)
+    width = len(header) if header else len(fields)
+    if 1 in (width, len(fields)) and len(set(columns)) > 1:
+        mark = next((m for m in ";\t,| " if m != text.decimal and m.encode() in head.strip()), None)
+        raise request.error(
+            f"has one value per line, {len(set(columns))} columns are wanted",
+            "Write the values of a row on one line" if mark is None else f"Set delimiter = {mark!r} in [text]",
+            line,
+        )
+    wanted = [_place(request, array, column, header, width) for array, column in columns]
+    return head.removeprefix(_MARK), line, width, wanted
+
+
+def _parts(request: Request) -> Iterator[Chunk]:
+    with request.path.open("rb") as stream:
+        begun = _begun(stream, request)
+        if begun is None:
             return
-        fields = _fields(head, request, line)
-        width = len(header) if header else len(fields)
-        if 1 in (width, len(fields)) and len(set(columns)) > 1:
-            mark = next((m for m in ";\t,| " if m != text.decimal and m.encode() in head.strip()), None)
-            raise request.error(
-                f"has one value per line, {len(set(columns))} columns are wanted",
-                "Write the values of a row on one line" if mark is None else f"Set delimiter = {mark!r} in [text]",
-                line,
-            )
-        wanted = [_place(request, array, column, header, width) for array, column in columns]
+        head, line, width, wanted = begun
         skip, left = request.first - 1, request.last - request.first + 1
-        block = head.removeprefix(_MARK) + stream.read(BLOCK) + stream.readline()
+        block = head + stream.read(BLOCK) + stream.readline()
         while block and left > 0:
             lines = block.count(b"\n") + (not block.endswith(b"\n"))
             if skip or left < lines:

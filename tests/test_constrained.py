@@ -15,6 +15,7 @@ from ident.estimate.cones import Coordinates
 from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import _within_one_error
 from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.prior import usual_factor
 from ident.estimate.problem import samples
 from ident.logs.motion import split
 from ident.model import Model, Spring, torque
@@ -131,7 +132,7 @@ def test_a_newton_step_would_gain_nothing(weight):
     estimate = estimated(c.model, short_and_noisy(), prior, weight=weight)
     assert not any("edge" in a for a in estimate.active)
     found = short_and_noisy()
-    factor = found.factor(estimate.sigma)
+    factor = usual_factor(c.model, found, prior, estimate.sigma, found.factor(estimate.sigma))
     count = found.rows.sum()
     R, z = factor[:, :-1] @ found.base.K, factor[:, -1]
     gradient, hessian = 2 * R.T @ (R @ estimate.theta - z) / count, 2 * R.T @ R / count
@@ -222,6 +223,7 @@ def test_cvxpy_finds_what_the_faster_solvers_do(weight):
     c, found, prior = case(), short_and_noisy(), off(0.3)
     estimate = estimated(c.model, found, prior, weight=weight)
     factor = found.factor(estimate.sigma)
+    factor = usual_factor(c.model, found, prior, estimate.sigma, factor) if weight else factor
     coordinates = Coordinates.of(c.model, prior, factor, found.base)
     stated = program.Program(c.model, found.base, coordinates, Bounds())
     second = stated.stated(factor, samples(found), weight, estimate.theta)

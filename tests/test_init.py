@@ -197,14 +197,21 @@ def test_a_factor_that_all_joints_have_is_the_unit_that_it_is(here, unit, counts
     assert f'unit = "{unit}"' in (here / "dataset.toml").read_text(encoding="utf-8")
 
 
-def test_torques_of_another_sign_at_some_joints_alone_may_be_the_robot_files_mistake(here):
-    arm(here, masses=(6.0, 9.0, 5.0))
+def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_file(here):
+    file = arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)
-    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * [1, -1, 1])}).to_csv("log.csv", index=False)
-    found = pipelines.init("arm.urdf", ["log.csv"])
-    ((question, answer),) = found.answers
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * [-1, -1, 1])}).to_csv("a.csv", index=False)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}).to_csv("b.csv", index=False)
+    ((question, answer),) = pipelines.init("arm.urdf", ["a.csv"]).answers
+    assert answer == "-1, -1, 1"  # of the vertical joint, too, whose bodies say nothing
+    assert "the sign of j_one, j_two is the other one, for friction would drive the joint" in question.why
+    parts = file.read_text().split('xyz="0 0 1"')
+    file.write_text('xyz="0 0 1"'.join(parts[:2]) + 'xyz="0 0 -1"' + 'xyz="0 0 1"'.join(parts[2:]))
+    for name in ("dataset.toml", "experiment.toml"):
+        (here / name).unlink()
+    ((question, answer),) = pipelines.init("arm.urdf", ["b.csv"]).answers
     assert answer == "1, 1, 1"
-    assert "at j_two alone: an axis, a zero or a sign in the robot file may be wrong instead" in question.why
+    assert "other sign at j_two, friction does not: an axis, a zero or a sign in the robot file may be" in question.why
 
 
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):

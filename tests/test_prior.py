@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identified import case
+from identified import case, moved
 from random_robots import random_pair
 from seeds import cases
 
 from ident.errors import ModelError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
+from ident.estimate.prior import usual_factor
+from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.regression import compress
 from ident.robot import MDHJoint, from_mdh
 from ident.spatial.inertia import consistency, from_com, pseudo_inertia
 
@@ -139,3 +142,28 @@ def test_an_arm_fitted_without_cad_has_believable_masses():
     assert (estimate.inertials[:, 0] > 0.1).all()
     assert (estimate.inertials[:, 0] < 100.0).all()
     assert "neutral" in estimate.prior
+
+
+def test_a_joint_that_moved_one_way_gets_friction_not_an_offset():
+    """Their sum is all that such a log says; each by itself was hundreds of times the torque."""
+    c = case()
+    model = Model(c.robot, (Viscous(), SmoothCoulomb(0.01), Offset()))
+    theta = np.concatenate([c.robot.inertials.ravel(), [0.3, 0.4, 0.5], [2.0, 1.5, 4.0], [0.1, 0.2, 0.0]])
+    motion, other = (moved(name, model, theta, seed) for seed, name in enumerate(("fitted", "other")))
+    keep = motion.keep.copy()
+    keep[:, 0] = motion.qd[:, 0] > 0.03
+    prior = cad_prior(c.robot, 1.02 * c.robot.inertials, "CAD, 2 % too heavy")
+    one_way, both = (
+        estimated(model, compress(model, m), prior, weight=1e-3) for m in (replace(motion, keep=keep), motion)
+    )
+    sums = [
+        fit.theta[model.names.index("turn.coulomb")] + fit.theta[model.names.index("turn.offset")]
+        for fit in (one_way, both)
+    ]
+    assert sums == pytest.approx([2.1, 2.1], abs=0.03)
+    assert abs(one_way.theta[model.names.index("turn.offset")]) < 0.3
+    told = [torque(model, fit.theta, other.q, other.qd, other.qdd) for fit in (one_way, both)]
+    missed = [np.sqrt(np.mean((tau - other.tau) ** 2, axis=0)) for tau in told]
+    assert missed[0] == pytest.approx(missed[1], abs=0.2)
+    factor = compress(model, motion).factor(both.sigma)  # nothing is drawn that the log says
+    assert usual_factor(model, compress(model, motion), prior, both.sigma, factor) is factor

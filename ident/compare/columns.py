@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.dynamics import inverse_dynamics
@@ -16,8 +17,8 @@ from ident.robot import Robot
 
 #: Rows that are looked at, the share of them that is left out at either end, and the order of the filter.
 ROWS, ENDS, ORDER = 4000, 0.03, 4
-#: Gravity that explains less than these shares, of what inertia and friction leave of a column and of all of it, says
-#: nothing of the column's size.
+#: Gravity or friction that explains less than these shares, of what the others leave of a column and of all of it, says
+#: nothing of the column's size or sign.
 TELLING, FELT = 0.2, 0.01
 
 
@@ -28,12 +29,15 @@ class Evidence:
     explained (n, C): share of a column's variance that gravity, inertia and friction of a joint explain, in a few
     numbers: 1 for a torque of that joint without noise. ratio (n, C): what a column counts for 1 N m (1 N) of
     gravity as the bodies have it; NaN where that explains too little. size (n, C): the same of standard deviations.
+    sign (n, C): 1 where friction as the column has it takes power from the joint, -1 where it would drive it, and the
+    column or the position has the other sign whatever the bodies are; 0 where friction is too little.
     noise (C,): what is left above the motion's band.
     """
 
     explained: Array
     ratio: Array
     size: Array
+    sign: Array
     noise: Array
 
 
@@ -50,18 +54,25 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     inertia = inverse_dynamics(robot, guess, q, qd, qdd) - gravity
     size = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0)
     size = np.where(size > 1e-20 * np.sum(smooth**2, axis=0), size, np.inf)
-    explained, ratio = np.zeros((robot.n, columns.shape[1])), np.full((robot.n, columns.shape[1]), np.nan)
+    explained, ratio, sign = (np.full((robot.n, columns.shape[1]), x) for x in (0.0, np.nan, 0.0))
     for j in range(robot.n):
         speed = np.percentile(np.abs(qd[:, j]), 90)
         friction = [np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))]
         whole = np.column_stack([gravity[:, j], inertia[:, j], *friction])
         left, without = _left(whole, smooth), _left(whole[:, 1:], smooth)
         explained[j] = 1.0 - left / size
-        telling = (without - left > TELLING * without) & (without - left > FELT * size)
-        ratio[j] = np.where(telling, _slopes(whole, smooth)[0], np.nan)
+        slopes = _slopes(whole, smooth)
+        ratio[j] = np.where(_tells(left, without, size), slopes[0], np.nan)
+        power = qd[:, j] @ whole[:, 2:4] @ slopes[2:4]
+        sign[j] = np.where(_tells(left, _left(np.delete(whole, (2, 3), axis=1), smooth), size), np.sign(power), 0.0)
     loud = np.std(gravity + inertia, axis=0)[:, None]
     sizes = np.std(smooth, axis=0) / np.where(loud > 0, loud, np.nan)
-    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, noise)
+    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, noise)
+
+
+def _tells(left: Array, without: Array, size: Array) -> NDArray[np.bool_]:
+    """Return for which columns some regressors matter: the residual with them and without, and the column's size."""
+    return (without - left > TELLING * without) & (without - left > FELT * size)
 
 
 def _slopes(a: Array, x: Array) -> Array:

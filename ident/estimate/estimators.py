@@ -31,8 +31,17 @@ from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, rounded, undetermined, undetermined_told, written_within
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
-from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior, weightless
-from ident.estimate.problem import Entropic, Quadratic, Solution, samples, settled
+from ident.estimate.prior import (
+    ConstantPullback,
+    Euclidean,
+    Metric,
+    Prior,
+    implausible,
+    neutral_prior,
+    settled,
+    weightless,
+)
+from ident.estimate.problem import Entropic, Quadratic, Solution, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, repeats_joined
 from ident.spatial.inertia import pseudo_inertia

@@ -21,7 +21,10 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.regression.regression import Regression
+from ident.estimate.covariance import determined
+from ident.model.model import Model
+from ident.model.standard import Offset
+from ident.regression.regression import Regression, r_factor
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
@@ -320,3 +323,85 @@ def _diagonal(parts: list[Array]) -> Array:
     for i, part in enumerate(parts):
         out[rows * i : rows * (i + 1), 10 * i : 10 * (i + 1)] = part
     return out
+
+
+# ---- joint terms that the logs do not determine ---------------------------------------------------------------------
+
+#: How strongly an offset that is open is drawn to its value, against what the logs say of it in sums.
+_PULL = 1e-4
+#: A term is nearly open where its standard error is more than this share of its joint's torque. Of a joint that moved
+#: one way friction and offset are told apart by the law's width near standstill alone: each is noise, their sum is not.
+_VAGUE = 0.1
+#: The shares of their joint's torque that an offset and any other term make, as standard deviations.
+_SHARES = (0.1, 0.3)
+
+
+def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> Array:
+    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open."""
+    return _drawn(model, regression, prior, sigma)[0]
+
+
+def usual_factor(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> Array:
+    """Return a factor of the regression with a row for each joint term that it leaves nearly open.
+
+    The row says that the term makes a usual share of its joint's torque, more or less.
+    """
+    rows = _vague(model, regression, prior, sigma, factor)
+    return r_factor(np.concatenate([factor, *rows])) if rows else factor
+
+
+def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> list[Array]:
+    """Return a row (1, b + 1) for each joint term that is nearly open."""
+    base, columns = regression.base, np.linalg.norm(regression.factor(sigma)[:, :-1], axis=0)
+    apart = regression.n_joints == model.robot.n  # a regressor that was given stacked does not tell joints
+    torque = dict(zip(model.robot.joint_names * apart, np.sqrt(regression.squared_torques) / sigma, strict=apart))
+    errors, values = np.linalg.norm(np.linalg.pinv(factor[:, :-1]), axis=1), base.K @ _values(model, prior)
+    found = []
+    for k in np.flatnonzero((base.K[:, : model.n_rigid] == 0).all(axis=1)):
+        joint, _, kind = base.names[k].rpartition(".")
+        if columns[k] * errors[k] > _VAGUE * torque.get(joint, 0.0) > 0.0:
+            weight = columns[k] / (_SHARES[kind != Offset.kind.name] * torque[joint])
+            row = np.zeros((1, len(factor)))
+            row[0, k], row[0, -1] = weight, weight * values[k]
+            found.append(row)
+    return found
+
+
+def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
+    """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
+    _, pinned = _drawn(model, regression, prior, sigma)
+    open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
+    open_[[regression.base.kept[k] for k in pinned]] = True
+    open_[: model.n_rigid] = False
+    return np.where(open_, _values(model, prior), theta)
+
+
+def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
+    """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
+    factor, base = regression.factor(sigma), regression.base
+    size = np.linalg.norm(factor[:, :-1], axis=0)
+    size = np.where(size > 0, size, 1.0)
+    values = base.K @ _values(model, prior)
+    alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
+    pinned: list[int] = []
+
+    def row(k: int, weight: float) -> Array:
+        found = np.zeros((1, len(factor)))
+        found[0, [k, -1]] = weight * size[k], weight * size[k] * values[k]
+        return found
+
+    while True:
+        open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if alone[k]]
+        first = [k for k in open_ if k not in pinned and not base.names[k].endswith(f".{Offset.kind.name}")]
+        if not first:
+            rows = [row(k, _PULL) for k in open_ if k not in pinned]
+            return (r_factor(np.concatenate([factor, *rows])) if rows else factor), pinned
+        offset = f"{base.names[first[0]].rpartition('.')[0]}.{Offset.kind.name}"
+        beside = [k for k in open_ if k not in pinned and base.names[k] == offset and factor[:, first[0]].any()]
+        pinned.append((beside or first)[0])  # of a joint that moved one way the offset, not the friction
+        factor = r_factor(np.concatenate([factor, row(pinned[-1], 1.0)]))
+
+
+def _values(model: Model, prior: Prior) -> Array:
+    """Return the prior's joint terms (p,), 0 where it says nothing and for the links."""
+    return np.array([prior.joint_values.get(name, 0.0) for name in model.names])

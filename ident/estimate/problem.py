@@ -47,14 +47,12 @@ from ident.estimate.cones import (
     require_possible,
     stated,
 )
-from ident.estimate.covariance import determined
-from ident.estimate.least_squares import solve, triangular
+from ident.estimate.least_squares import solve, solved, triangular
 from ident.estimate.log_det_newton import GAP, SLIGHT, LogDetNewton
-from ident.estimate.prior import Metric, Prior, Tolerances
+from ident.estimate.prior import Metric, Prior, Tolerances, drawn_factor, usual_factor
 from ident.model.model import Model
-from ident.model.standard import Offset
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression, r_factor
+from ident.regression.regression import Regression
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
@@ -215,7 +213,12 @@ class Entropic:
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
-        given = self._given if regression is None else self._of(regression)
+        regression = regression or self._regression
+        factor, count = self._given if regression is self._regression else self._of(regression)
+        usual = usual_factor(self._model, regression, self._prior, self._sigma, factor)
+        yield from self._along(weights, (usual, count))
+
+    def _along(self, weights: tuple[float, ...], given: tuple[Array, float]) -> Iterator[Solution]:
         found = self._newton.path(*given, weights)
         yield from (Solution(theta, "NEWTON", True) for theta in found)
         near = found[-1] if found else None
@@ -232,7 +235,7 @@ class Entropic:
         """Return the solution at the largest weight, by decades, whose residual is within the bound, and the weight."""
         factor, count = self._given
         least = self._least(factor, count)
-        for weight, solution in zip(_TOWARDS_ZERO, self.along(_TOWARDS_ZERO), strict=True):
+        for weight, solution in zip(_TOWARDS_ZERO, self._along(_TOWARDS_ZERO, self._given), strict=True):
             if solution.accurate and self._squared(solution.theta, factor) <= least * (1.0 + residual_bound):
                 return solution, weight
         raise EstimationError(
@@ -317,6 +320,9 @@ class Quadratic:
     def _x(self, at: Coordinates, regression: Regression, weight: float, residual_bound: float | None) -> Array:
         """Return the coordinates of the solution; |rows @ x - centre|^2 is the squared residual above least squares."""
         factor, phi, count = regression.factor(self._sigma), solve(regression, self._sigma), samples(regression)
+        if weight > 0.0:
+            factor = usual_factor(self._model, regression, self._prior, self._sigma, factor)
+            phi = solved(factor)
         W = factor[:-1, :-1]
         rows, centre = triangular(W @ regression.base.K @ at.T, W @ phi)
         blocks = feasible(self._model, self._bounds, at)
@@ -385,52 +391,3 @@ def _nearest(rows: Array, centre: Array, metric: Array, origin: Array) -> Array:
     x = vt[:rank].T @ ((u.T @ centre)[:rank] / s[:rank]) / scale
     free = vt[rank:].T / scale[:, None]
     return np.asarray(x + free @ np.linalg.lstsq(metric @ free, origin - metric @ x, rcond=None)[0])
-
-
-# ---- joint terms that the logs do not determine ---------------------------------------------------------------------
-
-#: How strongly an offset that is open is drawn to its value, against what the logs say of it in sums.
-_PULL = 1e-4
-
-
-def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> Array:
-    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open."""
-    return _drawn(model, regression, prior, sigma)[0]
-
-
-def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
-    """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
-    _, pinned = _drawn(model, regression, prior, sigma)
-    open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
-    open_[[regression.base.kept[k] for k in pinned]] = True
-    open_[: model.n_rigid] = False
-    return np.where(open_, _values(model, prior), theta)
-
-
-def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
-    """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
-    factor, base = regression.factor(sigma), regression.base
-    size = np.linalg.norm(factor[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
-    values = base.K @ _values(model, prior)
-    alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
-    pinned: list[int] = []
-
-    def row(k: int, weight: float) -> Array:
-        found = np.zeros((1, len(factor)))
-        found[0, [k, -1]] = weight * size[k], weight * size[k] * values[k]
-        return found
-
-    while True:
-        open_ = [int(k) for k in np.flatnonzero(~determined(factor)) if alone[k]]
-        first = [k for k in open_ if k not in pinned and not base.names[k].endswith(f".{Offset.kind.name}")]
-        if not first:
-            rows = [row(k, _PULL) for k in open_ if k not in pinned]
-            return (r_factor(np.concatenate([factor, *rows])) if rows else factor), pinned
-        pinned.append(first[0])
-        factor = r_factor(np.concatenate([factor, row(first[0], 1.0)]))
-
-
-def _values(model: Model, prior: Prior) -> Array:
-    """Return the prior's joint terms (p,), 0 where it says nothing and for the links."""
-    return np.array([prior.joint_values.get(name, 0.0) for name in model.names])

@@ -177,13 +177,16 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
     decided: list[tuple[dict[Column, _Place], Signals]] = []
     found: dict[int, _Log] = {}
     names = _names([group[0].file for group in groups])
+    every = [{(k, c.array, c.reference): c for k, table in enumerate(g) for c in table.columns} for g in groups]
     for at in sorted(range(len(groups)), key=lambda k: -groups[k][0].rows):  # the longest say most
-        group = groups[at]
-        here = {(k, c.array, c.reference): c for k, table in enumerate(group) for c in table.columns}
+        group, here = groups[at], every[at]
         known = (_moved(signals, places, here) for places, signals in decided)
         signals = next((moved for moved in known if moved is not None), None)
         if signals is None:
-            signals = decide([f for table in group for f in _families(table, arm)], arm, asked)
+            more = [
+                {c: other[place] for place, c in here.items() if place in other} for other in every if other is not here
+            ]
+            signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
             decided.append(({c: place for place, c in here.items()}, signals))
         found[at] = _Log(names[at], tuple(group), signals)
     return [found[at] for at in sorted(found)]

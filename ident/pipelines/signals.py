@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +32,7 @@ from ident.logs.recognised import (
 )
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
-from ident.pipelines.torques import torques
+from ident.pipelines.torques import State, torques
 from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
@@ -72,15 +72,17 @@ class Signals:
 _OF_JOINTS = ("position", "velocity", "torque", "current")
 
 
-def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
-    """Return what the columns of a log are. Raises LogError where positions or torques are not found."""
+def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Mapping[Column, Column]] = ()) -> Signals:
+    """Return what the columns of a log are. Raises LogError where positions or torques are not found.
+
+    more: the columns of further logs, by those of this one.
+    """
     why: dict[str, str] = {}
     given, n = families, len(arm.names)
     families = [f.first(n) if f.quantity in _OF_JOINTS else f for f in given]
     time = next(iter(clocks(families)), None)
-    rows = np.arange(len(families[0].columns[0].values), dtype=np.float64)
-    raw = rows if time is None else time.values - time.values[0]
-    raw = raw if np.all(np.diff(raw) > 0) else rows * max(float(np.median(np.diff(raw))), 1e-12)
+    rows = len(families[0].columns[0].values)
+    raw = _stamps(time, rows)
     position = _positions(families, arm, raw, asked, why)
     over = next((f.columns[n:] for f in given if len(f.columns) > n and set(position.columns) <= set(f.columns)), ())
     if over:
@@ -95,21 +97,43 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked) -> Signals:
     known = "" if velocity is None else velocity.unit
     unit, side = _position_unit(position, robot, asked, why, known, relation, time)
     units = units_of(unit, robot)
-    q = position.values * scales(units)
-    if side == "motor" and robot.transmission is not None:
-        q = np.asarray(robot.transmission.joint_position(q))
+
+    def angles(columns: Sequence[Column]) -> Array:
+        q = np.column_stack([c.values for c in columns]) * scales(units)
+        geared = side == "motor" and robot.transmission is not None
+        return np.asarray(robot.transmission.joint_position(q)) if geared and robot.transmission else q
+
+    q = angles(position.columns)
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
     seconds = 1.0 / rate if time is None else si_factor(word, "time")
-    t = (rows if time is None else raw) * seconds
+    t = _stamps(time, rows) * seconds
     speed = _velocity_unit(velocity, relation, scales(units) / seconds, robot, why)
     used = (*position.columns, *(velocity.columns if velocity else ()), *([time] if time else []))
     bodies = arm.bodies(robot) if side == "joint" else None  # what motors feel of them is not known here
-    torque = torques(families, used, (t, q), robot, bodies, position, asked)
+    states = [
+        State(
+            _stamps(each[time] if time else None, len(each[position.columns[0]].values)) * seconds,
+            angles([each[c] for c in position.columns]),
+            each,
+        )
+        for each in more
+        if all(c in each for c in (*position.columns, *([time] if time else [])))
+    ]
+    torque = torques(families, used, (t, q), states, robot, bodies, position, asked)
     why["torque"] = torque.why
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
         velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain, why,
     )  # fmt: skip
+
+
+def _stamps(time: Column | None, rows: int) -> Array:
+    """Return the time since the first row in the column's unit; where it does not grow evenly, or is none, by rows."""
+    even = np.arange(rows, dtype=np.float64)
+    if time is None:
+        return even
+    raw = np.asarray(time.values - time.values[0])
+    return raw if np.all(np.diff(raw) > 0) else even * max(float(np.median(np.diff(raw))), 1e-12)
 
 
 def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why: dict[str, str]) -> Family:

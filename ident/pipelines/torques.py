@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,23 +44,47 @@ class Torques:
 
 
 @dataclass(frozen=True, eq=False)
+class State:
+    """Where the robot was in a log, t (N,) [s] and q (N, n) [rad; m], and its columns by those of the first log."""
+
+    t: Array
+    q: Array
+    columns: Mapping[Column, Column]
+
+
+@dataclass(frozen=True, eq=False)
 class _Log:
-    """Where the robot was, t (N,) [s] and q (N, n) [rad; m]; its bodies (n, 10), None where nobody says any."""
+    """The first log, and more that know its columns; bodies (n, 10), None where nobody says any."""
 
     robot: Robot
     t: Array
     q: Array
     bodies: Array | None
+    more: Sequence[State]
 
     def of(self, columns: Sequence[Column]) -> Evidence:
         values = np.column_stack([c.values for c in columns])
         return evidence(self.robot, self.bodies, self.t, self.q, values)
+
+    def of_all(self, columns: Sequence[Column]) -> Evidence:
+        """Return the evidence of the first log, its ratios and signs with those of the others."""
+        first = self.of(columns)
+        every = [first]
+        for log in self.more:
+            if all(c in log.columns for c in columns):
+                values = np.column_stack([log.columns[c].values for c in columns])
+                every.append(evidence(self.robot, self.bodies, log.t, log.q, values))
+        ratio = np.array([e.ratio for e in every])
+        told = np.isfinite(ratio).any(axis=0)
+        middle = np.where(told, np.nanmedian(np.where(told, ratio, 0.0), axis=0), np.nan)
+        return replace(first, ratio=middle, sign=np.sign(np.sum([e.sign for e in every], axis=0)))
 
 
 def torques(
     families: Sequence[Family],
     used: Sequence[Column],
     state: tuple[Array, Array],
+    more: Sequence[State],
     robot: Robot,
     bodies: Array | None,
     position: Family,
@@ -68,18 +92,21 @@ def torques(
 ) -> Torques:
     """Return the torques among the columns that are not `used`, of a robot that was at `state` t, q.
 
+    more: the same of further logs, which say more of gains and signs.
+
     Raises LogError where there are none.
     """
-    log = _Log(robot, *state, bodies)
+    log = _Log(robot, *state, bodies, more)
     left = [f for f in families if not set(f.columns) & set(used)]
     family, why = _chosen(left, log, asked)
     columns, why_order = _of_joints(family, position, log, asked)
-    found = log.of([c for c in columns if c is not None])
+    found = log.of_all([c for c in columns if c is not None])
     driven = [j for j, c in enumerate(columns) if c is not None]
     at = driven, np.arange(len(driven))
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
     turning = not any(robot.joints[j].slides for j in driven)
-    unit, gain, why_unit = _unit(family, [robot.joint_names[j] for j in driven], ratio, size, asked, turning)
+    joints = [robot.joint_names[j] for j in driven]
+    unit, gain, why_unit = _unit(family, joints, ratio, size, found.sign[at], asked, turning)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
@@ -206,38 +233,43 @@ def _unit_of(counts: Array) -> str:
 
 
 def _unit(
-    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, asked: Asked, turning: bool
+    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, friction: Array, asked: Asked, turning: bool
 ) -> tuple[str, Array, str]:
     """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
 
     joints: of the columns; turning: whether all of them turn. ratio: what each column counts for 1 N m of the bodies'
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
+    friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
     unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
     scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
     ratio, size = ratio * scale, np.append(size, np.nan) * scale
-    known, turned = ratio[np.isfinite(ratio)], [joint for joint, x in zip(joints, ratio, strict=True) if x < 0]
+    bodies = np.sign(np.nan_to_num(ratio))
+    sign = _signs(bodies, friction)
+    known, turned = ratio[np.isfinite(ratio)], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
-    doubted = family.quantity != "current" and (not family.unit or not low <= typical <= high)
-    other = _unit_of(known) if doubted and scale == 1.0 and turning and not turned else ""
+    doubted = [joint for joint, x in zip(joints, sign * bodies, strict=True) if x < 0]
+    why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
+        turned
+    )
+    why_turned += ", or the bodies ask for it" * bool(np.any(friction[sign < 0] == 0))
+    unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
+    other = _unit_of(np.abs(known)) if unsure and scale == 1.0 and turning else ""
     if other:
         reason = f"{like}, at every joint that says something: as in {other}"
         answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
         if answer != "A":
-            return answer, np.ones(len(ratio)), reason if answer == other else "N m, as answered"
+            return answer, sign, (reason if answer == other else "N m, as answered") + why_turned
     if family.quantity == "torque" and not (typical < low or typical > high):
-        if not turned:
+        if not turned and not doubted:
             said = f"{unit}, for they are called so" + (f" ({like})" if len(known) else "")
             return unit, np.ones(len(ratio)), said
-        reason = "the bodies in the description ask for the other sign"
-        ratio = np.full(len(ratio), -1.0)
-        if np.any(known > 0):  # a turned axis looks so, which a sign here would hide
-            ratio, reason = -ratio, "they are called torques"
+        ratio, reason = np.ones(len(ratio)), "they are called torques"
     elif family.quantity == "torque":
         reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
-        unit, ratio = (unit, ratio) if family.unit else ("A", ratio)
+        unit = unit if family.unit else "A"
     elif not family.quantity and len(known) and low < typical < high and not turned:
         unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
@@ -245,17 +277,27 @@ def _unit(
         reason = f"{unit}, as answered"
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
-    guess = np.array([float(f"{1 / x:.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
+    guess = np.array([float(f"{1 / abs(x):.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
     usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
     guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
-    alike = np.all((known > ALL_ALIKE[0]) & (known < ALL_ALIKE[1]))
+    alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
         guess, source = np.ones(len(ratio)), f"{like}, as if they were N m"
-    if turned and np.any(known > 0):
-        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(turned)} alone: an axis, a zero or a sign"
-        reason += " in the robot file may be wrong instead, which `ident doctor` weighs"
+    source += why_turned
+    if doubted:
+        reason += (
+            f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: an axis, a zero or"
+        )
+        reason += " a sign in the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
+    guess = sign * guess
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)
     return unit, np.array(gains), f"{reason}; gains as answered" if given else why
+
+
+def _signs(bodies: Array, friction: Array) -> Array:
+    """Return the sign of each column: as friction says, else the bodies where signs differ from joint to joint."""
+    told = np.where(friction != 0, friction, bodies if np.any(friction < 0) or not np.any(bodies > 0) else 0.0)
+    return np.where(told != 0, told, -1.0 if np.any(told) and np.all(told[told != 0] < 0) else 1.0)

@@ -57,7 +57,7 @@ def _page(name: str, command: Any) -> str:
         lines += ["## Arguments", "", "| argument | meaning |", "|---|---|"]
         lines += [f"| `{_argument(p)}` | {_plain(p.help)} |" for p in arguments] + [""]
     if options:
-        lines += ["## Options", "", "| option | meaning | default |", "|---|---|---|"]
+        lines += ["## Options", "", "| option | meaning |", "|---|---|"]
         lines += [_option(p) for p in options] + [""]
     return "\n".join([*lines, _ended()])
 
@@ -72,9 +72,10 @@ def _option(parameter: Any) -> str:
     names = ", ".join(f"`{o}`" for o in (*parameter.opts, *parameter.secondary_opts))
     word = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper()}"
     default = parameter.default
-    shown = f"`{default}`" if isinstance(default, str | int | float | Path) and default not in (False, "") else ""
+    told = isinstance(default, str | int | float | Path) and default not in (False, "")
+    shown = f" (default `{default}`)" if told else ""
     required = " (required)" if parameter.required else ""
-    return f"| {names}{word}{required} | {_plain(parameter.help)} | {shown} |"
+    return f"| {names}{word}{required} | {_plain(parameter.help)}{shown} |"
 
 
 def _plain(text: str | None) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ident.estimate.interval import Intervals
 
 _SHOWN = 10  # numbers of one fault
+_FELT = 0.05  # of its error is a change of a joint's error that is shown
 
 
 def examination_sentences(found: Examination, files: Mapping[str, str], fitted: Sequence[str]) -> list[str]:
@@ -65,12 +66,10 @@ def _cause(cause: Cause, file: str, robot: str) -> list[str]:
     )
     odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
     of = "what CAD predicts misses" if cause.mistake.file == "table" else "error on stretches left out"
-    joints = sorted(zip(cause.joints_before, cause.joints_after, cause.joints, strict=True), reverse=True)
-    each = ", ".join(f"{name} {100 * a:.2g} -> {100 * b:.2g}" for a, b, name in joints if a > 0)
     return [
         f"{head}: {cause.where}: {cause.what}",
         f"    {of} {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
-        f"    joint by joint [%]: {each}",
+        f"    {_joints(cause)}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
         f"    {file}: {cause.mend}",
         *(
@@ -79,6 +78,21 @@ def _cause(cause: Cause, file: str, robot: str) -> list[str]:
             else []
         ),
     ]
+
+
+def _joints(cause: Cause) -> str:
+    """Return which joints' errors change without a mistake, those that change most first."""
+    joints = list(zip(cause.joints, cause.joints_before, cause.joints_after, strict=True))
+    changed = sorted(((name, a, b) for name, a, b in joints if abs(a - b) > _FELT * a), key=lambda x: x[2] - x[1])
+    told = [f"{name} {_short(a)} -> {_short(b)}" for name, a, b in changed]
+    if len(told) < len(joints):
+        told.append("the others as before" if told else f"no error changes by {100 * _FELT:g} % of itself")
+    return f"joint by joint: {', '.join(told)}"
+
+
+def _short(share: float) -> str:
+    """Return a share in percent with two digits."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:

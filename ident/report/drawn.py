@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INCH, _POINT = 1.0 / 96.0, 0.75  # of a pixel
 _POINTS = 900  # samples of a curve
-_ROOM = 48  # characters of names that fit below a picture
+_ROOM, _NAMES = 48, 20  # characters of names that fit below a picture, and slanted names
 
 
 def figure_of(picture: Picture) -> Figure:
@@ -48,7 +48,8 @@ def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     if axis.ticks is not None:
         slanted = which == "x" and axis.named and sum(len(text) for _, text in axis.ticks) > _ROOM
-        own.set_ticks([at for at, _ in axis.ticks], [plain(text, 40) for _, text in axis.ticks])
+        shown = axis.ticks[:: -(-len(axis.ticks) // _NAMES) if slanted else 1]
+        own.set_ticks([at for at, _ in shown], [plain(text, 40) for _, text in shown])
         if slanted:
             axes.tick_params(axis="x", labelrotation=45)
         axes.minorticks_off()
@@ -95,7 +96,7 @@ def _draw(axes: Axes, mark: Mark, order: float) -> None:
                 ha="right" if left else "left", va="center", size=7.5, color=mark.colour,
             )  # fmt: skip
         case Cells():
-            axes.imshow(_shades(mark.values), aspect="auto", interpolation="nearest", zorder=order)
+            _cells(axes, mark.values, order)
 
 
 def _strip(axes: Axes, mark: Strip, order: float) -> None:
@@ -112,11 +113,15 @@ def _label(text: str) -> str:
     return plain(text) if text else "_"
 
 
-def _shades(values: Array) -> Array:
-    """Return colours (r, c, 4): blue for positive numbers, red for negative ones, as strong as they are large."""
-    from matplotlib.colors import to_rgb
+def _cells(axes: Axes, values: Array, order: float) -> None:
+    """Draw a matrix: blue for positive numbers, red for negative ones, as strong as they are large, in ten steps."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
-    red, blue = np.array(to_rgb(RED)), np.array(to_rgb(BLUE))
-    known = np.nan_to_num(values)
-    colour = np.where(known[..., None] < 0, red, blue)
-    return np.concatenate([colour, np.abs(known)[..., None].clip(0.0, 1.0)], axis=-1)
+    around = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
+    steps = np.round(10.0 * np.nan_to_num(values))
+    for step in np.unique(steps[steps != 0]):
+        corners = (np.argwhere(steps == step)[:, ::-1][:, None] + around).reshape(-1, 2)
+        codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(corners) // 5)
+        look = {"facecolor": BLUE if step > 0 else RED, "alpha": min(abs(step) / 10.0, 1.0), "linewidth": 0.0}
+        axes.add_patch(PathPatch(Path(corners, codes.astype(np.uint8)), zorder=order, **look))

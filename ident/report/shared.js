@@ -37,7 +37,7 @@ const SHARED = (() => {
       return [whole.filter(([v]) => inside(v)), 0];
     }
     let step = nice((hi - lo) / most);
-    if (Math.floor(hi / step) - Math.ceil(lo / step) < 2) step = nice(step / 2.5);  // fewer than three tell no scale
+    if (Math.floor(hi / step) - Math.ceil(lo / step) < Math.min(2, Math.floor(most) - 1)) step = nice(step / 2.5);  // too few tell no scale
     const big = Math.max(Math.abs(lo), Math.abs(hi));
     const power = big < 0.01 || big >= 1e4 ? 3 * Math.floor(Math.log10(big) / 3) : 0, unit = 10 ** power, found = [];
     const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / unit) + 1e-9)));

@@ -36,7 +36,10 @@ from ident.model import (
     Offset,
     SmoothCoulomb,
     Spring,
+    Thermal,
     Viscous,
+    ViscousAsymmetry,
+    WarmUp,
     coupled_drives,
     regressor,
     torque,
@@ -431,6 +434,50 @@ def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_pa
     function = Matlab(x.write("matlab", tmp_path / "x.m"))
     q, qd, qdd = (x.given[a][0] for a in ("q", "qd", "qdd"))
     np.testing.assert_allclose(function(q, qd, qdd)["f"].ravel(), made.friction(qd), rtol=1e-9, atol=1e-9)
+
+
+def test_terms_of_temperature_and_time_take_them_as_arguments_in_every_language(tmp_path):
+    """Compiled C and C++, MATLAB and numpy give the torque of the model; self tests compile and pass."""
+    terms = (Viscous(), SmoothCoulomb(COULOMB_WIDTH), Thermal(30.0), WarmUp(100.0), ViscousAsymmetry())
+    x = arm3(terms=terms)
+    x.estimate = replace(x.estimate, shapes=x.model.shapes)
+    samples, n = x.given["q"].shape
+    warm, t = 20.0 + 30.0 * np.random.default_rng(4).random((samples, n)), 10.0 * np.arange(samples)
+    states, signals = list(x.given.values()), {"temperature": warm, "time": t}
+    expected = torque(x.model, x.theta, *states, signals=signals)
+    for form in ("python", "c"):
+        assert export_to(form, x.estimate, tmp_path / form, robot=x.robot).notes == ()
+    made = module(x.write("python", tmp_path / "x.py"))
+    made.self_test()
+    q, qd, qdd = states
+    found = made.inverse_dynamics(q, qd, qdd) + made.friction(qd, warm, t[:, None])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    Y = made.regressor(q, qd, qdd, warm, t[:, None])
+    np.testing.assert_allclose(Y @ made.PHI, expected, rtol=1e-9, atol=1e-9)
+    header = x.write("c", tmp_path / "c.h")
+    name = names_of(header)
+    call = f"{name}_friction(qd, temperature, time, out)"
+    arrays = "const double *qd, const double *temperature, const double *time, double *out"
+    text = [f'#include "{header.name}"', f"void x_friction({arrays});", f"void x_friction({arrays}) {{ {call}; }}"]
+    text += ["int x_self_test(void);", f"int x_self_test(void) {{ return {name}_self_test(); }}", ""]
+    library = built(header, text, ".c", ["gcc", "-std=c99"], ())
+    assert library.x_self_test() == 0
+    for s in range(samples):
+        out, given = np.empty(n), [np.ascontiguousarray(a) for a in (qd[s], warm[s], t[s : s + 1])]
+        library.x_friction(*(ctypes.c_void_p(a.ctypes.data) for a in [*given, out]))
+        np.testing.assert_allclose(out, made.friction(*given), rtol=1e-12, atol=1e-12)
+    for form, compiler in (("c", ["gcc", "-std=c99"]), ("cpp", ["g++", "-std=c++11"])):
+        code = x.write(form, tmp_path / f"try.{form}.h")
+        big = re.search(r"-D(\w+_EXAMPLE)", code.read_text())
+        source = code.with_suffix(".c" if form == "c" else ".cpp")
+        source.write_text(f'#include "{code.name}"\n')
+        run = [*compiler, *STRICT, f"-D{big[1]}", str(source), "-o", str(tmp_path / form), "-lm"]
+        (tmp_path / form).unlink(missing_ok=True)
+        subprocess.run(run, check=True)
+        assert subprocess.run([str(tmp_path / form)], check=False, capture_output=True).returncode == 0
+    text = x.write("matlab", tmp_path / "x.m").read_text()
+    assert text.startswith("function [tau, f, g, M, Y] = arm3_dynamics(q, qd, qdd, temperature, time)")
+    assert "f = friction(qd, temperature, time);" in text
 
 
 def test_nonlinear_viscous_friction_without_its_power_is_left_out_and_said_so(tmp_path):

@@ -91,8 +91,9 @@ def test_a_run_finds_it_and_the_file_keeps_it(folder, result):
         assert abs(estimate.value(name) - value) < 4 * errors[name] + 2e-4
     assert result.validation.total("identified").relative_total < 0.05
     assert not any("cannot be told" in w for w in result.estimate.warnings)
-    (note,) = export_to("c", estimate, folder / "arm.h", robot=result.loaded.robot, unvalidated=True).notes
-    assert "(thermal_viscous: torque = value * (temperature - reference) * qd)" in note
+    done = export_to("c", estimate, folder / "arm.h", robot=result.loaded.robot, unvalidated=True)
+    assert done.notes == ()
+    assert "_friction(const two_real *qd, const two_real *temperature, two_real *f)" in done.path.read_text()
     with pytest.raises(ModelError, match="a simulation does not know viscous friction that changes with temperature"):
         plant(result.loaded.model, estimate.theta)
     q, qd, qdd = np.random.default_rng(5).normal(0, 0.5, (3, 20, 2))

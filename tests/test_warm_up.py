@@ -84,8 +84,9 @@ def test_a_run_finds_it_and_the_file_keeps_it(folder, result):
 @pytest.mark.slow
 def test_who_says_no(folder, result, tmp_path):
     estimate, model = result.estimate, result.loaded.model
-    (note,) = export_to("c", estimate, tmp_path / "arm.h", robot=model.robot, unvalidated=True).notes
-    assert "the controller has to add it: shoulder.warm_up, elbow.warm_up (warm_up: torque = value * exp(" in note
+    done = export_to("c", estimate, tmp_path / "arm.h", robot=model.robot, unvalidated=True)
+    assert done.notes == ()
+    assert "// time: one number [s], since the controller's start as since a recording's" in done.path.read_text()
     with pytest.raises(ModelError, match="a simulation does not know viscous friction that falls while a joint warms"):
         plant(model, estimate.theta)
     begun, warm = (plant(model, estimate.theta, signals={"time": t}) for t in (0.0, np.inf))

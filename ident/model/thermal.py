@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ident.arrays import Array
 from ident.errors import ModelError
 from ident.model.term import Kind, setting
 
@@ -42,6 +39,8 @@ class Thermal:
         if not math.isfinite(self.reference):
             raise ModelError(f"the reference temperature must be a finite number, got {self.reference}")
 
-    def column(self, q: Array, qd: Array, qdd: Array, temperature: Array) -> Array:
+    def column(self, q: Any, qd: Any, qdd: Any, temperature: Any) -> Any:
         """Return (temperature - reference) qd, with temperature (N,) or (m, N) [degC]."""
-        return np.asarray((temperature - self.reference) * qd)
+        return (temperature - self.reference) * qd
+
+    symbol = column

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.errors import ModelError
 from ident.model.term import Kind, setting
 
@@ -41,6 +40,8 @@ class WarmUp:
         if not self.time > 0:
             raise ModelError(f"the time in which a joint warms up must be above 0, got {self.time}")
 
-    def column(self, q: Array, qd: Array, qdd: Array, time: Array) -> Array:
+    def column(self, q: Any, qd: Any, qdd: Any, time: Any) -> Any:
         """Return exp(-t / time) qd, with t (N,) [s]."""
-        return np.asarray(np.exp(-time / self.time) * qd)
+        return np.exp(time * (-1.0 / self.time)) * qd
+
+    symbol = column

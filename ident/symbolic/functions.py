@@ -81,14 +81,25 @@ def code_parameters(robot: Robot) -> BaseParameters:
 PER_WIDTH = "per_width"
 
 
+def signals_of(model: Model) -> dict[str, tuple[str, ...]]:
+    """Return the signals of recordings that a model's terms need, by name, with the names of their numbers.
+
+    temperature has one for each joint, time one alone.
+    """
+    needed = {name for term in model.terms for name in getattr(term, "needs", ())}
+    sizes = {"temperature": model.robot.n, "time": 1}
+    return {name: joint_names(name, size) for name, size in sizes.items() if name in needed}
+
+
 def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -> tuple[Program, ...]:
     """Return the programs inverse_dynamics, gravity, mass_matrix, friction and regressor.
 
     model: of terms that have a `symbol` (`ident.model.term`); base: its base parameters; theta (p,): its standard
     parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive inertia, springs,
     offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd; friction (n) is the
-    torque that is odd in qd. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh take one over its
-    width as the input `PER_WIDTH`; the widths of the model's own terms are not used.
+    torque of the terms that resist movement. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh
+    take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not used. friction and
+    regressor take the `signals_of` the model, too.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -97,10 +108,12 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     theta = checked(theta, (len(model.names),), "theta", ModelError)
     inertials, numbers = regrouped(robot, theta[: 10 * n].reshape(n, 10)).astype(object), theta[10 * n :]
 
-    def terms(friction: bool, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar = 1.0) -> Objects:
+    def terms(
+        friction: bool, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar = 1.0, **signals: Objects
+    ) -> Objects:
         """Return the torque (n,) of the joint terms that are friction, or of those that are not."""
         tau = zeros(n)
-        for j, k, column in _columns(model, q, qd, qdd, per_width, friction):
+        for j, k, column in _columns(model, q, qd, qdd, per_width, friction, **signals):
             tau[j] = tau[j] + float(numbers[k - 10 * n]) * column
         return tau
 
@@ -119,17 +132,17 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
             D[:, i] = D[:, i] + (terms(False, q, zeros(n), unit) - still)
         return D
 
-    def friction(qd: Objects, per_width: Objects) -> Objects:
-        return terms(True, zeros(n), qd, zeros(n), per_width[0])
+    def friction(qd: Objects, per_width: Objects, **signals: Objects) -> Objects:
+        return terms(True, zeros(n), qd, zeros(n), per_width[0], **signals)
 
-    def regressor(q: Objects, qd: Objects, qdd: Objects, per_width: Objects) -> Objects:
+    def regressor(q: Objects, qd: Objects, qdd: Objects, per_width: Objects, **signals: Objects) -> Objects:
         Y = np.concatenate([newton_euler.regressor(arm, q, qd, qdd), zeros(n, len(numbers))], axis=1)
-        for j, k, column in _columns(model, q, qd, qdd, per_width[0]):
+        for j, k, column in _columns(model, q, qd, qdd, per_width[0], None, **signals):
             Y[j, k] = Y[j, k] + column
         return np.asarray(Y[:, list(base.kept)])
 
     q, qd, qdd = ({letter: joint_names(letter, robot.n)} for letter in ("q", "qd", "qdd"))
-    width = {PER_WIDTH: (PER_WIDTH,)}
+    width = signals_of(model) | {PER_WIDTH: (PER_WIDTH,)}
     return (
         traced(
             "inverse_dynamics",
@@ -146,7 +159,13 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
 
 def _columns(
-    model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None = None
+    model: Model,
+    q: Objects,
+    qd: Objects,
+    qdd: Objects,
+    per_width: Scalar,
+    friction: bool | None = None,
+    **signals: Objects,
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
     k = model.n_rigid
@@ -158,7 +177,9 @@ def _columns(
         for row in along(term, model.robot)[1]:
             if friction in (None, term.kind.friction):
                 x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
-                column = np.tanh(v * per_width) if term.kind == COULOMB else term.symbol(x, v, a)
+                needs = {name: signals[name] for name in getattr(term, "needs", ())}
+                own = {name: row.astype(object) @ s if len(s) == len(row) else s[0] for name, s in needs.items()}
+                column = np.tanh(v * per_width) if term.kind == COULOMB else term.symbol(x, v, a, **own)
                 yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
             k += 1
 

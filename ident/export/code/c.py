@@ -131,6 +131,7 @@ def shown(made: Controller, write: Callable[[float], str]) -> dict[str, object]:
 
     return {
         "width": made.width,
+        "signals": {name: len(x) for name, x in made.signals.items()},
         "about": c_comment(made.about),
         # two question marks could begin a trigraph, which is code
         "joints": [quoted(joint).replace("??", "?\\?") for joint in made.robot.joint_names],
@@ -178,7 +179,8 @@ def identified_test(made: Controller, real: str, constant: str, prefix: str) -> 
     expected = made.expected
     torques = np.concatenate([expected[key] for key in ("inverse_dynamics", "gravity", "friction")])
     scale, inertia = (cast(float(f"{abs(x).max():.3g}"), real) for x in (torques, expected["mass_matrix"]))
-    vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | {f"expected_{k}": x for k, x in expected.items()}
+    vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | made.signals
+    vectors |= {f"expected_{k}": x for k, x in expected.items()}
     calls = [(p, ", ".join([*(a for a in p.inputs if a != PER_WIDTH), "found"])) for p in made.functions]
     return {
         "n": made.n,

@@ -14,11 +14,11 @@ from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
 from ident.model.standard import COULOMB
 from ident.model.term import Term
-from ident.model.terms import plain, restored
+from ident.model.terms import kind_of, plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.functions import controller_functions
+from ident.symbolic.functions import controller_functions, signals_of
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program
 
@@ -36,14 +36,20 @@ CONVENTIONS = (
     "Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.",
 )
 
+_TAKEN = {
+    "temperature": "temperature: of each joint [degC], an argument of friction and regressor.",
+    "time": "time: one number [s], since the controller's start as since a recording's; an argument of both, too.",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Controller:
     """Functions and numbers for one robot.
 
     name: the robot's as an identifier; functions: see `controller_functions`; phi (b,): base parameters, phi_lines:
-    what each is, and its standard error; inertials (n, 10); state (3, n), expected: a test vector by the batch
-    functions, for Coulomb friction of `width`; about: lines for the file's head.
+    what each is, and its standard error; inertials (n, 10); state (3, n), signals: a test vector of motion and of what
+    friction needs beside it, expected: by the batch functions there, for Coulomb friction of `width`; about: lines for
+    the file's head.
     """
 
     name: str
@@ -53,6 +59,7 @@ class Controller:
     phi_lines: tuple[str, ...]
     inertials: Array
     state: Array
+    signals: dict[str, Array]
     expected: dict[str, Array]
     width: float
     about: tuple[str, ...]
@@ -86,7 +93,7 @@ def controller(item: Identified, target: str) -> Controller:
     expressions = [own.expression(k) for k in range(len(own.names))]
     notes = lacking(left)
     functions = controller_functions(model, own, theta)
-    state, expected = _test(model, theta, width)
+    signals, (state, expected) = _signals(model), _test(model, theta, width)
     about = (
         *item.head,
         *CONVENTIONS,
@@ -96,6 +103,7 @@ def controller(item: Identified, target: str) -> Controller:
             for kind in dict.fromkeys(term.kind for term in terms)
             if kind.name not in plain()
         ),
+        *(_TAKEN[name] for name in signals),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -110,6 +118,7 @@ def controller(item: Identified, target: str) -> Controller:
         phi_lines=tuple(f"{text} ({known.get(text, 'not determined by data')})" for text in expressions),
         inertials=item.inertials,
         state=state,
+        signals=signals,
         expected=expected,
         width=width,
         about=about,
@@ -159,19 +168,28 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
     rest = np.zeros((1, n))
     q, qd, qdd = state[:, None]
 
-    def tau(q: Array, qd: Array, qdd: Array) -> Array:
-        return torque(model, theta, q, qd, qdd)
+    resists = [(kind := kind_of(name)) is not None and kind.friction for name in model.names]
+    signals = {name: x if name == "time" else x[None] for name, x in _signals(model).items()}
+
+    def tau(q: Array, qd: Array, qdd: Array, friction: bool = False) -> Array:
+        own = np.where(np.array(resists) == friction, theta, 0.0)
+        return torque(model, own, q, qd, qdd, signals=signals)
 
     every = np.repeat(q, n, axis=0)
     gravity = tau(q, rest, rest)
-    friction = 0.5 * (tau(q, qd, rest) - tau(q, -qd, rest))  # all else is even in qd
     found = {
-        "inverse_dynamics": (tau(q, qd, qdd) - friction)[0],
+        "inverse_dynamics": tau(q, qd, qdd)[0],
         "gravity": gravity[0],
         "mass_matrix": (tau(every, np.zeros((n, n)), np.eye(n)) - gravity).T,
-        "friction": friction[0],
+        "friction": tau(q, qd, rest, friction=True)[0],
     }
     return state, {key: rounded(value) for key, value in found.items()}
+
+
+def _signals(model: Model) -> dict[str, Array]:
+    """Return signals to test with, by name, of those that the model's terms need."""
+    examples = {"temperature": 25.0 + 1.5 * np.arange(model.robot.n), "time": np.array([40.0])}
+    return {name: examples[name] for name in signals_of(model)}
 
 
 def _operations(program: Program) -> str:

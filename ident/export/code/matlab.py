@@ -40,6 +40,7 @@ def write_matlab_function(item: Identified) -> Written:
         functions=[_function(program, made.width) for program in outputs],
         vectors=[
             *((letter, numbers(x)) for letter, x in zip(("q", "qd", "qdd"), made.state, strict=True)),
+            *((name, numbers(x)) for name, x in made.signals.items()),
             *((p.output, numbers(made.expected[p.name].ravel())) for p in outputs[:3]),
         ],
     )

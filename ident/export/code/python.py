@@ -34,11 +34,13 @@ def write_casadi(item: Identified) -> Written:
 
 def _module(item: Identified, target: str, function: Callable[[Program], str]) -> Written:
     made = controller(item, target)
-    arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": "qd"}
+    more = "".join(f", {name}" for name in made.signals)
+    arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": f"qd{more}"}
     text = filled(
         "code/identified.py.j2",
         casadi=function is _symbolic,
         made=made,
+        more=more,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],
         phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines, strict=True)],

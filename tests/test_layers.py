@@ -179,6 +179,12 @@ def test_import_ident_loads_nothing():
     assert not modules_after("import ident.cli.main") & (HEAVY | {"numpy"})
 
 
+def test_logs_and_cad_tables_are_checked_without_compiled_kernels():
+    arm5 = PACKAGE.parent / "datasets" / "arm5"
+    for file in ("dataset.toml", "cad.csv"):
+        assert "numba" not in modules_after(f"from ident import pipelines; pipelines.check({str(arm5 / file)!r})")
+
+
 def test_import_ident_loads_few_modules():
     """Which is what makes it quick; experiments/benchmarks/cli.py times it. Which of Python's own are new depends on
     what the installation loads at its start."""

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import IDENTITY, SYMMETRIC, Coordinates, feasible, least_excess, stated
-from ident.estimate.newton_kernels import moved, scaled, second_order
 from ident.jit import one_thread
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
@@ -186,6 +185,8 @@ class LogDetNewton:
 
         far: whether to go on where the first step soon meets an edge.
         """
+        from ident.estimate.newton_kernels import moved
+
         links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
@@ -246,6 +247,8 @@ class LogDetNewton:
         Far from what they aim at, all Q_i Z_i and y (h - G x) aim at one mu, which falls as Mehrotra (1992) chooses it,
         each step corrected to second order. Without a weight, the norm itself and SLIGHT of the trace are minimised.
         """
+        from ident.estimate.newton_kernels import moved, second_order
+
         links, began = self._links, time.process_time()
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
@@ -319,6 +322,8 @@ class LogDetNewton:
 
         It returns None where rounding leaves nothing of the product of links and multipliers.
         """
+        from ident.estimate.newton_kernels import scaled  # which imports numba
+
         m, links, wide = len(target.A), self._links, self._wide
         g = m + int(wide.sum())
         rows = np.concatenate([np.sqrt(2.0) * target.A, self._G[wide], linear[None], self._E])

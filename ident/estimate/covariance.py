@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.estimate.least_squares import regular, solve
-from ident.regression.regression import Regression, lengths, weighted_gram, weighted_rows
+from ident.regression.regression import Regression, lengths, upper_gram
 
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -113,12 +113,15 @@ def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array
         residual = R[:, :, :-1] @ phi[columns] - R[:, :, -1]
         scores[:, columns] += (residual[:, None] @ R[:, :, :-1])[:, 0] * sigma[j] ** -2.0
     scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
-    whole = weighted_gram(regression, regression.joint_factors, sigma)
+    whole = upper_gram(regression, regression.joint_factors, sigma)
     seen = np.flatnonzero(regression.seen)
     scale, at = np.sqrt(np.diag(whole)[seen]), np.ix_(seen, seen)
+    unit, all_ = np.outer(scale, scale), slice(-1) if len(seen) == len(phi) else None
     changes = np.zeros_like(scores)
     for change, score, segment in zip(changes, scores, regression.segments, strict=True):
-        rest = (whole - weighted_gram(regression, segment.factors, sigma))[at] / np.outer(scale, scale)
+        rest = upper_gram(regression, segment.factors, sigma)
+        np.subtract(whole, rest, out=rest)
+        rest = (rest[at] if all_ is None else rest[all_, all_]) / unit
         change[seen] = _solved(rest, score[seen] / scale) / scale
     return changes
 
@@ -148,13 +151,16 @@ def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
 
 
 def _solved(gram: Array, score: Array) -> Array:
-    """Return H_s^-1 g_s (b,), by the pseudo-inverse where something is not determined without the segment."""
+    """Return H_s^-1 g_s (b,), by the pseudo-inverse where something is not determined without the segment.
+
+    gram (b, b): the upper half of H_s.
+    """
     from scipy.linalg.lapack import dposv
 
     R, found, failed = dposv(gram, score)
     if not failed and np.diag(R).min() > 1e-6:
         return np.asarray(found)
-    return np.asarray(np.linalg.pinv(gram, hermitian=True) @ score)
+    return np.asarray(np.linalg.pinv(gram + np.triu(gram, 1).T, hermitian=True) @ score)
 
 
 def _masked(matrix: Array, known: NDArray[np.bool_]) -> Array:
@@ -226,10 +232,12 @@ def effective_samples(regression: Regression, sigma: ArrayLike) -> float:
     _, s, vt = np.linalg.svd(factor[:, :-1] / scale, full_matrices=False)
     good = s > _SINGULAR * s[0]
     white = vt[good].T / s[good] / scale[:, None]  # white @ white.T = H^-1
+    white, phi = white * regression.seen[:, None], phi * regression.seen
+    each = [(list(columns), s) for columns, s in zip(regression.parameters, np.asarray(sigma), strict=True)]
     spread = freedom = 0.0
-    for segment in regression.segments:
-        rows = weighted_rows(regression, segment.factors, sigma)
-        x = rows[:, :-1] @ white
-        h, score = x.T @ x, x.T @ (rows[:, :-1] @ phi - rows[:, -1])
+    for segment in regression.segments:  # a joint's rows have its own columns alone
+        x = np.concatenate([r[:, :-1] @ white[own] / s for r, (own, s) in zip(segment.factors, each, strict=True)])
+        left = [(r[:, :-1] @ phi[own] - r[:, -1]) / s for r, (own, s) in zip(segment.factors, each, strict=True)]
+        h, score = x.T @ x, x.T @ np.concatenate(left)
         spread, freedom = spread + score @ score, freedom + np.trace(h) - np.sum(h * h)
     return count * freedom / spread if spread > 0.0 and freedom > 1e-6 else count

@@ -160,7 +160,7 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
             f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
             " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"
         )
-    energy = np.array([[np.sum(r[:, -1] ** 2) for r in s.factors] for s in regression.segments])
+    energy = np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in regression.segments])
     for i, j in zip(*np.triu_indices(len(joints), 1), strict=True):
         apart = np.abs(energy[:, i] - energy[:, j]) > 1e-9 * energy[:, j]
         if not (constant[i] or constant[j] or apart.any()):

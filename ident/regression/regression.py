@@ -255,15 +255,20 @@ def weighted_rows(regression: Regression, factors: tuple[Array, ...], sigma: Arr
 
 def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
     """Return rows' @ rows (b + 1, b + 1) of `weighted_rows`, which costs a tenth of their R and half of the digits."""
+    seen, gram = np.append(regression.seen, True), upper_gram(regression, factors, sigma)
+    return np.asarray((gram + np.triu(gram, 1).T) * (seen[:, None] & seen))
+
+
+def upper_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
+    """Return the upper half (b + 1, b + 1) of `weighted_gram`, zeros below it; unseen columns as they are."""
     from ident.regression.kernels import add_at
 
     b = len(regression.base.names)
-    seen = np.append(regression.seen, True)
     gram = np.zeros((b + 1, b + 1))
     squares = regression.joint_grams if factors is regression.joint_factors else map(_gram, factors)
     for columns, square, s in zip(regression.columns, squares, np.asarray(sigma, dtype=np.float64), strict=True):
         add_at(gram, square, columns, s**-2.0)
-    return np.asarray((gram + np.triu(gram, 1).T) * (seen[:, None] & seen))
+    return gram
 
 
 def _gram(R: Array) -> Array:
@@ -294,9 +299,9 @@ def lengths(columns: Array) -> Array:
 
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:
     """Return ||Y_j phi - tau_j||^2 of each joint (n,) from per-joint factors."""
-    return np.array(
-        [np.sum((r[:, :-1] @ phi[list(regression.parameters[j])] - r[:, -1]) ** 2) for j, r in enumerate(factors)]
-    )
+    whole = np.append(phi, -1.0)
+    left = [r @ whole[columns] for r, columns in zip(factors, regression.columns, strict=True)]
+    return np.array([x @ x for x in left])
 
 
 def repeats_joined(regression: Regression) -> Regression:

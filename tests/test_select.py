@@ -47,7 +47,7 @@ from ident.structure.lines import lines
 from ident.structure.selection import told_by_the_rest
 from ident.structure.shapes import fitted_shapes
 from ident.structure.slope import Slope
-from ident.structure.waves import rippled, shifted, strongest
+from ident.structure.waves import apart, rippled, shifted, strongest
 
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 
@@ -139,6 +139,12 @@ def test_a_step_of_the_waves_goes_to_the_right_ones():
     np.testing.assert_allclose(columns[2], 7.2 * q * np.cos(7.2 * q), atol=1e-5)
     theta = np.linalg.lstsq(columns.T, 0.3 * np.sin(7.3 * q) + 0.4 * np.cos(7.3 * q), rcond=None)[0]
     assert shifted(terms, theta[:2], theta[2:])[0][1] == pytest.approx(7.3, abs=0.01)
+
+
+def test_waves_that_came_together_are_one():
+    waves = [("a", 34.16), ("a", 33.89), ("b", 34.0), ("a", 43.6), ("a", 39.0)]
+    assert apart([], waves) == [("a", 34.16), ("b", 34.0), ("a", 43.6)]
+    assert apart([("a", 33.89)], waves[:1]) == [("a", 33.89)]
 
 
 def warmed(arm: Model, extra: Thermal | WarmUp, value: float, kelvin: float | None) -> Motion:
@@ -366,7 +372,10 @@ def test_a_shape_that_the_logs_do_not_tell_is_the_usual_one_and_said_to_be(arm, 
     assert shape.half == told.half
     assert shape.values == (0.6, 0.6, 0.6)
     assert {term.power for term in found.terms} == {0.6}
-    assert "friction at joint1, joint2, joint3: 0.6, the usual" in shape_sentence(shape)
+    assert (
+        "The logs do not tell the power of nonlinear viscous friction at joint1, joint2, joint3: 0.6 is"
+        in shape_sentence(shape)
+    )
 
 
 def test_a_law_goes_on_above_the_logged_speeds_only_where_its_number_is_sure(arm):

@@ -69,6 +69,8 @@ from ident.robot.file import MDHJoint, from_mdh
 from ident.structure import Selection, selected
 
 NOISES = (0.005, 0.02, 0.05)
+#: A motion is faster than the log where a joint is by so much.
+FASTER = 1.2
 #: What has to be worth more than 1 %.
 DOUBTED = {Spring.kind.key: 0.02, RippleSine.kind.key: 0.05, WarmUp.kind.key: 0.02, Thermal.kind.key: 0.02}
 
@@ -261,7 +263,7 @@ def main() -> None:
     seed, arms = (int(x) for x in (*given, *("2026", "60")[len(given) :]))
     rng = np.random.default_rng(seed)
     strong, worthy, spurious = list[bool](), list[bool](), 0
-    ratios, gains, inside, seconds, shapes = [], [], np.zeros(2), 0.0, list[tuple[bool, bool]]()
+    ratios, gains, slow, inside, seconds, shapes = [], [], [], np.zeros(2), 0.0, list[tuple[bool, bool]]()
     by_kind: dict[str, list[bool]] = {}
     for _ in range(arms):
         arm = drawn(rng, long)
@@ -278,6 +280,8 @@ def main() -> None:
         best, plain, chosen = (error(model, arm) for model in (arm.truth, arm.plain, found.model))
         ratios.append(chosen / best)
         gains.append(chosen / plain)
+        told, unseen = (np.percentile(np.abs(m.qd), 99, axis=0) for m in (arm.told, arm.unseen))
+        slow.append(bool((unseen < FASTER * told).all()))
         inside += covered(found, arm)
         shapes += shapes_in(found, arm)
         print(
@@ -294,6 +298,9 @@ def main() -> None:
     for words, x in (("true structure", np.array(ratios)), ("usual model", np.array(gains))):
         above = f"above 1.03 in {np.mean(x > 1.03):.1%}, above 1.05 in {np.mean(x > 1.05):.1%}"
         print(f"unseen, against the {words}: median {np.median(x):.3f}, largest {x.max():.2f}, {above}")
+    for words, at in (("no", np.array(slow)), ("much", ~np.array(slow))):
+        near = np.mean(np.array(ratios)[at] < 1.03)
+        print(f"unseen, {words} faster than the log: within 3 % of the true structure {near:.1%} of {at.sum()}")
     held = [inside for told, inside in shapes if told]
     print(f"coverage of 95 % intervals {inside[0] / inside[1]:.1%} of {inside[1]:.0f} base parameters,", end=" ")
     print(f"{np.mean(held):.1%} of {len(held)} shapes; {len(shapes) - len(held)} not told by the logs")

@@ -57,7 +57,7 @@ def shape_sentence(shape: FittedShape) -> str:
     owners = sorted({name.rpartition(".")[0] for name in shape.parameters})
     at = f" at {', '.join(owners)}" if len(owners) < 4 else ""
     if not shape.told:
-        return f"The logs do not tell the {words}{at}: {values}, the usual, is taken."
+        return f"The logs do not tell the {words}{at}: {values} is taken."
     low, high = (math.exp(way * shape.half) - 1.0 for way in (-1, 1))
     return f"The {words}{at}: {values}, within {100 * low:+.2g} to {100 * high:+.2g} % at 95 %."
 

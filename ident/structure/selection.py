@@ -34,7 +34,7 @@ from ident.structure.gains import compared, declined, size
 from ident.structure.judge import Evidence, Judge, Logs, renamed, with_columns
 from ident.structure.lines import lines
 from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
-from ident.structure.waves import shifted, waves
+from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
 
 #: How often shapes are looked for more exactly, at most.
@@ -45,8 +45,6 @@ TURNS = 4
 FEWEST = 12
 #: Squared Wald statistic below which a joint lacks a term that others surely have.
 DOUBTFUL = 2.0
-#: Waves per turn of one joint that differ by less than this share are one: half the width of the widest peak.
-APART = 0.125
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 PRUNED = "no joint's own number can be told from zero"
@@ -226,10 +224,10 @@ class Search:
         theta = self._judge.fitted([*columns, *self._slopes[k]], every)
         found = shifted(candidate.terms, theta[self._places[k]], theta[self._slopes[k]])
         ratios = [max(wald[c] for c in self._places[k][i : i + 2]) for i in range(0, len(candidate.terms), 2)]
-        sure = [one for one, ratio in zip(found, ratios, strict=True) if ratio > 2 * np.log(self._judge.effective)]
-        known = sure or found
-        more = [(j, n) for j, n in self._waves() if all(j != i or abs(n - x) > APART * n for i, x in known)]
-        return replace(ripple([*known, *more]), round=candidate.round)
+        order = sorted(zip(ratios, found, strict=True), key=lambda one: -one[0])
+        sure = [one for ratio, one in order if ratio > 2 * np.log(self._judge.effective)]
+        known = apart([], sure or found)  # two that came together are one
+        return replace(ripple(apart(known, self._waves())), round=candidate.round)
 
     def _newton(self, between: dict[int, list[int]]) -> dict[int, float]:
         """Return a step of Newton's method, in ratios, to the least misfit over the logarithms of some shapes.

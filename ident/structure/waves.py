@@ -21,6 +21,8 @@ from ident.model.term import Term
 
 #: Waves per joint; the least that its way has to hold, so that gravity and springs are none; the most in a turn.
 WAVES, LEAST, MOST = 2, 4.0, 400.0
+#: Waves per turn of one joint that differ by less than this share are one: half the width of the widest peak.
+APART = 0.125
 #: A step of their number goes no farther than this share of it.
 FARTHEST = 0.1
 #: Steps of the position in the shortest wave, and of the spectrum in the width of a peak.
@@ -114,6 +116,15 @@ def _digits(n: float) -> float:
 def rippled(by_joint: Sequence[tuple[str, float]]) -> tuple[Term, ...]:
     """Return sine and cosine of each joint's waves per turn, one after the other."""
     return tuple(law(n, (joint,)) for joint, n in by_joint for law in (RippleSine, RippleCosine))
+
+
+def apart(known: Sequence[tuple[str, float]], more: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return joints with waves per turn that are known, and of more those that are not one with another before."""
+    found = list(known)
+    for joint, n in more:
+        if all(joint != other or abs(n - x) > APART * n for other, x in found):
+            found.append((joint, n))
+    return found
 
 
 def shifted(terms: Sequence[Any], sizes: Array, slopes: Array) -> list[tuple[str, float]]:

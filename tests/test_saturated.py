@@ -32,9 +32,11 @@ def test_what_is_cut_off_is_left_out(seed: int) -> None:
     np.testing.assert_array_equal(cut[:, 0], (tau[:, 0] == low) | (tau[:, 0] == high))
     assert not cut[:, 1:].any()
     spoilt = replace(whole, tau=tau)
-    (found,) = (f for f in check_log(spoilt, LIMITED).findings if f.kind == "saturated torque")
+    (found,) = (f for f in check_log(spoilt, LIMITED).findings if f.kind == "cut-off torque")
     assert f"{int(cut.sum())} of 4000 rows" in found.message
     assert len(found.rows) == cut.sum()
+    seldom = replace(whole, tau=np.minimum(whole.tau, np.quantile(whole.tau, 0.97, axis=0)))
+    assert {f.kind for f in check_log(seldom, LIMITED).findings} >= {"saturated torque"}
     for factors in ((), (4,)):
         motion = process(spoilt, Processing(decimation=factors))
         thin = 4 if factors else 1

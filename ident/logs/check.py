@@ -22,6 +22,7 @@ IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
 HEAD = 0.03  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
+OFTEN = 0.05  # of the rows: a torque that is cut off in more is no measurement
 LEAP = 5.0  # the same for the position from row to row
 FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
 IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
@@ -65,8 +66,9 @@ def check_log(log: Log, robot: Robot) -> LogReport:
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
-    "repeated position", "constant torque", "saturated torque", "copied torque", "start transient", "spikes",
-    "coarse position", "position limit", "velocity limit", "effort limit", "unit", "sign".
+    "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of the rows),
+    "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit", "effort limit",
+    "unit", "sign".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -214,12 +216,13 @@ def _torques(log: Log) -> Iterator[Finding]:
     cut = saturated(log.tau)
     for j in np.flatnonzero(cut.any(axis=0)).tolist():
         ends = " and ".join(f"{value:.5g}" for value in np.unique(log.tau[cut[:, j], j]))
-        count = f"{int(cut[:, j].sum())} of {len(log.t)} rows"
+        often = cut[:, j].mean() > OFTEN
+        fix = "log it in a wider range, or move so that it is not reached" if often else "so left out"
         yield Finding(
-            "saturated torque",
+            "cut-off torque" if often else "saturated torque",
             log.rows(np.flatnonzero(cut[:, j])),
-            f"torque of '{log.joints[j]}' stands at its end, {ends}, in {count}: cut off by drive or recorder, so left"
-            " out",
+            f"torque of '{log.joints[j]}' stands at its end, {ends}, in {int(cut[:, j].sum())} of {len(log.t)} rows:"
+            f" cut off by drive or recorder, {fix}",
         )
     size = np.linalg.norm(log.tau, axis=0)
     still = constant | (size == 0)  # its square underflows

@@ -43,7 +43,7 @@ NOTES = (
     "reading",
 )
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
-UNUSABLE = ("constant torque", "copied torque", "start transient")
+UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient")
 
 
 @dataclass(frozen=True)

@@ -284,8 +284,15 @@ class Weigher:
         return self.independent * (size - 0.5 * float(np.sum(level + scale)))
 
     def _independent(self, start: Weighed) -> float:
-        """Return how many rows are independent, as what is left in each joint resembles itself."""
-        _, r = self._now(start)
+        """Return how many rows are independent, as what is left in each joint resembles itself.
+
+        What fades, or differs from one recording to the next, is taken out before: else a drift hides its own evidence.
+        """
+        r = self._now(start)[1].copy()
+        drift = [self.rows.passed, *(np.arange(len(self.rows.t)) >= first for first in self.rows.starts[1:])]
+        slow = np.stack([self.rows.left(x[:, None] * self.rows.tau) for x in drift])
+        for j in range(r.shape[1]):
+            r[:, j] -= slow[:, :, j].T @ np.linalg.lstsq(slow[:, :, j].T, r[:, j])[0]
         found = []
         for j in range(r.shape[1]):
             x = r[:, j] - r[:, j].mean()

@@ -237,7 +237,8 @@ def _weighed(
         value, cost = 0.0, _prior(mistake, among, rough)
         if mistake.size is not None:
             value, worth = _along(rough, plain, reading, mistake)
-            if worth < _WORTH or abs(value) > _END * mistake.size.most:  # something else is wrong
+            size = mistake.size
+            if worth < _WORTH or not size.least <= abs(value) <= _END * size.most:  # something else is wrong
                 continue
             cost += _surprise(mistake, value, worth)
         weighed = rough.weighed(mistake.without(reading, value), left_out=False)

@@ -44,12 +44,13 @@ _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
 class Size:
     """What values a mistake has: usually about `usual`; up to `ordinary` they are no mistake, but what any robot has.
 
-    unit: what a value is told in; None: it is the logarithm of a factor, told in percent.
+    unit: what a value is told in; None: it is the logarithm of a factor, told in percent. least: no smaller one shows.
     """
 
     usual: float
     ordinary: float
     unit: float | None = None
+    least: float = 0.0
 
     @property
     def most(self) -> float:
@@ -244,7 +245,8 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
     what = "torques are blurred by a filter with a time constant of {} ms, positions are not"
     mend = "log them unfiltered, or positions through the same filter"
-    yield Mistake("blur", "all joints", what, mend, undone.blurred, Size(0.05, 0.004, 1e-3))
+    size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well
+    yield Mistake("blur", "all joints", what, mend, undone.blurred, size)
 
 
 def _channels(robot: Robot) -> Iterator[Mistake]:

@@ -289,7 +289,8 @@ class Weigher:
         What fades, or differs from one recording to the next, is taken out before: else a drift hides its own evidence.
         """
         r = self._now(start)[1].copy()
-        drift = [self.rows.passed, *(np.arange(len(self.rows.t)) >= first for first in self.rows.starts[1:])]
+        drift: list[Array] = [self.rows.passed]
+        drift += [np.where(np.arange(len(self.rows.t)) < first, 0.0, 1.0) for first in self.rows.starts[1:]]
         slow = np.stack([self.rows.left(x[:, None] * self.rows.tau) for x in drift])
         for j in range(r.shape[1]):
             r[:, j] -= slow[:, :, j].T @ np.linalg.lstsq(slow[:, :, j].T, r[:, j])[0]

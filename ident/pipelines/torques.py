@@ -245,7 +245,7 @@ def _unit(
     scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
     ratio, size = ratio * scale, np.append(size, np.nan) * scale
     bodies = np.sign(np.nan_to_num(ratio))
-    sign = _signs(bodies, friction)
+    sign = _signs(ratio, friction)
     known, turned = ratio[np.isfinite(ratio)], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
@@ -297,7 +297,15 @@ def _unit(
     return unit, np.array(gains), f"{reason}; gains as answered" if given else why
 
 
-def _signs(bodies: Array, friction: Array) -> Array:
-    """Return the sign of each column: as friction says, else the bodies where signs differ from joint to joint."""
-    told = np.where(friction != 0, friction, bodies if np.any(friction < 0) or not np.any(bodies > 0) else 0.0)
+def _signs(ratio: Array, friction: Array) -> Array:
+    """Return the sign of each column: as friction says, else the bodies.
+
+    Those alone are believed where signs differ from joint to joint, where all ask for the other one, or where they
+    weigh as much as at the other joints: a wrong axis or zero would make another torque, not the same turned round.
+    """
+    bodies, known = np.sign(np.nan_to_num(ratio)), np.abs(ratio[np.isfinite(ratio)])
+    typical = float(np.median(known)) if len(known) else np.nan
+    alike = (np.abs(ratio) > MIDDLE[0] * typical) & (np.abs(ratio) < MIDDLE[1] * typical)
+    trusted = alike | np.any(friction < 0) | (not np.any(bodies > 0))
+    told = np.where(friction != 0, friction, np.where(trusted, bodies, 0.0))
     return np.where(told != 0, told, -1.0 if np.any(told) and np.all(told[told != 0] < 0) else 1.0)

@@ -38,6 +38,9 @@ MOST, CLOSE = 3, 8
 #: A mistake without a value takes this share from the error of some joint: those that did harm took 66 % and more (24
 #: of seed 777, `experiments/benchmarks/mistakes.py`). What may take less.
 GROSS, MILD = 0.5, ("load", "touch", "term")
+#: A gear ratio so many times farther off than usual moves more than its own joint; of a joint that has little but
+#: friction it bends the law.
+FAR = 3.0
 #: No torque is predicted so well that this share of it matters.
 FELT = 0.005
 #: What changes within a recording: neither is a matter of the files.
@@ -168,7 +171,7 @@ def _examined(
             *lacking(model, reading, motions, prior),
         )
         candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
-        worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake)]
+        worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake, c.value)]
         if not worth:
             break
         best = worth[0]
@@ -308,11 +311,11 @@ def _surprise(mistake: Mistake, value: float, worth: float) -> float:
     )
 
 
-def _material(before: Weighed, after: Weighed, mistake: Mistake) -> bool:
+def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -> bool:
     """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
 
     That of one joint is enough for a value, or a touch; else a mistake is gross, and takes the share GROSS from one. A
-    load, a touch is in some of the stretches alone.
+    load, a touch is in some of the stretches alone. Of a gear ratio far off all joints together miss less, too.
     """
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
@@ -321,6 +324,9 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake) -> bool:
     total = np.exp(0.5 * float(np.mean(np.log(np.maximum(left, least) / np.maximum(was, 1e-300)))))
     enough = (mistake.size is not None or mistake.kind == "touch") and float(share.min()) < 1.0 - LEAST
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
+        return False
+    far = mistake.kind == "position scale" and mistake.size is not None and abs(value) > FAR * mistake.size.usual
+    if far and np.sqrt(after.left.sum() / max(before.left.sum(), 1e-300)) > 1.0 - LEAST_OF_ALL:
         return False
     if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - GROSS:
         return False

@@ -18,11 +18,16 @@ from ident.compare.causes.reading import Reading
 from ident.compare.causes.undone import Without
 from ident.compare.causes.weighing import Weigher, last_link, solved
 
+#: What robots without lengths carry stays within this [m] of the last frame.
+LEAST_REACH = 0.5
+
 
 def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
-    """Yield a load of each recording (names), where there are several."""
+    """Yield a load of each recording (names), where there are several; none that would reach farther than the robot."""
     for k, name in enumerate(names if len(names) > 1 else ()):
         body = _carried(weigher, reading, k)
+        if np.abs(body[4:]).max() > abs(body[0]) * max(reading.robot.reach, LEAST_REACH) ** 2:
+            continue  # inertia without weight is another effect's
         mass = f"{abs(body[0]):.3g} kg"
         what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
         mend = "fit it alone, or leave it out; `ident payload` identifies what it carries"

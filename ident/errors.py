@@ -130,6 +130,8 @@ class InfeasibleError(EstimationError):
 EXTRAS = {
     "pyarrow": ("Parquet", "parquet"),
     "rosbags": ("reading ROS 2 bags and MCAP", "ros"),
+    "matplotlib": ("drawing figures", "plots"),
+    "fpdf": ("a PDF", "plots"),
     "sympy": ("equations in closed form", "symbolic"),
     "xarray": ("labelled arrays", "xarray"),
     "fsspec": ("reading logs at an address such as s3://", "remote"),

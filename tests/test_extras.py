@@ -13,7 +13,8 @@ from ident.logs import read_log, read_manifest
 from ident.logs.readers import read_tables
 from ident.logs.readers.formats import Request
 from ident.logs.readers.info import log_info
-from ident.pipelines import codegen
+from ident.pipelines import codegen, excite
+from ident.report.page import known_format
 from ident.robot import read_robot
 
 ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
@@ -42,6 +43,10 @@ def test_commands_say_the_sentence(monkeypatch, tmp_path):
         read_log(read_manifest(ARM5 / "dataset.toml"), "validation", read_robot(ARM5 / "robot.toml"))
     with pytest.raises(InputError, match=r"needs rosbags.*robot-ident\[ros\]"):
         log_info(path)
+    with pytest.raises(InputError, match=r"needs matplotlib.*robot-ident\[plots\]"):
+        known_format(tmp_path / "report.pdf")
+    with pytest.raises(InputError, match=r"needs matplotlib.*robot-ident\[plots\]"):
+        excite(ARM5 / "robot.toml", out=tmp_path / "motion")
     with pytest.raises(InputError, match=r"needs sympy.*robot-ident\[symbolic\]"):
         codegen(ARM5 / "robot.toml", latex=tmp_path / "x.tex")
     with pytest.raises(EstimationError, match=r"needs cvxpy.*robot-ident\[solvers\]"):

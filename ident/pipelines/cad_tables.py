@@ -18,7 +18,7 @@ from ident.cad.table import Cad
 from ident.compare.causes.tables import about_origin
 from ident.compare.doctor import Diagnosis, doctor, other_convention, searching
 from ident.compare.doctor.hypotheses import InLinks
-from ident.errors import CadError, EstimationError, InputError, RegressionError
+from ident.errors import CadError, EstimationError, InputError, RegressionError, need
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimate import NamedCause
 from ident.estimate.estimators import Weight
@@ -133,6 +133,7 @@ def cad_report(
     The folder appears whole or not at all. Raises what `cad_refine` raises, and InputError for a folder in use.
     """
     _sensible(how)
+    need("matplotlib")
     with whole_folder(out) as work:  # which refuses a folder in use at once
         found = _examined(Path(experiment), wishes, tell)
         _require_table_alone(found)

@@ -12,7 +12,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.cad import read_cad, require_consistent
 from ident.compare.difference import cad_theta
-from ident.errors import ExcitationError, InputError, require_known
+from ident.errors import ExcitationError, InputError, need, require_known
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits
@@ -109,6 +109,7 @@ def excite(
     """
     if out is None:
         return _designed(Path(robot), wishes, progress)
+    need("matplotlib")
     with whole_folder(out, FILES) as folder:
         found = _designed(Path(robot), wishes, progress)
         try:

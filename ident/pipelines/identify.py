@@ -268,7 +268,7 @@ def report(
     """
     from ident.report.page import known_format
 
-    known_format(out)
+    known_format(out, figures)
     found, warned = load_estimate(estimate), list[Warned]()
     loaded = as_estimated(load(experiment), found)
     validation = validated(loaded, found, None, warned, tell)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ident.arrays import Array
+from ident.errors import need
 from ident.files import write_whole
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: 
 
 def empty(width: float, height: float) -> Figure:
     """Return a Figure [inch] without a window, which a notebook shows as it does those of pyplot."""
+    need("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

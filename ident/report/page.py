@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.errors import InputError
+from ident.errors import InputError, need
 from ident.export.text import templates
 from ident.files import write_whole
 from ident.report import figures
@@ -106,11 +106,14 @@ FORMATS = (".html", ".htm", ".pdf")
 _SCRIPTS = ("shared.js", "picture.js", "space.js", "tables.js", "report.js")
 
 
-def known_format(path: str | Path) -> Path:
-    """Return the path; raises InputError for an ending that no report has."""
+def known_format(path: str | Path, pictures: str | Path | None = None) -> Path:
+    """Return the path; raises InputError for an ending that no report has, or a package that it or pictures lack."""
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"a report ends in {', '.join(FORMATS)}, got '{path.suffix}'", file=path)
+    printed = path.suffix.lower() == ".pdf"
+    for package in (*(["matplotlib"] if printed or pictures is not None else []), *(["fpdf"] if printed else [])):
+        need(package)
     return path
 
 

@@ -83,7 +83,7 @@ def write_report(
     Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
     be written.
     """
-    path = known_format(path)
+    path = known_format(path, pictures)
     report = gather(
         estimate,
         model=model,

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ident.errors import LogError
 from ident.estimate.least_squares import FAR, reweighted
 from ident.logs import LogReport, Motion, check_log, locate
@@ -58,6 +60,10 @@ class Ready:
     def own(self) -> int:
         """Number of samples that the part adds to the motion."""
         return max(self.prepared.stop - self.prepared.first, 0)
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of its signals: Dask leaves what is large where it is, and takes other objects for small."""
+        return sum(x.nbytes for x in vars(self.prepared).values() if isinstance(x, np.ndarray))
 
 
 @dataclass(frozen=True)

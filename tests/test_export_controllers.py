@@ -247,6 +247,47 @@ def test_python_and_matlab_of_random_robots(tmp_path, seed):
     x.check({name: np.array([r[k].reshape(shapes[name]) for r in rows]) for name, k in letters.items()}, 1e-9)
 
 
+class Fixed(np.ndarray):
+    """An array as JAX has them: nothing is written into it, `at[place].set(value)` gives another one."""
+
+    @property
+    def at(self) -> Fixed:
+        return self
+
+    def __getitem__(self, place):
+        found = np.asarray(self)[place]
+
+        def changed(value):
+            other = np.array(self)
+            other[place] = value
+            return fixed(other)
+
+        return types.SimpleNamespace(set=changed) if Ellipsis in np.index_exp[place] else found
+
+
+def fixed(array: np.ndarray) -> Fixed:
+    array.setflags(write=False)
+    return array.view(Fixed)
+
+
+@pytest.mark.parametrize("seed", range(cases(20)))
+def test_jax_of_random_robots(tmp_path, monkeypatch, seed):
+    """By a stand-in with JAX's names and its arrays that cannot change; JAX itself takes 380 MB."""
+    space = types.ModuleType("jax.numpy")
+    for name in ("asarray", "broadcast_shapes", "sin", "cos", "tanh", "exp", "sign", "abs"):
+        setattr(space, name, getattr(np, name))
+    space.zeros = lambda shape: fixed(np.zeros(shape))
+    stand_in = types.ModuleType("jax")
+    stand_in.numpy = space
+    monkeypatch.setitem(sys.modules, "jax", stand_in)
+    monkeypatch.setitem(sys.modules, "jax.numpy", space)
+    x = example(seed)
+    made = module(x.write("jax", tmp_path / "x.py"))
+    found = {name: getattr(made, name)(*(x.given[a] for a in arrays)) for name, arrays in FUNCTIONS.items()}
+    assert {type(values) for values in found.values()} == {Fixed}
+    x.check({name: np.asarray(values) for name, values in found.items()}, 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_casadi_of_random_robots(tmp_path, seed):
     casadi = pytest.importorskip("casadi")
@@ -513,7 +554,7 @@ def test_names_do_not_become_code(tmp_path):
 
 def test_a_robot_is_needed(tmp_path):
     x = arm3()
-    for form in ("c", "cpp", "python", "casadi", "matlab"):
+    for form in ("c", "cpp", "python", "jax", "casadi", "matlab"):
         with pytest.raises(ModelError, match="needs the geometry of the robot"):
             export_to(form, x.estimate, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []

@@ -217,5 +217,5 @@ def test_base_parameters_with_error_bars(tmp_path):
 def test_every_format_is_tested_here():
     tested = {"urdf", "mjcf", "sdf", "pinocchio", "spatial-v2", "rigid-body-tree", "kdl", "rtb-python", "rtb-matlab"}
     tested |= {"json", "ros2", "csv", "mat", "simscape", "rigid-body-tree-mat", "csv-base"}
-    tested |= {"c", "cpp", "python", "casadi", "matlab"}  # in test_export_controllers.py
+    tested |= {"c", "cpp", "python", "jax", "casadi", "matlab"}  # in test_export_controllers.py
     assert tested == {f.name for f in FORMATS}

@@ -59,7 +59,7 @@ def picture() -> str:
         parts += [text(458, y, name, 13, ink, style), text(558, y, cad, 13, ink, style)]
         parts += [text(646, y, found, 13, ink, style), text(838, y, verdict, 13, colour)]
     parts += [text(458, 182 + 26 * i, "✓ " + words, 14, GREEN) for i, words in enumerate(SAID)]
-    parts += [text(440, 260, "report.html · parameters.json · URDF, MJCF, C, MATLAB and 25 more formats", 13, SOFT)]
+    parts += [text(440, 260, "report.html · parameters.json · URDF, MJCF, C, MATLAB and 26 more formats", 13, SOFT)]
     said = "Files in, parameters out: robot.urdf, log.csv and cad.csv go through ident init and ident run"
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 276" width="960" height="276" role="img" '

@@ -10,7 +10,7 @@ from ident.errors import InputError, require_known
 from ident.estimate.estimate import Estimate
 from ident.export.code.c import write_c_header, write_cpp_header
 from ident.export.code.matlab import function_name, write_matlab_function
-from ident.export.code.python import write_casadi, write_python_module
+from ident.export.code.python import write_casadi, write_jax, write_python_module
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Exported, Identified, Source, Written, identified
 from ident.export.mjcf import write_mjcf
 from ident.export.parameters import (
@@ -90,6 +90,7 @@ FORMATS = (
     Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", write_c_header),
     Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header, tail=""),
     Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module, tail=""),
+    Format("jax", ".py", "JAX module: the same for jax.numpy, to be compiled and differentiated", write_jax),
     Format("casadi", ".py", "CasADi module: the same as casadi.Function, to be differentiated", write_casadi),
     Format(
         "matlab",

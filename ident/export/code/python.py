@@ -1,5 +1,5 @@
-"""Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one; and CasADi:
-the functions of an identified robot as `casadi.Function`, to be differentiated, optimised over or compiled.
+"""Python: a module of batch functions that needs nothing but numpy, of any robot or of an identified one; of the latter
+also for JAX, and as `casadi.Function`, to be differentiated, optimised over or compiled.
 
 Source of the method: `ident.symbolic.functions`; confirmed by running it in the tests.
 """
@@ -21,10 +21,17 @@ from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program, Style
 
+_STYLE = Style(number=number)
+
 
 def write_python_module(item: Identified) -> Written:
     """Return a numpy module with parameters, functions and self test; raises ModelError without robot."""
     return _module(item, "a Python module", _function)
+
+
+def write_jax(item: Identified) -> Written:
+    """Return a module for jax.numpy with parameters, functions and self test; raises ModelError without robot."""
+    return _module(item, "a JAX module", _traced)
 
 
 def write_casadi(item: Identified) -> Written:
@@ -39,6 +46,7 @@ def _module(item: Identified, target: str, function: Callable[[Program], str]) -
     text = filled(
         "code/identified.py.j2",
         casadi=function is _symbolic,
+        jax=function is _traced,
         made=made,
         more=more,
         about=comment(made.about, "#"),
@@ -71,14 +79,15 @@ def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = N
     )
 
 
-def _function(program: Program) -> str:
-    body, entries = program.lines(Style(number=number))
+def _function(program: Program, style: Style = _STYLE, np: str = "np") -> str:
+    """Return a function of arrays; np: the name of their namespace, in which those of jnp are never changed."""
+    body, entries = program.lines(style)
     arrays = [array for array in program.inputs if array != PER_WIDTH]
     shape = "".join(f", {k}" for k in program.entries.shape)
     lines = [f'"""Return {program.output} (...{shape}): {program.meaning}."""']
     for array in arrays:
         size, flat = len(program.inputs[array]), array == "theta"
-        lines.append(f"{array} = np.asarray({array}, dtype=float){'.reshape(-1)' if flat else ''}")
+        lines.append(f"{array} = {np}.asarray({array}, dtype=float){'.reshape(-1)' if flat else ''}")
         lines.append(f"if {array}.shape[-1:] != ({size},):")
         what = f"{array} must hold {size} numbers" if flat else f"the last axis of {array} must be {size}"
         lines.append(f'    raise ValueError("{what}")')
@@ -89,20 +98,28 @@ def _function(program: Program) -> str:
         lines.append(f"{PER_WIDTH} = 1.0 / COULOMB_WIDTH")
     lines += [f"{left} = {right}" for left, right in body]
     samples = ", ".join(f"{array}.shape[:-1]" for array in arrays if array != "theta")
-    lines.append(f"{program.output} = np.zeros((*np.broadcast_shapes({samples}){shape}))")
-    lines += [
-        f"{program.output}[..., {', '.join(map(str, place))}] = {entry}" for place, entry in program.not_zero(entries)
-    ]
+    lines.append(f"{program.output} = {np}.zeros((*{np}.broadcast_shapes({samples}){shape}))")
+    put = "{0}[..., {1}] = {2}" if np == "np" else "{0} = {0}.at[..., {1}].set({2})"
+    not_zero = program.not_zero(entries)
+    lines += [put.format(program.output, ", ".join(map(str, place)), entry) for place, entry in not_zero]
     lines.append(f"return {program.output}")
     return "\n    ".join([f"def {program.name}({', '.join(arrays)}):", *lines])
 
 
-_STYLE = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}")
+_CASADI = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}")
+
+
+_JAX = Style(number=number, power=lambda x, p: f"jnp.sign({x}) * jnp.abs({x}) ** {p}")  # copysign has no slope
+
+
+def _traced(program: Program) -> str:
+    """Return the function of JAX's arrays."""
+    return _function(program, _JAX, "jnp")
 
 
 def _symbolic(program: Program) -> str:
     """Return the function that makes one `casadi.Function`."""
-    body, entries = program.lines(_STYLE)
+    body, entries = program.lines(_CASADI)
     arrays = [array for array in program.inputs if array != PER_WIDTH]
     lines = [f'"""Return {program.output}: {program.meaning}."""']
     for array in arrays:

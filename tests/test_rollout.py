@@ -59,6 +59,18 @@ def test_rigid_bodies_alone_need_not_exist_where_the_mass_matrix_does() -> None:
     assert np.median(found.off(0.5), axis=0) == pytest.approx(np.zeros(3), abs=0.02)
 
 
+def test_what_depends_on_load_or_time_acts_as_it_did() -> None:
+    bodies = tuple(map(tuple, THETA[: MODEL.n_rigid].reshape(-1, 10)))
+    model = Model(MODEL.robot, (LoadFriction(bodies, SmoothCoulomb(tanh=0.2)), *MODEL.terms))
+    theta = np.insert(THETA, MODEL.n_rigid, [0.1, 0.05, 0.2])
+    log = recorded()
+    log = replace(log, tau=torque(model, theta, log.q, log.qd, log.qdd))
+    assert np.abs(log.tau - recorded().tau).max() > 0.5
+    found = rollout(model, theta, log)
+    assert found.law.endswith("; load friction as at the recorded motion")
+    assert found.off(0.5).max() < 1e-3 * np.median(found.moved)
+
+
 def test_what_cannot_be_simulated_says_why() -> None:
     log = recorded()
     lost = replace(log, tau=log.tau * [1.0, 0.0, 1.0])
@@ -72,9 +84,6 @@ def test_what_cannot_be_simulated_says_why() -> None:
     stiff = THETA * np.where(np.arange(len(THETA)) < MODEL.n_rigid + 6, 1.0, 1e5)
     with pytest.raises(ModelError, match="stops the joint faster than steps can follow"):
         rollout(MODEL, stiff, log)
-    loaded = Model(MODEL.robot, (LoadFriction(),))
-    with pytest.raises(ModelError, match="does not know load friction"):
-        rollout(loaded, np.concatenate([THETA[: MODEL.n_rigid], np.ones(3)]), log)
 
 
 def test_the_report_shows_it_or_says_why_not() -> None:

@@ -16,7 +16,7 @@ from ident.arrays import Array
 from ident.dynamics.rigid_body import singular
 from ident.errors import ModelError
 from ident.logs.motion import Motion
-from ident.model.model import Model
+from ident.model.model import Model, torque
 from ident.simulation.fixed_step import RK4_BOUND, settling_rate
 from ident.simulation.plant import Plant, mass_matrices, plant, solved
 
@@ -64,10 +64,11 @@ def rollout(model: Model, theta: ArrayLike, motion: Motion) -> Rollout:
         raise ModelError(f"'{motion.name}' is shorter than {WINDOW_S:g} s")
     begin = 0.5 * (motion.t[0] + motion.t[-1] - count * WINDOW_S) + WINDOW_S * np.arange(count)
     state = np.concatenate([_at(motion, motion.q, begin), _at(motion, motion.qd, begin)], axis=1)
-    moved, steps = _followed(model, theta, np.ascontiguousarray(state[:: ceil(count / _LOOKED), : model.robot.n]))
+    free, own, held = _free(model, np.asarray(theta, dtype=np.float64), motion)
+    moved, steps = _followed(free, own, np.ascontiguousarray(state[:: ceil(count / _LOOKED), : model.robot.n]))
     edges = begin[:, None] + np.linspace(0.0, WINDOW_S, steps + 1)
     every = slice(None, None, steps // KEPT)
-    path = _moved(moved, state, _mean_torque(motion, edges), WINDOW_S / steps)[:, every]
+    path = _moved(moved, state, _mean_torque(motion, motion.tau - held, edges), WINDOW_S / steps)[:, every]
     n = model.robot.n
     return Rollout(
         motion.name,
@@ -75,8 +76,28 @@ def rollout(model: Model, theta: ArrayLike, motion: Motion) -> Rollout:
         _at(motion, motion.q, edges[:, every]),
         path,
         state[:, :n] + WINDOW_S * state[:, n:],
-        moved.friction_law,
+        moved.friction_law + _and_held(model, free),
     )
+
+
+def _free(model: Model, theta: Array, motion: Motion) -> tuple[Model, Array, Array]:
+    """Return the model without the terms that need more than positions and speeds, its theta, and their torque (N, n).
+
+    Load, temperature and time of a simulation are those of the recording, and so is what they do.
+    """
+    free = Model(model.robot, tuple(term for term in model.terms if not getattr(term, "needs", ())))
+    kept = [model.index(name) for name in free.names]
+    held = np.zeros(motion.tau.shape)
+    if len(kept) < len(theta):
+        known = torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())
+        held = known - torque(free, theta[kept], motion.q, motion.qd, motion.qdd)
+    return free, theta[kept], held
+
+
+def _and_held(model: Model, free: Model) -> str:
+    """Return in words which terms act as they did at the recorded motion, nothing where there are none."""
+    held = dict.fromkeys(term.kind.words for term in model.terms if term not in free.terms)
+    return f"; {' and '.join(held)} as at the recorded motion" if held else ""
 
 
 def _at(motion: Motion, values: Array, t: Array) -> Array:
@@ -84,10 +105,10 @@ def _at(motion: Motion, values: Array, t: Array) -> Array:
     return np.stack([np.interp(t, motion.t, column) for column in values.T], axis=-1)
 
 
-def _mean_torque(motion: Motion, edges: Array) -> Array:
-    """Return the mean torque (W, S, n) between edges (W, S + 1) in time."""
-    inner = 0.5 * (motion.tau[1:] + motion.tau[:-1]) * np.diff(motion.t)[:, None]
-    impulse = np.concatenate([np.zeros((1, motion.tau.shape[1])), np.cumsum(inner, axis=0)])
+def _mean_torque(motion: Motion, tau: Array, edges: Array) -> Array:
+    """Return the mean (W, S, n) of torques tau (N, n) between edges (W, S + 1) in time."""
+    inner = 0.5 * (tau[1:] + tau[:-1]) * np.diff(motion.t)[:, None]
+    impulse = np.concatenate([np.zeros((1, tau.shape[1])), np.cumsum(inner, axis=0)])
     return np.asarray(np.diff(_at(motion, impulse, edges), axis=1) / np.diff(edges, axis=1)[..., None])
 
 

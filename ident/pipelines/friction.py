@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
 from ident.compare.coulomb_width import FEWEST, smoothed, wide
 from ident.estimate.estimate import restored_terms
-from ident.logs import Motion, Processing
 from ident.model import Model, SmoothCoulomb
 from ident.model.standard import SIGN
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.steps import Warned, first_parts, processing_of
+from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
 
 
-def with_friction(loaded: Loaded, warned: list[Warned]) -> Loaded:
+def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None = None) -> Loaded:
     """Return the experiment with Coulomb friction as wide near standstill as its fitted logs ask for, and say so.
 
-    An experiment with a [model] stays as it is. Raises LogError for the logs.
+    An experiment with a [model] stays as it is. read: its `first_parts_of`, where others read them too. Raises LogError
+    for the logs.
     """
     if loaded.experiment.own_model or SIGN not in loaded.model.terms:
         return loaded
-    processing = fit, _ = processing_of(loaded)
-
-    @cache
-    def read(p: Processing) -> list[Motion]:
-        return list(first_parts(loaded, loaded.experiment.fit, p))
-
+    processing, read = processing_of(loaded), read or first_parts_of(loaded)
     moving, all_rows = map(read, processing)
     if sum(len(m.blocks) for m in all_rows) < FEWEST:  # a short log, thinned to its slow motion
-        all_rows = read(replace(fit, min_speed=0.0))
+        all_rows = read(replace(processing[0], min_speed=0.0))
+        if sum(len(m.blocks) for m in all_rows) < FEWEST:
+            return loaded
     model, gain = wide(loaded.model, moving, all_rows)
     if model is loaded.model:
         return loaded

@@ -28,6 +28,7 @@ from ident.pipelines.steps import (
     Warned,
     as_estimated,
     compared,
+    first_parts_of,
     log_warned,
     reported,
     truth_of,
@@ -197,7 +198,8 @@ def _compressed(
 
 def _with_terms(loaded: Loaded, told: list[Warned], tell: Tell) -> Loaded:
     """Return an experiment with the width of friction and the further terms that its logs ask for."""
-    return with_selection(with_friction(loaded, told), told, tell)
+    read = first_parts_of(loaded)
+    return with_selection(with_friction(loaded, told, read), told, tell, read)
 
 
 def _require_logs(loaded: Loaded) -> None:

@@ -14,7 +14,7 @@ from ident.model.standard import SIGN
 from ident.model.term import Term
 from ident.pipelines.friction import restored, with_friction
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.steps import Warned, first_parts, processing_of
+from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
 from ident.report.text import percent
 from ident.structure import Selection, selected
@@ -52,14 +52,14 @@ def select(experiment: Experiment | str | Path, tell: Tell = logged) -> Selected
     return Selected(chosen, selection, lines((*own, *selection.terms)))
 
 
-def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged) -> Loaded:
+def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, read: FirstParts | None = None) -> Loaded:
     """Return the experiment with the joint terms that its fitted logs support beside the usual ones, and say so.
 
-    An experiment with a [model] stays as it is. Raises LogError for the logs.
+    An experiment with a [model] stays as it is. read: as of `with_friction`. Raises LogError for the logs.
     """
     if loaded.experiment.own_model:
         return loaded
-    found = selection_of(loaded, tell)
+    found = selection_of(loaded, tell, read=read)
     loaded = replace(loaded, structure=found.structure, processing=processing_of(loaded))
     if not found.terms:
         return loaded
@@ -90,12 +90,12 @@ def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Wa
     return (Warned("model", "more terms", f"{message}: add to [model] {'; '.join(found.lines)}"),)
 
 
-def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0) -> Selection:
+def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: FirstParts | None = None) -> Selection:
     """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part.
 
-    worth: as of `ident.structure.selected`.
+    worth: as of `ident.structure.selected`; read: as of `with_friction`.
     """
-    parts = list(first_parts(loaded, loaded.experiment.fit, processing_of(loaded)[0]))
+    parts = (read or first_parts_of(loaded))(processing_of(loaded)[0])
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -358,6 +358,15 @@ def first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processin
     processing = processing or processing_of(loaded)[0]
     for name in recordings:
         yield from islice(iter_motions(loaded.manifest, name, loaded.robot, processing), 1)
+
+
+#: What reads the first parts of an experiment's fitted recordings, once for each processing.
+FirstParts = Callable[[Processing], list[Motion]]
+
+
+def first_parts_of(loaded: Loaded) -> FirstParts:
+    """Return what reads them; it holds them as long as it is there."""
+    return cache(lambda processing: list(first_parts(loaded, loaded.experiment.fit, processing)))
 
 
 #: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.

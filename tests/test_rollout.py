@@ -11,7 +11,7 @@ from identified import case, moved
 from ident.compare.rollout import KEPT, MOST_WINDOWS, rollout
 from ident.errors import ModelError
 from ident.logs.motion import Motion
-from ident.model import DriveInertia, LoadFriction, Model, SmoothCoulomb, Viscous, torque
+from ident.model import Dahl, DriveInertia, LoadFriction, Model, SmoothCoulomb, Viscous, torque
 from ident.report.report import gather
 from ident.simulation.plant import mass_matrices, plant
 
@@ -104,3 +104,13 @@ def test_the_report_shows_it_or_says_why_not() -> None:
     )
     assert block.words == "This model was not simulated: 'other' has no torque of 'reach'."
     assert "simulation" not in [s.name for s in gather(c.constrained, model=c.model, fit=[], held_out=None).sections]
+
+
+def test_friction_with_a_state_is_simulated_as_its_sign() -> None:
+    dahl, smooth = (Model(MODEL.robot, (*MODEL.terms[:2], term)) for term in (Dahl(1e-4), SmoothCoulomb(tanh=0.01)))
+    assert plant(dahl, THETA).friction_law == plant(smooth, THETA).friction_law
+    qd = np.array([[0.2, -0.1, 0.001]])
+    np.testing.assert_array_equal(plant(dahl, THETA).friction(qd), plant(smooth, THETA).friction(qd))
+    log = recorded()
+    log = replace(log, tau=torque(dahl, THETA, log.q, log.qd, log.qdd))
+    assert np.median(rollout(dahl, THETA, log).off(0.5)) < 2e-3

@@ -201,9 +201,10 @@ def plant(
         inertia = pushed - still
         armature += np.einsum("k,ki,kj->ij", own * inertia[0, 0], directions, directions)
         used = [k for k in range(len(own)) if own[k] != 0]
-        if used and term.column(probe, probe, 0 * probe, **given_signals).any():
-            names = tuple(owners[k] for k in used)
-            acting.append(Acting(term, names, directions[used], own[used], friction_width, given_signals))
+        names = tuple(owners[k] for k in used)
+        part = Acting(term, names, directions[used], own[used], friction_width, given_signals)
+        if used and np.any(part.column(probe, probe)):  # as it is simulated: what has a state is 0 without a past
+            acting.append(part)
     return Plant(robot, values[: model.n_rigid].reshape(n, 10), armature, tuple(acting))
 
 

@@ -135,7 +135,6 @@ EXTRAS = {
     "sympy": ("equations in closed form", "symbolic"),
     "xarray": ("labelled arrays", "xarray"),
     "fsspec": ("reading logs at an address such as s3://", "remote"),
-    "s3fs": ("reading logs at s3://", "remote"),
     "cvxpy": ("a fit that ident's own solver gives up", "solvers"),
 }
 

@@ -56,14 +56,8 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
     "temperature": {"degC": ("temperature", 1.0)},
 }
 
-#: What an address begins with, and the package that opens it.
-SCHEMES = {
-    **dict.fromkeys(("s3", "s3a"), "s3fs"),
-    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
-    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
-    **dict.fromkeys(("https", "http"), "aiohttp"),
-    "memory": "fsspec",
-}
+#: What an address begins with.
+SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "https", "http", "memory")
 
 
 @dataclass(frozen=True)

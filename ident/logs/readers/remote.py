@@ -13,9 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ident.errors import EXTRAS, LogError, need
+from ident.errors import LogError, need
 from ident.files import whole_file
-from ident.logs.manifest import SCHEMES
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -34,8 +33,6 @@ def fetched(url: str, manifest: Path) -> Path:
     import pooch
 
     need("fsspec")
-    if (package := SCHEMES[url.partition("://")[0]]) in EXTRAS:
-        need(package)
     version = _version(url, manifest, int(time.monotonic() / FRESH_S))
     root = Path(pooch.os_cache("robot-ident")) / "remote"
     path = root / _digest(url) / f"{version}{PurePosixPath(urlsplit(url).path).suffix[:16]}"
@@ -103,7 +100,8 @@ def _sentence(url: str, manifest: Path, cause: Exception) -> LogError:
         cause = http  # fsspec takes whatever a web server answers for a file that is missing
     kind = type(cause).__name__
     if isinstance(cause, ImportError):
-        return LogError(f"'{url}' cannot be opened", file=manifest, fix=str(cause))
+        fix = "pip install 'robot-ident[remote]'" if url.startswith(("s3", "http")) else str(cause)
+        return LogError(f"'{url}' needs a package that is not installed", file=manifest, fix=fix)
     if isinstance(cause, IsADirectoryError):
         return LogError(f"'{url}' is a folder", file=manifest, fix="Name one file of it")
     if isinstance(cause, FileNotFoundError):

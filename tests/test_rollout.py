@@ -76,9 +76,11 @@ def test_what_cannot_be_simulated_says_why() -> None:
     lost = replace(log, tau=log.tau * [1.0, 0.0, 1.0])
     with pytest.raises(ModelError, match="'log' has no torque of 'lift'"):
         rollout(MODEL, THETA, lost)
-    brief = Motion("brief", *(x[:90] for x in (log.t, log.q, log.qd, log.qdd, log.tau)), keep=log.keep[:90])
-    with pytest.raises(ModelError, match="is shorter than"):
-        rollout(MODEL, THETA, brief)
+    for rows in (90, 0):
+        parts = (x[:rows] for x in (log.t, log.q, log.qd, log.qdd, log.tau))
+        brief = Motion("brief", *parts, keep=log.keep[:rows])
+        with pytest.raises(ModelError, match="is shorter than"):
+            rollout(MODEL, THETA, brief)
     with pytest.raises(ModelError, match="mass matrix is not positive"):
         rollout(MODEL, -np.abs(THETA) * (np.arange(len(THETA)) < MODEL.n_rigid + 3), log)
     stiff = THETA * np.where(np.arange(len(THETA)) < MODEL.n_rigid + 6, 1.0, 1e5)

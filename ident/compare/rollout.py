@@ -56,12 +56,13 @@ def rollout(model: Model, theta: ArrayLike, motion: Motion) -> Rollout:
 
     Raises ModelError where the model cannot be simulated, or the recording is too short or lacks a joint's torque.
     """
+    seconds = float(np.ptp(motion.t)) if len(motion.t) else 0.0
+    count = min(int(seconds / WINDOW_S), MOST_WINDOWS)
+    if not count:
+        raise ModelError(f"'{motion.name}' is shorter than {WINDOW_S:g} s")
     quiet = [j for j, spread in zip(model.robot.joint_names, np.ptp(motion.tau, axis=0), strict=True) if not spread]
     if quiet:
         raise ModelError(f"'{motion.name}' has no torque of '{quiet[0]}'")
-    count = min(int((motion.t[-1] - motion.t[0]) / WINDOW_S), MOST_WINDOWS)
-    if not count:
-        raise ModelError(f"'{motion.name}' is shorter than {WINDOW_S:g} s")
     begin = 0.5 * (motion.t[0] + motion.t[-1] - count * WINDOW_S) + WINDOW_S * np.arange(count)
     state = np.concatenate([_at(motion, motion.q, begin), _at(motion, motion.qd, begin)], axis=1)
     free, own, held = _free(model, np.asarray(theta, dtype=np.float64), motion)

@@ -93,14 +93,21 @@ def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Wa
 def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: FirstParts | None = None) -> Selection:
     """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part.
 
+    Where the rows that are fitted support none, slow ones, which are predicted as well, may: friction near standstill.
     worth: as of `ident.structure.selected`; read: as of `with_friction`.
     """
-    parts = (read or first_parts_of(loaded))(processing_of(loaded)[0])
+    fit, first = processing_of(loaded)[0], read or first_parts_of(loaded)
+    parts = first(fit)
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
-    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth)
+    found = selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth)
+    if found.terms or found.structure.note or not np.any(fit.min_speed):
+        return found
+    slow = first(replace(fit, min_speed=0.0))
+    more = selected(loaded.model, slow, loaded.prior, loaded.base, inertials, tell, worth)
+    return more if more.terms else found
 
 
 def _smooth(loaded: Loaded) -> tuple[Term, ...]:

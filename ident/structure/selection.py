@@ -260,38 +260,45 @@ class Search:
         return [alike[at - 1], alike[at + 1]] if 0 < at < len(alike) - 1 else []
 
     def selection(self) -> Selection:
-        """Return what is selected, single columns pruned, and what the choice is worth."""
+        """Return what is selected, single columns pruned, and what the choice is worth.
+
+        Where nothing is gained by choosing without what is judged, as many steps of the choice as gain something.
+        """
         judge, model, every = self._judge, self._logs.model, self._judge.folds
-        columns = self._pruned(self._taken, every)
-        without, with_terms = (judge.left_out(c, every) for c in ([], columns))
-        before, after = self._relative(without), self._relative(with_terms)
-        found = Structure(
-            before=before,
-            after=before,
-            segments=len(self._logs.fold),
-            folds=len(every),
-            tried=self._told(columns),
-            steps=self._steps(),
+        without, rests = judge.left_out([], every), [[f for f in every if f != k] for k in every]
+        chosen = [self._chosen([], rest) for rest in rests] if self._taken else []
+        found = Structure(self._relative(without), segments=len(self._logs.fold), folds=len(every), steps=self._steps())
+        found, honest, least = replace(found, after=found.before), float("nan"), size(self._weighed(without))
+        for count in range(len(self._taken), 0, -1):
+            columns = self._pruned(self._taken[:count], every)
+            own = (
+                self._pruned(c if count == len(self._taken) else c[:count], r)
+                for c, r in zip(chosen, rests, strict=True)
+            )
+            unseen = np.concatenate(
+                [judge.errors(judge.fitted(c, r), [k]) for k, c, r in zip(every, own, rests, strict=True)]
+            )
+            honest = self._relative(unseen) if np.isnan(honest) else honest
+            with_terms = judge.left_out(columns, every)
+            if columns and max(size(self._weighed(unseen)), size(self._weighed(with_terms))) < least:
+                break
+            if not columns:
+                return Selection(model, replace(found, tried=self._told(self._taken[:count], columns)))
+        else:
+            return Selection(model, replace(found, tried=self._told([], []), honest=honest))
+        found = replace(
+            found,
+            tried=self._told(self._taken[:count], columns),
+            after=self._relative(with_terms),
+            honest=self._relative(unseen),
         )
-        if not columns:
-            return Selection(model, found)
-        nested = []
-        for k in every:
-            rest = [f for f in every if f != k]
-            own = self._pruned(self._chosen([], rest), rest)
-            nested.append(judge.errors(judge.fitted(own, rest), [k]))
-        unseen = np.concatenate(nested)
-        honest, least = self._relative(unseen), size(self._weighed(without))
-        if not max(size(self._weighed(unseen)), size(self._weighed(with_terms))) < least:
-            told = tuple(replace(t, reason=t.reason or UNSEEN) for t in found.tried)
-            return Selection(model, replace(found, tried=told, honest=honest))
         each = self._terms(columns)
         terms = tuple(term for own in each for term in own)
         whole = replace(model, terms=(*model.terms, *terms))
         groups = [group for own, one in zip(each, self._pool, strict=True) for group in together(own, one)]
         shapes, pulls = fitted_shapes(whole, with_columns(self._logs.base, model, whole), self._logs.short, groups)
         terms = beyond(terms, shapes)
-        found = replace(found, after=after, honest=honest, lines=lines(terms), shapes=shapes)
+        found = replace(found, lines=lines(terms), shapes=shapes)
         return Selection(replace(model, terms=(*model.terms, *terms)), found, terms, pulls)
 
     def _chosen(self, begun: Sequence[int], every: Sequence[int]) -> list[int]:
@@ -346,12 +353,12 @@ class Search:
             left.pop(min(failing, key=lambda x: ratios[x]))
         return [c for _, joint in left for c in joint]
 
-    def _told(self, columns: Sequence[int]) -> tuple[TriedTerm, ...]:
-        """Return the best candidate of each kind, beside those that are taken."""
-        best = declined(self._tried(self._taken), GONE)
+    def _told(self, kept: Sequence[int], columns: Sequence[int]) -> tuple[TriedTerm, ...]:
+        """Return the best candidate of each kind, beside those that are kept of what is taken."""
+        best = declined(self._tried(kept), GONE)
         for k in self._taken:
             own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
-            reason = "" if set(self._places[k]) & set(columns) else PRUNED
+            reason = "" if set(self._places[k]) & set(columns) else PRUNED if k in kept else UNSEEN
             best[own.kind] = replace(own, reason=reason)
         return tuple(best[kind] for kind in dict.fromkeys(c.kind.name for c in self._pool))
 

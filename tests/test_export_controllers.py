@@ -36,6 +36,7 @@ from ident.model import (
     Offset,
     SmoothCoulomb,
     Spring,
+    Stribeck,
     Thermal,
     Viscous,
     ViscousAsymmetry,
@@ -479,7 +480,8 @@ def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_pa
 
 def test_terms_of_temperature_and_time_take_them_as_arguments_in_every_language(tmp_path):
     """Compiled C and C++, MATLAB and numpy give the torque of the model; self tests compile and pass."""
-    terms = (Viscous(), SmoothCoulomb(COULOMB_WIDTH), Thermal(30.0), WarmUp(100.0), ViscousAsymmetry())
+    extra = (Thermal(30.0), WarmUp(100.0), ViscousAsymmetry(), Stribeck(0.5, exponent=1.0))
+    terms = (Viscous(), SmoothCoulomb(COULOMB_WIDTH), *extra)
     x = arm3(terms=terms)
     x.estimate = replace(x.estimate, shapes=x.model.shapes)
     samples, n = x.given["q"].shape

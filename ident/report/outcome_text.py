@@ -59,7 +59,7 @@ def shape_sentence(shape: FittedShape) -> str:
     if not shape.told:
         return f"The logs do not tell the {words}{at}: {values} is taken."
     low, high = (math.exp(way * shape.half) - 1.0 for way in (-1, 1))
-    return f"The {words}{at}: {values}, within {100 * low:+.2g} to {100 * high:+.2g} % at 95 %."
+    return f"The {words}{at}: {values}, within {100 * low:+.3g} to {100 * high:+.3g} % at 95 %."
 
 
 def way_to(found: Structure) -> list[TriedTerm]:

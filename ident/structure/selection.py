@@ -104,8 +104,11 @@ def selected(
     choice = search.selection()
     untold = tuple(shape for shape in choice.structure.shapes if not shape.told)
     if untold:
-        choice = search.usual({shape.kind for shape in untold}).selection()
-        choice = replace(choice, structure=replace(choice.structure, shapes=as_usual(choice.structure.shapes, untold)))
+        again = search.usual({shape.kind for shape in untold})
+        if {one.kind.name for one in again.taken} == {one.kind.name for one in search.taken}:  # else it is far off
+            choice = again.selection()
+            shapes = as_usual(choice.structure.shapes, untold)
+            choice = replace(choice, structure=replace(choice.structure, shapes=shapes))
     tell("trying terms", ROUNDS + 1, ROUNDS + 1)
     tried, nan = choice.structure.tried, float("nan")
     unable = {one.kind.name: one for one in every if one.kind.name not in {t.kind for t in tried}}

@@ -8,6 +8,7 @@ from seeds import cases
 
 from ident.logs import Processing, check_log, iter_motions, process, read_manifest
 from ident.logs.clock import Clock, find_clock, on_clock, prediction_errors
+from ident.logs.log import Log
 
 STEP, ROWS = 0.004, 6000
 
@@ -121,6 +122,23 @@ def test_rows_lost_in_silence_are_counted_by_how_far_the_joints_move(seed):
     missed = np.diff(on_clock(log, found).t) - np.diff(even[kept])
     assert np.mean(np.abs(missed) > 1e-9) < 5e-4
     assert any("rows were lost" in f.message for f in check_log(log, TWO).findings)
+
+
+@pytest.mark.parametrize("seed", range(cases(6)))
+def test_joints_that_move_one_after_the_other_read_in_steps_lose_no_rows(seed):
+    """Where a move begins and ends, rows repeat; a slow one beats with the encoder's steps; a quick one is no cubic."""
+    rng = np.random.default_rng(seed)
+    rate, n, step = float(rng.choice([125, 250, 1000])), int(rng.integers(2, 6)), 2 * np.pi / 2 ** rng.integers(12, 20)
+    q, at = [np.zeros((int(0.5 * rate), n))], np.zeros(n)
+    for k in range(3 * n):
+        u = np.arange(int(rng.uniform(0.4, 3.0) * rate))[:, None] / rate
+        u = u / (u[-1] + 1.0 / rate)
+        goal = at + rng.uniform(-1.5, 1.5) * (np.arange(n) == k % n)
+        rest = np.tile(goal, (int(rng.uniform(0.1, 0.5) * rate), 1))
+        q += [at + (10 * u**3 - 15 * u**4 + 6 * u**5) * (goal - at), rest]
+        at = goal
+    rows = np.round(np.concatenate(q) / step) * step
+    assert find_clock(Log("moves", np.arange(len(rows)) / rate, rows, rng.normal(size=rows.shape))).rows == "stamps"
 
 
 @pytest.mark.parametrize("seed", range(cases(3)))

@@ -188,7 +188,13 @@ def solved(factor: Array, least: float = _SINGULAR) -> Array:
         from scipy.linalg import solve_triangular
 
         return np.asarray(solve_triangular(R[:-1], z[:-1], check_finite=False))
-    return np.asarray(np.where(seen, np.linalg.lstsq(R / scale, z, rcond=least)[0] / scale, 0.0))
+    try:
+        found = np.linalg.lstsq(R / scale, z, rcond=least)[0]
+    except np.linalg.LinAlgError:  # divide and conquer does not always end
+        from scipy.linalg import lstsq
+
+        found = lstsq(R / scale, z, cond=least, lapack_driver="gelss")[0]
+    return np.asarray(np.where(seen, found / scale, 0.0))
 
 
 def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = None) -> Array:

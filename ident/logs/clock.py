@@ -18,6 +18,8 @@ from ident.logs.readings import ENOUGH, SAME, leap, position_quantum
 
 #: Rows at either side of a step from which a cubic says how the joints move across it, one of these; its terms.
 SIDES, TERMS = (6, 12, 24, 48), 4
+#: What such a cubic misses of a quick move is no loss of rows: at the first one a polynomial of these terms agrees.
+MORE = 7
 #: A step is looked at where one more would be so many standard deviations of what is seen,
 CLEAR = 4.0
 #: and no more rows are taken where most of them are so many.
@@ -61,7 +63,7 @@ def _silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q = log.q
     if len(q) < 4 * SIDES[0]:
         return None
-    steps = np.array([position_quantum(x) or 0.0 for x in q[:_SEEN].T])
+    steps = np.array([position_quantum(x) or _least_step(x) for x in q[:_SEEN].T])
     count, sound = np.ones(len(q) - 1), np.ones(len(q), dtype=bool)
     for rows, better in _repeated(log, steps):
         sound[rows + 1], count[rows] = False, better
@@ -77,6 +79,12 @@ def _silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     return np.concatenate([[0.0], np.cumsum(count)]), sound
 
 
+def _least_step(x: Array) -> float:
+    """Return the least change of readings (N,) from row to row, where they change."""
+    change = np.abs(np.diff(x))
+    return float(change[change > SAME].min(initial=np.inf)) if (change > SAME).any() else 0.0
+
+
 def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
     """Return how many steps lie between rows q (N, n) beside those that their time (N,) tells (N - 1,).
 
@@ -86,7 +94,11 @@ def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
     row = np.arange(time[-1] + 1.0)
     even = q if len(row) == len(q) else np.column_stack([np.interp(row, time, x) for x in q.T])
     side, noise, size, along = _leaps(even, steps)
-    clear = (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
+    across = 2 * side - 1
+    quick = (np.abs(even[across:] - even[: len(size)]) > STEPS * across * steps).any(
+        axis=1
+    )  # steps beat with slow ones
+    clear = quick & (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
     ratio = along / np.where(clear, size, 1.0)
     odds = along * ratio / 2.0
     found = np.flatnonzero(clear & (ratio > 1.0 - WHOLE) & (ratio < MOST_STEPS) & (odds > ODDS))
@@ -99,7 +111,7 @@ def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
         around, whole = even[k : k + 2 * side] / noise, max(1, round(float(ratio[k])))
         left = {c: _left(around, 1.0 + c, True) for c in (0, whole - 1, whole, whole + 1)}
         extra = min(left, key=lambda c: left[c])
-        better = np.log(left[0] / max(left[extra], 1e-300)) * around.size / 2.0
+        better = min(_better(around, 1.0 + extra, terms) for terms in (TERMS, MORE))
         if extra and (known or (better > ODDS and left[extra] < ROUGH)):
             taken[k] = True
             more[min(int(np.searchsorted(time, k + side - 1.0, side="right")) - 1, len(more) - 1)] += extra
@@ -163,7 +175,10 @@ def _repeated(log: Log, steps: Array) -> Iterator[tuple[NDArray[np.int_], float]
     whole, moved = np.logical_and.reduce(same) & fast, fast & ~same[0]
     chance = np.sum(fast & same[0]) * np.mean(np.logical_and.reduce(same[1:])[moved]) if moved.any() else np.inf
     groups = [np.flatnonzero(whole)] if CHANCE * chance < whole.sum() < MOST * len(whole) else []
-    alone = np.flatnonzero(same[0] & (size > CLEAR**2) & ~(whole if groups else False))
+    clear = (np.abs(np.diff(log.q, axis=0)) > STEPS * steps) & (np.diff(log.q, axis=0) != 0.0)
+    within = np.zeros_like(fast)
+    within[1:-1] = (clear[:-2] & clear[2:]).any(axis=1)  # it moved just before and just after
+    alone = np.flatnonzero(same[0] & within & (size > CLEAR**2) & ~(whole if groups else False))
     for rows in (*groups, *(alone[:, None] if len(alone) < MOST * len(whole) else ())):
         around = [log.q[k + 1 - side : k + 1 + side] / noise for k in rows.tolist()]
         left = [sum(_left(part, *each) for part in around) for each in ((0.0, False), (1.0, False), (1.0, True))]
@@ -171,16 +186,21 @@ def _repeated(log: Log, steps: Array) -> Iterator[tuple[NDArray[np.int_], float]
             yield rows, 0.0 if left[0] < left[1] else 1.0
 
 
-def _left(q: Array, steps: float, keep: bool) -> float:
-    """Return the mean squared distance of rows from a cubic, with so many steps between those in the middle."""
+def _better(q: Array, steps: float, terms: int) -> float:
+    """Return the logarithm of the odds that rows q (2 side, n) have so many steps in their middle, and not one."""
+    return float(np.log(_left(q, 1.0, True, terms) / max(_left(q, steps, True, terms), 1e-300)) * q.size / 2.0)
+
+
+def _left(q: Array, steps: float, keep: bool, terms: int = TERMS) -> float:
+    """Return the mean squared distance of rows from a polynomial, with so many steps between those in the middle."""
     side = len(q) // 2
     time = np.arange(2.0 * side) - side
     time[side:] += steps - 1.0
     chosen = np.ones(2 * side, dtype=bool)
     chosen[side] = keep
-    powers = np.vander(time[chosen] / side, TERMS)
+    powers = np.vander(time[chosen] / side, terms)
     apart = q[chosen] - powers @ np.linalg.lstsq(powers, q[chosen], rcond=None)[0]
-    return float(np.sum(apart**2) / ((chosen.sum() - TERMS) * q.shape[1]))
+    return float(np.sum(apart**2) / ((chosen.sum() - terms) * q.shape[1]))
 
 
 Rows = Literal["stamps", "even", "counted", "moved"]

@@ -246,7 +246,7 @@ def _unit(
     ratio, size = ratio * scale, np.append(size, np.nan) * scale
     bodies = np.sign(np.nan_to_num(ratio))
     sign = _signs(ratio, friction)
-    known, turned = ratio[np.isfinite(ratio)], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
+    known, turned = ratio[sign * bodies > 0], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"

@@ -22,6 +22,8 @@ from ident.compare.causes.weighing import Weigher
 WINDOWS_S = (0.3, 0.6, 1.2, 2.4)
 #: A touch is so many times what the usual window has, and what any other window has.
 USUAL, ANY = 8.0, 2.5
+#: What adds no more than this to the error of a joint, relative to its torque, is told as a note.
+SLIGHT = 0.02
 #: It lasts as long as the average stays above this share of its largest.
 LASTS = 0.2
 #: Rows of a window, and windows of a recording, at least.
@@ -62,7 +64,7 @@ def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterato
         )
         what = f"something touched the robot from {begin:.1f} to {end:.1f} s, what is left there is off: {joints}"
         mend = 'log it anew, or leave that out: two recordings with `rows` of one file; or loss = "huber" in [fit]'
-        yield Mistake("touch", f"recording {name}", what, mend, undone.ignored(k, begin, end))
+        yield Mistake("touch", f"recording {name}", what, mend, undone.ignored(k, begin, end), slight=SLIGHT)
 
 
 def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:

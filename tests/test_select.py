@@ -14,9 +14,10 @@ from test_cli import BROKEN, EXPERIMENT, call, record
 
 import ident
 from ident.estimate import cad_prior
+from ident.estimate.estimate import Structure, TriedTerm
 from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
-from ident.logs.motion import Motion
+from ident.logs.motion import Motion, split
 from ident.model import (
     Coulomb,
     DriveInertia,
@@ -36,9 +37,11 @@ from ident.model import (
     WarmUp,
     torque,
 )
+from ident.pipelines.select import tilt_in_place_of_springs
 from ident.regression import base_parameters, compress
 from ident.report.outcome_text import shape_sentence
-from ident.structure import selected
+from ident.spatial.inertia import axis_angle
+from ident.structure import Selection, selected
 from ident.structure.candidates import Candidate, candidates
 from ident.structure.folds import clustered, folds, shortened
 from ident.structure.gains import GROWS, compared
@@ -98,6 +101,21 @@ def test_what_is_there_is_found_at_all_joints_and_nothing_else(arm, extra, value
     assert found.structure.after <= 1.05 * found.structure.honest
     taken = [one for one in found.structure.tried if not one.reason]
     assert [one.kind for one in taken] == [extra.kind.name]
+
+
+def test_a_spring_gives_way_to_a_tilted_base_and_to_nothing_else(arm):
+    prior, base = cad_prior(arm.robot, arm.robot.inertials, "CAD"), base_parameters(arm)
+    spring = TriedTerm("a spring", Spring.kind.name, 0.3, 0.01)
+    said = Selection(arm, Structure(tried=(spring,)), (Spring(),))
+    tilted = replace(arm, robot=arm.robot.with_gravity(axis_angle([0, 1, 0], 0.1) @ arm.robot.gravity))
+    blocks = tuple(split(0, 4000, 200)[0])
+    motion, sprung = (replace(m, blocks=blocks) for m in (moved(tilted, (), []), moved(arm, (Spring(),), [3.0])))
+    reason = tilt_in_place_of_springs(arm, [motion], prior, said)
+    assert reason.startswith("a tilted base takes")
+    assert tilt_in_place_of_springs(arm, [sprung], prior, said) == ""
+    found = selected(arm, [motion], prior, base, aside={Spring.kind.name: reason})
+    assert Spring.kind.name not in kinds(found)
+    assert reason in {one.reason for one in found.structure.tried}
 
 
 def test_stribeck_friction_is_found_at_the_nearest_speed(arm):

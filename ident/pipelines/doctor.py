@@ -34,9 +34,9 @@ _WORSE, _SEEN = 2.0, 0.03
 #: An error of the fit that is so large is looked into.
 _LARGE = 0.1
 _CONTRADICTED = 0.5
-#: What is left of a torque, squared, is so many times its noise: half of it is the model's, or the files', and so much
-#: of the torque or more.
-_NOISES, _FELT = 2.0, 0.01
+#: What is left of a torque, squared, is so many times its noise: the rest is the model's, or the files', and what is
+#: left is so much of the torque or more.
+_NOISES, _FELT = 1.4, 0.01
 _STATED = CadWishes()
 
 

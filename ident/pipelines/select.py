@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from ident.calibrate import calibrated, worthwhile
 from ident.errors import IdentError, LogError
 from ident.estimate import Estimate
+from ident.estimate.prior import Prior
 from ident.experiment import Experiment
+from ident.logs.motion import Motion
+from ident.model import Model, Spring
 from ident.model.standard import SIGN
 from ident.model.term import Term
 from ident.pipelines.friction import restored, with_friction
@@ -17,12 +22,15 @@ from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
 from ident.report.text import percent
+from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
 from ident.tell import Tell, logged
 
 #: Share of the left-out error for which terms beside an experiment's own [model] are named.
 WORTH = 0.05
+#: A tilt that explains so much of what springs do stands in their place.
+ALIKE = 0.9
 #: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
 QUIET = 0.31
 
@@ -103,11 +111,34 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
     found = selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth)
-    if found.terms or found.structure.note or not np.any(fit.min_speed):
+    if not (found.terms or found.structure.note) and np.any(fit.min_speed):
+        slow = first(replace(fit, min_speed=0.0))
+        more = selected(loaded.model, slow, loaded.prior, loaded.base, inertials, tell, worth)
+        found, parts = (more, slow) if more.terms else (found, parts)
+    if loaded.experiment.calibrate is not None:  # a tilt has been asked for, or not wanted
         return found
-    slow = first(replace(fit, min_speed=0.0))
-    more = selected(loaded.model, slow, loaded.prior, loaded.base, inertials, tell, worth)
-    return more if more.terms else found
+    tilt = tilt_in_place_of_springs(loaded.model, parts, loaded.prior, found)
+    if not tilt:
+        return found
+    aside = {Spring.kind.name: tilt}
+    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth, aside)
+
+
+def tilt_in_place_of_springs(model: Model, motions: Sequence[Motion], prior: Prior, found: Selection) -> str:
+    """Return why springs are not taken: a tilt of the base, two unknowns, explains as much as they do; else "".
+
+    model: that of the robot as it is described, with its own terms; found: what was selected beside them.
+    """
+    taken = [t for t in found.structure.tried if t.kind == Spring.kind.name and not t.reason]
+    unknowns = tilts(model.robot)
+    if not taken or not found.terms or not unknowns:
+        return ""
+    others = tuple(t for t in found.terms if t.kind != Spring.kind)
+    without = replace(model, terms=(*model.terms, *others))
+    for evidence in worthwhile(calibrated(without, [m for m in motions if m.keep.any()], prior, unknowns)):
+        if evidence.worth and evidence.gain >= ALIKE * taken[0].gain:
+            return f"a tilted base {evidence}, with two unknowns: [calibrate] gravity = true"
+    return ""
 
 
 def _smooth(loaded: Loaded) -> tuple[Term, ...]:

@@ -73,12 +73,13 @@ def selected(
     inertials: Array | None = None,
     tell: Tell = logged,
     worth: float = 0.0,
+    aside: Mapping[str, str] | None = None,
 ) -> Selection:
     """Return the model with the joint terms that the motions support, and what was tried.
 
     prior: bodies that the fit is drawn to; base: the model's base parameters; inertials (n, 10): as `candidates` has
-    them. The model as it is where segments are too few, or where shapes that are not yet looked for exactly take less
-    than the share `worth` from the left-out error.
+    them; aside: endings of the parameters of what is not to be tried, with the reason. The model as it is where
+    segments are too few, or shapes that are not yet looked for exactly take less than `worth` from the left-out error.
     """
     short, levels = shortened([m for m in motions if m.keep.any()])
     if len(levels) < FEWEST:
@@ -91,7 +92,10 @@ def selected(
         return Selection(model, Structure(note=note))
     logs = Logs(model, tuple(short), prior, base, found.evidence.fold)
     shown = waves(model, short, found.fitted((), found.folds))
-    every = candidates(model, short, inertials, shown)
+    every = [
+        replace(one, reason=(aside or {}).get(one.kind.name, one.reason))
+        for one in candidates(model, short, inertials, shown)
+    ]
     search = Search(logs, [one for one in every if not one.reason])
     if worth and search.gain < worth:
         return Selection(model, Structure(note=f"the logs support no terms that are worth {100 * worth:g} %"))

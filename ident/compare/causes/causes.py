@@ -41,8 +41,8 @@ GROSS, MILD = 0.5, ("load", "touch", "term")
 #: A gear ratio so many times farther off than usual moves more than its own joint; of a joint that has little but
 #: friction it bends the law.
 FAR = 3.0
-#: No torque is predicted so well that this share of it matters.
-FELT = 0.005
+#: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
+FELT, OF_NOISE = 0.005, 0.5
 #: What changes within a recording: neither is a matter of the files.
 DRIFTS = ("fading", "warming")
 _STEP = 1e-4
@@ -365,9 +365,9 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
 
 
 def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
-    """Return whether a mistake changes the torque of some joint by more than its noise (n,) [N m; N], and by FELT."""
+    """Return whether a mistake changes the torque of some joint by OF_NOISE of its noise (n,) [N m; N], and by FELT."""
     fell = _channels(before, before.left) - _channels(after, after.left)
-    return bool(np.any(fell > np.maximum(noise**2, FELT**2 * _channels(before, before.torques))))
+    return bool(np.any(fell > np.maximum((OF_NOISE * noise) ** 2, FELT**2 * _channels(before, before.torques))))
 
 
 def _ordinary(c: Candidate, now: Weighed) -> bool:

@@ -249,6 +249,8 @@ def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
         match move, other:
             case Unexplained((i,)), ExtraBody(link) if i == link:
                 found.append(f"{robot.links[i]}: the body that CAD leaves out is another one")
+            case Swapped(a, b), Unexplained((i,)) if i in (a, b):
+                found.append(f"{robot.links[i]}: its numbers are off, and not those of another link")
             case InLinks() | Swapped(), Unexplained((_, _, *_), share) if share >= FREED[0]:
                 found.append("the whole table: whatever else makes all of its numbers wrong")
     return found

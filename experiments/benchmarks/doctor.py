@@ -23,6 +23,11 @@ geometry), m is that of the one log there is, with a table without errors, and s
 identifiable, 917 of these named rightly (98.4 %); 350 undecidable, none of them asserted. Of 1,026 assertions 1 is
 wrong: an extra body beside two more mistakes, read as numbers of the last link that are off. 14 of the 15 that are not
 named are extra bodies, told as "an extra body, or else the numbers of that link are off".
+
+Mirrored parts are among the mistakes since, which changed all draws. The first 300 cases: no alarm in 75 tables, 263 of
+270 identifiable mistakes named (97.4 %), 105 undecidable not asserted, 3 of 303 assertions wrong: a gravity that a
+torque's sign hides, a centre beside an extra body, swapped links in a table that is off as a whole; all three mended.
+Cases 300 to 379 with bodies left out of any link: no alarm, 82 of 84 named (97.6 %), none of 88 assertions wrong.
 """
 
 from __future__ import annotations

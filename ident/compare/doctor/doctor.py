@@ -192,13 +192,14 @@ def doctor(search: Search) -> Diagnosis:
     faults, asserted, shares = [], [], best.shares
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
-        near = [o for o in rivals if o.score > -MARGIN]
+        less_sure = SIMILAR * odds if isinstance(move, Swapped) else 0.0
+        near = [o for o in rivals if o.score > -max(MARGIN, less_sure * isinstance(o.move, ExtraBody))]
         instead = second is not None and not any(alike(move, m) for m in second.moves)
         less = search.without(best, move)
         for option in near:
             shares = np.maximum(shares, space.after(less, option.move).shares)
         state, told = best, move
-        named = next((o for o in near if not _nameless(o.move)), None)
+        named = next((o for o in near if odds + o.score > LIKELY and not _nameless(o.move)), None)
         if named is not None and _nameless(move):  # what can be mended is told first
             state, told = space.after(less, named.move), named.move
             odds += named.score
@@ -237,6 +238,12 @@ def doctor(search: Search) -> Diagnosis:
     )  # fmt: skip
 
 
+#: An extra body that explains more than the rest of what swapped links do cannot be told from these: links are alike.
+SIMILAR = 0.6
+#: Densities of parts differ by so much [log] without anybody's mistake.
+DENSITIES = 0.12
+
+
 def _nameless(move: Move) -> bool:
     """Return whether a move says that numbers are off, and no more."""
     return isinstance(move, Unexplained) and not move.asked
@@ -245,6 +252,11 @@ def _nameless(move: Move) -> bool:
 def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
     """Return what else may be, where another mistake leaves the same numbers open."""
     found = []
+    match move:
+        case Unexplained((i,), _, "density", (factor,)):  # parts of one table differ by that much in density
+            counted = {"part is counted twice": 0.5, "half of the part is missing": 2.0}
+            near = (said for said, exact in counted.items() if abs(np.log(factor / exact)) < DENSITIES)
+            found += [f"{robot.links[i]}: {said}" for said in near]
     for other in best.moves:
         match move, other:
             case Unexplained((i,)), ExtraBody(link) if i == link:

@@ -26,11 +26,12 @@ kinds, seeds 51 and 52 (28): 28 right ones ready; 18 of 20 harmful ones named, 2
 position late by 20 ms, 1.6 times). The length taught that a joint's own error on what was kept is looked at, too. After
 that, seeds 53 and 54 (28): 28 right ones ready; 21 of 22 harmful ones named, 1 READY (a length, 1.8 times the noise).
 With what the model lacks on the list, seeds 71 and 72 (18): 18 right ones ready; of 13 harmful ones 12 named, one
-held (a length, named in other words), none READY. Seed 61 (14): 14 right ones ready; of 12 harmful ones 10 named, 2 READY
-(a torque that falls by 20 %, whose drift hid its own evidence, and one cut off in 16 % of its rows: both mended). After
-that, seed 62 (12; ten kinds): 11 right ones ready, 1 rough; of 6 harmful ones 4 stopped, 2 READY (lengths, 1.1 and 1.4
-times the noise: half of the noise matters since). Drawn then, seed 91 (12): 12 right ones ready; of 10 harmful ones 9
-named, one held, none READY; seed 92 (6): 6 right ones ready, 5 named, one held.
+held (a length, named in other words), none READY.
+
+Seed 61 (14): 14 right ones ready; of 12 harmful ones 10 named, 2 READY (a torque that falls by 20 %, whose drift hid
+its own evidence, and one cut off in 16 % of its rows: both mended). After that, seed 62 (12; ten kinds): 11 right ones
+ready, 1 rough; of 6 harmful ones 4 stopped, 2 READY (lengths, 1.1 and 1.4 times the noise: half of the noise matters
+since). Drawn then, seeds 91 and 92 (24): 24 right ones ready; of 22 harmful ones 20 named, 2 held, none READY.
 """
 
 from __future__ import annotations

@@ -30,9 +30,8 @@ rivals, 5 silent (mirrored or missing parts of light links, which the tolerance 
 Tables again, with bodies left out of any link, the likeliest of a table that is off as a whole, and rivals among what
 bodies of one table have in common (set on 5001, 6001 and 7201; 24 right tables of 7101: all silent). Drawn then, seed
 8101 (49 cases, 24 that harm): 18 first, 4 rivals, 2 asserted wrongly (a part counted twice for another material, a
-body left out for swapped links and a mass); seed 8201 with the latter mended (19, 7 that harm): 3 first, 1 rival, 1
-other, 1 silent, 1 asserted wrongly (again swapped links for a body left out). Since then such are rivals: links of
-these arms are alike, and a count differs from a density by less than densities do.
+body left out for swapped links and a mass: rivals since); seed 8201 with the latter mended (19, 7 that harm): 3 first,
+1 rival, 1 other, 1 silent, 1 asserted wrongly (swapped links for a body left out: links of these arms are alike).
 
 With --held: torques without gravity at one joint in half of the cases, CAD off by 5 or 30 %, a link by up to 3.3 times;
 does `weightless` say so? "far": what is left is less than a fifth. On seed 3001 (400) 32 of 37 far ones were found with

@@ -192,8 +192,7 @@ def doctor(search: Search) -> Diagnosis:
     faults, asserted, shares = [], [], best.shares
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
-        less_sure = SIMILAR * odds if isinstance(move, Swapped) else 0.0
-        near = [o for o in rivals if o.score > -max(MARGIN, less_sure * isinstance(o.move, ExtraBody))]
+        near = [o for o in rivals if o.score > -MARGIN]
         instead = second is not None and not any(alike(move, m) for m in second.moves)
         less = search.without(best, move)
         for option in near:
@@ -238,8 +237,6 @@ def doctor(search: Search) -> Diagnosis:
     )  # fmt: skip
 
 
-#: An extra body that explains more than the rest of what swapped links do cannot be told from these: links are alike.
-SIMILAR = 0.6
 #: Densities of parts differ by so much [log] without anybody's mistake.
 DENSITIES = 0.12
 

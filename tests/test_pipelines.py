@@ -3,6 +3,7 @@ test_cli_excite.py."""
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,10 @@ from ident.errors import ConfigError, ExcitationError, InputError, UnusableError
 from ident.experiment import read_experiment
 from ident.logs import Log, Processing
 from ident.logs.check import Finding
-from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes
+from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes, steps
 from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
 from ident.pipelines.loaded import load
-from ident.pipelines.steps import processing_of
+from ident.pipelines.steps import first_parts, processing_of
 from ident.report.spectra import log_figure
 
 pytestmark = pytest.mark.usefixtures("sketched")
@@ -208,3 +209,19 @@ def test_the_picture_of_a_log_marks_the_rows_that_findings_name():
     _, *panels = log_figure(log, [finding]).axes
     marked = [[x for line in panels[3 * j + 2].lines[1:] for x in set(line.get_xdata())] for j in range(2)]
     assert marked == [[], [5.0]]
+
+
+def test_the_first_part_of_a_long_recording_has_as_many_segments_as_a_whole_one(folder, monkeypatch):
+    """Friction near standstill was chosen from none: 30 segments of an hour leave two to a part of it."""
+    loaded = load(folder)
+    (whole,) = first_parts(loaded, ["circle"], Processing())
+    t = np.linspace(0.0, 240.0, len(whole.t))
+    part = replace(whole, t=t, blocks=((0, len(t) // 2), (len(t) // 2, len(t))))
+    monkeypatch.setattr(steps, "iter_motions", lambda *_: iter([part, part]))
+    (cut,) = first_parts(loaded, ["circle"], Processing())
+    assert len(cut.blocks) == 15
+    assert cut.blocks[0][0] == 0
+    assert cut.blocks[-1][1] == len(t)
+    assert all(a[1] == b[0] for a, b in pairwise(cut.blocks))
+    monkeypatch.setattr(steps, "iter_motions", lambda *_: iter([whole]))
+    assert next(first_parts(loaded, ["circle"], Processing())) is whole

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from ident.files import FITTED
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.check import together
 from ident.logs.manifest import Recording
+from ident.logs.motion import segment_length, split
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded, shapes_of
 from ident.regression import Regression, base_parameters
@@ -357,7 +359,17 @@ def first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processin
     """Yield the motion of each recording, of a large one its first part; nothing is said of what is odd in them."""
     processing = processing or processing_of(loaded)[0]
     for name in recordings:
-        yield from islice(iter_motions(loaded.manifest, name, loaded.robot, processing), 1)
+        yield from map(_cut_anew, islice(iter_motions(loaded.manifest, name, loaded.robot, processing), 1))
+
+
+def _cut_anew(motion: Motion) -> Motion:
+    """Return the first part of a long recording, which has few of its segments, with as many as a whole one has."""
+    seconds = float(motion.t[-1] - motion.t[0])
+    usual = segment_length(seconds, motion.band_hz or inf)
+    if motion.stretches or seconds < 2.0 * usual * len(motion.blocks):
+        return motion
+    first, stop = motion.blocks[0][0], motion.blocks[-1][1]
+    return replace(motion, blocks=split(first, stop, usual / seconds * motion.rows)[0])
 
 
 #: What reads the first parts of an experiment's fitted recordings, once for each processing.

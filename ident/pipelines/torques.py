@@ -302,10 +302,12 @@ def _signs(ratio: Array, friction: Array) -> Array:
 
     Those alone are believed where signs differ from joint to joint, where all ask for the other one, or where they
     weigh as much as at the other joints: a wrong axis or zero would make another torque, not the same turned round.
+    Where they weigh as much without another sign, friction of a few moves says nothing against them.
     """
     bodies, known = np.sign(np.nan_to_num(ratio)), np.abs(ratio[np.isfinite(ratio)])
     typical = float(np.median(known)) if len(known) else np.nan
     alike = (np.abs(ratio) > MIDDLE[0] * typical) & (np.abs(ratio) < MIDDLE[1] * typical)
+    friction = np.where(alike & (bodies > 0), 1.0, friction)
     trusted = alike | np.any(friction < 0) | (not np.any(bodies > 0))
     told = np.where(friction != 0, friction, np.where(trusted, bodies, 0.0))
     return np.where(told != 0, told, -1.0 if np.any(told) and np.all(told[told != 0] < 0) else 1.0)

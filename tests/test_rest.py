@@ -134,7 +134,7 @@ def test_columns_of_rounding_are_zero() -> None:
 
 
 def test_what_shows_in_a_sum_only_does_not_run_away() -> None:
-    """A joint that turned one way: its offset takes what is left when Coulomb friction takes the prior's value."""
+    """A joint that turned one way: Coulomb friction takes all, or keeps what the prior has, and the offset the rest."""
     model = arm(3, 3)
     recording = process(log(model, "exact", 3, 1), FILTERED)
     one_way = replace(recording, keep=recording.keep & (recording.qd[:, [2]] > 0.05) & [False, False, True] | (
@@ -145,7 +145,9 @@ def test_what_shows_in_a_sum_only_does_not_run_away() -> None:
         prior = Prior(model.robot.inertials, "cad", {f"{joint}.coulomb": known} if known else {})
         estimate = estimated(model, found, prior, weight=1e-4)
         assert {f"{joint}.coulomb", f"{joint}.offset"} <= set(estimate.undetermined)
-        assert estimate.value(f"{joint}.coulomb") == known
+        stated = f"{joint}.coulomb" if known else f"{joint}.offset"
+        assert estimate.value(stated) == known
+        assert estimate.value(f"{joint}.coulomb") + estimate.value(f"{joint}.offset") == pytest.approx(1.007, abs=0.01)
         assert estimate.relative_total < 0.05
 
 

@@ -397,8 +397,9 @@ def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
             rows = [row(k, _PULL) for k in open_ if k not in pinned]
             return (r_factor(np.concatenate([factor, *rows])) if rows else factor), pinned
         offset = f"{base.names[first[0]].rpartition('.')[0]}.{Offset.kind.name}"
-        beside = [k for k in open_ if k not in pinned and base.names[k] == offset and factor[:, first[0]].any()]
-        pinned.append((beside or first)[0])  # of a joint that moved one way the offset, not the friction
+        moved = factor[:, first[0]].any() and not prior.joint_values.get(base.names[first[0]])
+        beside = [k for k in open_ if k not in pinned and base.names[k] == offset and moved]
+        pinned.append((beside or first)[0])  # of a joint that moved one way the offset, not friction without a value
         factor = r_factor(np.concatenate([factor, row(pinned[-1], 1.0)]))
 
 

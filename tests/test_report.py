@@ -26,7 +26,7 @@ from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.logs import Log, Processing
 from ident.logs.filter import thinned_band
 from ident.model import Coulomb, Model, Spring, coupled_drive, torque
-from ident.regression import base_parameters, compress
+from ident.regression import BaseParameters, base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import correlated, errors, friction_law, identifiability, inertias
@@ -36,6 +36,7 @@ from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
+from ident.report.symbols import in_short, numbered
 from ident.report.verdict import verdict
 from ident.spatial.inertia import axis_angle, from_com
 
@@ -252,6 +253,8 @@ def test_every_number_of_the_tables_is_on_the_page(report):
     c = case()
     comparison, validation, truth = full()
     slides = frozenset({"reach"})
+    short = in_short(c.constrained.base, c.constrained.links, c.constrained.joints)
+    assert all(f'title="{full}">{symbols}</td>' in report for full, symbols in short.items())  # copies take the title
     for table in (
         text.comparison_rows(comparison, slides),
         text.standard_rows(c.constrained, comparison, slides),
@@ -259,9 +262,23 @@ def test_every_number_of_the_tables_is_on_the_page(report):
         text.residual_rows(c.constrained, slides),
         text.truth_rows(truth, slides),
     ):
-        assert set(table.rows) <= rows
+        assert {(*row[:-1], short.get(row[-1], row[-1])) for row in table.rows} <= rows
         assert len(table.tones) == len(table.rows)
         assert {len(r) for r in table.rows} == {len(table.columns)}
+
+
+def test_combinations_in_symbols():
+    names = ("hand.m", "arm.m", "arm.hx", "turn.drive_inertia", "hand.Ixx", "turn.viscous", "payload.m")
+    K = np.array([[1.0, 0, 0.61251, -2.0, 0, -0.61251, 1.0], [0, 1.0, 0, 0, -1.0, 0, -0.5]])
+    base = BaseParameters(names[:2], (0, 1), K, names)
+    short = in_short(base, ("arm", "hand"), ("turn", "bend"))
+    assert short == {
+        "hand.m + 0.61251 arm.hx - 2 turn.drive_inertia - 0.61251 turn.viscous + payload.m": (
+            "m2 + payload.m + 0.613 (hx1 - viscous1) - 2 Ia1"
+        ),
+        "arm.m - hand.Ixx - 0.5 payload.m": "m1 - Ixx2 - 0.5 payload.m",
+    }
+    assert numbered(("arm", "hand"), ("turn", "bend")).rows == (("1", "arm", "turn"), ("2", "hand", "bend"))
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import correlated, identifiability, identifiable
 from ident.report.parts import Block, Cell, Section
+from ident.report.symbols import in_short
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -37,7 +39,8 @@ def identifiable_section(
     """
     drawn = identifiable(estimate)
     standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = tuple(_map(estimate, slides)), _combinations(estimate, slides)
+    short = in_short(estimate.base, estimate.links, estimate.joints)
+    cells, combined = tuple(_map(estimate, slides, short)), _combinations(estimate, slides, short)
     weak = Block(
         "What the logs show worst",
         items=tuple(_weakest(estimate, regression)),
@@ -78,7 +81,9 @@ def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]
     yield from (conditioning.sentence(d) for d in weak)
 
 
-def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+def _map(
+    estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[Cell, ...]]]:
     halves = estimate.covariance.half_widths(0.95)
     for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
         cells = []
@@ -89,7 +94,7 @@ def _map(estimate: Estimate, slides: frozenset[str]) -> Iterator[tuple[str, tupl
                 b = estimate.base.names.index(name)
                 say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
             elif state in ("sum", "logs"):
-                say += ": " + "; ".join(_sums(estimate, 10 * i + k))
+                say += ": " + "; ".join(short[s] for s in _sums(estimate, 10 * i + k))
             cells.append(Cell(state, figures.STATES[state][1], say))
         yield link, tuple(cells)
 
@@ -99,7 +104,7 @@ def _sums(estimate: Estimate, k: int) -> list[str]:
     return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
 
 
-def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
+def _combinations(estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]) -> text.Table:
     rows = [
         (
             f"{link}.{INERTIAL[k]}",
@@ -111,4 +116,5 @@ def _combinations(estimate: Estimate, slides: frozenset[str]) -> text.Table:
         for k, state in enumerate(states)
     ]
     columns = ("parameter", "unit", "known", "combination")
-    return text.table("Which parameters are known, and in which combinations", columns, rows)
+    found = text.table("Which parameters are known, and in which combinations", columns, rows)
+    return replace(found, short={row[-1]: "; ".join(short.get(s, s) for s in row[-1].split("; ")) for row in rows})

@@ -159,7 +159,8 @@ class Book:
         self.pdf.ln(2.5)
         self.say(table.title, 9, bold=True)
         self.pdf.set_font("DejaVu Sans", "B", size)
-        rows = [row for row in (table.columns, *table.rows) if any(row)]
+        written = [(*row[:-1], table.short.get(row[-1], row[-1])) for row in table.rows]
+        rows = [row for row in (table.columns, *written) if any(row)]
         widths = [max(self.pdf.get_string_width(text) for text in column) + 2.5 for column in zip(*rows, strict=True)]
         level = max(widths, default=0.0)
         while sum(min(w, level) for w in widths) > self.pdf.epw:  # the widest columns give way
@@ -180,7 +181,7 @@ class Book:
         ) as made:
             if any(table.columns):
                 made.row(table.columns)
-            for cells, tone in zip(table.rows, table.tones, strict=True):
+            for cells, tone in zip(written, table.tones, strict=True):
                 row = made.row()
                 for k, cell in enumerate(cells):
                     row.cell(cell, style=None if k else FontFace(color=_TONES[tone]))

@@ -42,6 +42,7 @@ from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.simulated import simulated
 from ident.report.spectra import spectra
+from ident.report.symbols import in_short, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
 
@@ -307,8 +308,10 @@ def _base_parameters(
     estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, truth: TruthComparison | None
 ) -> Section:
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
+    compared = replace(compared, short=in_short(estimate.base, estimate.links, estimate.joints))
     note = " ".join(comparison.notes) if comparison else ""
-    found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)), table=compared)]
+    found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)))]
+    found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints), compared)]
     if truth is not None:
         found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")

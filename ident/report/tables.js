@@ -2,7 +2,7 @@
 // Tables that can be sorted, filtered, copied and saved; what can be copied with a button; where in the page one is.
 (() => {
   const made = (name, properties, parent) => parent.appendChild(Object.assign(document.createElement(name), properties));
-  const texts = (row) => [...row.cells].map((cell) => cell.textContent.trim());
+  const texts = (row) => [...row.cells].map((cell) => cell.title || cell.textContent.trim());  // in full
 
   // The number that a cell begins with, also in (1.2 ± 0.3)e-5; NaN without one.
   const value = (text) => {
@@ -55,7 +55,7 @@
       const field = made("input", { type: "search", placeholder: "filter rows", ariaLabel: `filter rows of: ${title}` }, bar);
       field.addEventListener("input", () => {
         const wanted = field.value.toLowerCase().split(/\s+/);
-        for (const row of rows) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
+        for (const row of rows) row.hidden = !wanted.every((word) => `${row.textContent} ${texts(row).join(" ")}`.toLowerCase().includes(word));
         const left = rows.filter((row) => !row.hidden).length;
         count.textContent = left < rows.length ? `(${left} of ${rows.length})` : `(${rows.length})`;
       });

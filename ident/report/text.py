@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ident.arrays import Array
@@ -31,12 +31,16 @@ _ESTIMATORS = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts: a title, column heads, rows, and one tone per row ("" where nothing is to be said)."""
+    """A table of texts: a title, column heads, rows, and one tone per row ("" where nothing is to be said).
+
+    short: what a report shows in place of a text of the last column; copies of the table have the text.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     tones: tuple[Tone, ...]
+    short: Mapping[str, str] = field(default_factory=dict)
 
 
 def table(

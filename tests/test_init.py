@@ -187,6 +187,31 @@ def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
 
 
+def test_a_motor_that_turns_against_its_joint_has_no_other_sign(here):
+    arm(here)
+    motors = '[transmission]\nmotors = ["m1", "m2", "m3"]\nratios = [60, 80, -50]\n'
+    (here / "robot.toml").write_text(f'urdf = "arm.urdf"\n{motors}', encoding="utf-8")
+    t, q, _, tau = log(here)
+    ratios = np.array([60, 80, -50])
+    pd.DataFrame({"t": t, **columns("q{}", q * ratios), **columns("i{}", tau / ratios)}).to_csv("log.csv", index=False)
+    pipelines.init("robot.toml", ["log.csv"])
+    read_log, robot, manifest = read(here)
+    assert manifest.recordings[0].torque.gain == (1.0, 1.0, 1.0)
+    np.testing.assert_allclose(robot.transmission.joint_torque(tau / ratios), read_log.tau, atol=1e-9)
+
+
+def test_what_was_answered_is_not_said_to_be_for_the_reason_of_the_guess(here):
+    arm(here)
+    _, q, _, tau = log(here)
+    pd.DataFrame({**columns("q{}", np.rad2deg(q)), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
+    answers = {"position unit": "rad", "rate": "200"}
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key, question.guess))
+    said = (here / "dataset.toml").read_text(encoding="utf-8")
+    assert "rad, as answered" in said
+    assert "200, as answered" in said
+    assert "in rad they would leave" not in said
+
+
 @pytest.mark.parametrize(("unit", "counts"), [("mN m", 1e3), ("kgf m", 1 / 9.80665), ("lbf in", 8.8507), ("N m", 1.0)])
 def test_a_factor_that_all_joints_have_is_the_unit_that_it_is(here, unit, counts):
     arm(here, masses=(6.0, 9.0, 5.0))

@@ -49,6 +49,11 @@ class Asked:
         self.answers.append((question, answer))
         return answer
 
+    def because(self, reason: str) -> str:
+        """Return why the last answer was taken: for the reason of its guess, or because somebody gave it."""
+        question, answer = self.answers[-1]
+        return reason if answer == question.guess else f"{answer}, as answered"
+
     def number(self, key: str, text: str, guess: float, why: str) -> float:
         """Return a number above 0 that is asked for."""
         return self.numbers(key, text, (guess,), why)[0]

@@ -119,7 +119,10 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
         for each in more
         if all(c in each for c in (*position.columns, *([time] if time else [])))
     ]
-    torque = torques(families, used, (t, q), states, robot, bodies, position, asked)
+    way = np.ones(robot.n)
+    if side == "motor" and robot.transmission is not None:
+        way = np.sign(np.diag(robot.transmission.matrix))
+    torque = torques(families, used, (t, q), states, robot, bodies, position, asked, way)
     why["torque"] = torque.why
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
@@ -216,7 +219,7 @@ def _position_unit(
         if position.unit in ("rad", "deg") and fits and position.unit not in fits:
             reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
             answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
-            why["position"] += f"; {reason}"
+            why["position"] += f"; {asked.because(reason)}"
             return answer, "joint"
         why["position"] += f"; {position.unit} by their name"
         return position.unit, "joint"
@@ -232,15 +235,17 @@ def _position_unit(
         return ("m" if within(raw, robot) else "mm"), "joint"
     if fits == ("deg",):
         reason = "in rad they would leave the joints' limits (if they are not those of motors)"
-        why["position"] += f"; deg: {reason}"
-        return asked("position unit", "In which unit are the positions?", "deg", reason, ("rad", "deg", "rev")), "joint"
+        answer = asked("position unit", "In which unit are the positions?", "deg", reason, ("rad", "deg", "rev"))
+        why["position"] += f"; {asked.because(f'deg: {reason}')}"
+        return answer, "joint"
     if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
         why["position"] += "; rad, for in deg they would hardly move"
         return "rad", "joint"
     guess = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad"
     reason = "both keep the joints' limits" if fits else "neither keeps the joints' limits: motors, or another zero?"
-    why["position"] += f"; {guess} is a guess: {reason}"
-    return asked("position unit", "In which unit are the positions?", guess, reason, ("rad", "deg", "rev")), "joint"
+    answer = asked("position unit", "In which unit are the positions?", guess, reason, ("rad", "deg", "rev"))
+    why["position"] += f"; {asked.because(f'{guess} is a guess: {reason}')}"
+    return answer, "joint"
 
 
 def _clock(
@@ -272,6 +277,7 @@ def _clock(
             why["time"] = f"{word}: {1 / step:.4g} Hz then"
             if only_counts:
                 word = asked("time unit", "In which unit is the time?", word, why["time"], tuple(UNITS["time"]))
+                why["time"] = asked.because(why["time"])
             return time, word, 0.0
     if np.isfinite(per_unit) and per_unit > 0:
         rate = float(f"{1 / per_unit:.3g}")
@@ -279,10 +285,12 @@ def _clock(
         if speed:
             return None, "s", rate
         why["time"] += ", if both have one unit of angle"
-        return None, "s", asked.number("rate", "At how many Hz was the log recorded?", rate, why["time"])
-    rate = rate_by_limits(q, robot) or 1000.0
-    why["time"] = "no column of time: a GUESS, the highest usual rate that keeps the joints' limits of velocity"
-    return None, "s", asked.number("rate", "At how many Hz was the log recorded?", rate, why["time"])
+    else:
+        rate = rate_by_limits(q, robot) or 1000.0
+        why["time"] = "no column of time: a GUESS, the highest usual rate that keeps the joints' limits of velocity"
+    rate = asked.number("rate", "At how many Hz was the log recorded?", rate, why["time"])
+    why["time"] = asked.because(why["time"])
+    return None, "s", rate
 
 
 def _velocity_unit(

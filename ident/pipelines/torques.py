@@ -89,10 +89,12 @@ def torques(
     bodies: Array | None,
     position: Family,
     asked: Asked,
+    way: Array,
 ) -> Torques:
     """Return the torques among the columns that are not `used`, of a robot that was at `state` t, q.
 
-    more: the same of further logs, which say more of gains and signs.
+    more: the same of further logs, which say more of gains and signs. way (n,): -1 where a motor turns against its
+    joint and the torques are those of motors, else 1.
 
     Raises LogError where there are none.
     """
@@ -106,7 +108,7 @@ def torques(
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
     turning = not any(robot.joints[j].slides for j in driven)
     joints = [robot.joint_names[j] for j in driven]
-    unit, gain, why_unit = _unit(family, joints, ratio, size, found.sign[at], asked, turning)
+    unit, gain, why_unit = _unit(family, joints, ratio, size, (found.sign * way[:, None])[at], asked, turning)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain

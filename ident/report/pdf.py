@@ -160,13 +160,15 @@ class Book:
         self.say(table.title, 9, bold=True)
         self.pdf.set_font("DejaVu Sans", "B", size)
         written = [(*row[:-1], table.short.get(row[-1], row[-1])) for row in table.rows]
-        rows = [row for row in (table.columns, *written) if any(row)]
-        widths = [max(self.pdf.get_string_width(text) for text in column) + 2.5 for column in zip(*rows, strict=True)]
+        words = [max(head.split(), key=len, default="") for head in table.columns]  # heads fold between words
+        heads = [self.pdf.get_string_width(word) for word in words]
+        self.pdf.set_font("DejaVu Sans", "", size)
+        bodies = [[self.pdf.get_string_width(row[k]) for row in written] for k in range(len(heads))]
+        widths = [max(head, *body) + 2.5 for head, body in zip(heads, bodies, strict=True)]
         level = max(widths, default=0.0)
         while sum(min(w, level) for w in widths) > self.pdf.epw:  # the widest columns give way
             level -= 0.5
         widths = [min(w, level) for w in widths]
-        self.pdf.set_font("DejaVu Sans", "", size)
         self.pdf.set_text_color(INK)
         with self.pdf.table(
             width=sum(widths),

@@ -38,6 +38,8 @@ _ROBOT = ("gravity", "geometry")
 _GAIN_ERROR, _GAIN = 0.04, 0.11
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
+#: The same of a body that is left out, which has ten numbers of its own.
+_EXTRA = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +69,9 @@ class Found:
             case Unexplained(asked=()):
                 return True
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
-        least = _HELPS if self.fault.kind == "extra" else 1.0  # ten numbers more always help some joint
-        worse = not self.fault.asserted and self.after.relative > least * self.before.relative
-        return worse or bool(np.all(without > _HELPS * with_it))
+        extra = self.fault.kind == "extra" and not self.fault.asserted  # ten numbers more always help some joint
+        worse = not self.fault.asserted and self.after.relative > (_HELPS if extra else 1.0) * self.before.relative
+        return worse or bool(np.all(without > (_EXTRA if extra else _HELPS) * with_it))
 
 
 def may_examine(reading: Reading) -> bool:

@@ -290,6 +290,7 @@ def test_currents_that_count_like_newton_metres_at_every_joint_are_taken_for_the
     (answer,) = [a for question, a in found.answers if question.key == "gain"]
     given = tuple(float(x) for x in answer.split(",")) if isinstance(answer, str) else tuple(answer)
     assert given == guessed if guessed else given[1] > 3.0 * given[2]  # nothing weighs on the first
+    assert read(here)[2].recordings[0].torque.guessed == (guessed is None)
 
 
 def test_columns_beyond_the_joints_of_the_robot_are_left_aside_and_named(here):

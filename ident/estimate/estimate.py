@@ -75,8 +75,8 @@ class NamedCause:
     def __str__(self) -> str:
         before, after = (f"{100 * x:.3g} %" for x in self.total)
         rival = f"; or {self.rivals[0]}" if self.rivals else ""
-        evidence = f"error on stretches left out {before}, without that {after}"
-        return f"{self.short} ({evidence}){rival}; {self.file}: {self.mend}"
+        evidence = f" (error on stretches left out {before}, without that {after})" * (before != after)
+        return f"{self.short}{evidence}{rival}; {self.file}: {self.mend}"
 
 
 @dataclass(frozen=True)

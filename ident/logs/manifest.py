@@ -84,6 +84,8 @@ class Signal:
     """
     offset: float | tuple[float, ...] = 0.0
     """Of positions [rad or m], added to the joint's position after the transmission."""
+    guessed: bool = False
+    """Of torques: whether `gain` is a guess, and they are known up to a factor for each joint; `run` says it first."""
     side: Literal["joint", "motor"] = "joint"
     """"motor": the robot's transmission turns it into the joint's."""
     rate_hz: float | None = None
@@ -279,6 +281,7 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
     else:
         optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
         optional |= {"offset": _numbers} if quantity == "position" else {}
+        optional |= {"guessed": boolean} if quantity == "torque" else {}
         values = given.values({"unit": one_or_more(string, "a text, or a list of texts")}, optional)
     if "column" in values:
         if "columns" in values:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ident.cad import read_cad, require_consistent
 from ident.errors import CadError, EstimationError, IdentError, InputError
 from ident.estimate import Estimate
+from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
@@ -113,13 +114,27 @@ def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, 
         raise EstimationError(f"mend first: {causes[0]}. Else {failed}", estimate=failed.estimate) from failed
 
 
+#: What to do about guessed gains.
+_GAINS = (
+    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --mass`), and"
+    " take `guessed` out"
+)
+
+
 def _doctored(result: Result, tell: Tell) -> Estimate:
     """Return the estimate with what is wrong with the robot file or the logs, where the result looks like that."""
     from ident.pipelines.doctor import badly_predicted, causes_of, examination, suspicious
 
+    loaded, estimate = result.loaded, result.estimate
+    if any(r.torque.guessed for r in loaded.manifest.recordings if r.name in loaded.experiment.fit):
+        each, total = tuple(estimate.relative.tolist()), estimate.relative_total
+        what = "gains are guesses, and so all that is found of a joint is known up to a factor"
+        told = NamedCause(
+            "torque", what, loaded.experiment.data.name, _GAINS, (), estimate.joints, each, each, (total, total)
+        )
+        return replace(estimate, causes=(told,))
     if not suspicious(result):
-        return result.estimate
-    loaded = result.loaded
+        return estimate
     found = causes_of(examination(loaded, tell, kept=badly_predicted(result)), loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         found = causes_of(examination(loaded, tell), loaded, terms=False)

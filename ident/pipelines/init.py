@@ -274,7 +274,7 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
         unit[0] if len(set(unit)) == 1 else unit,
     )
     if quantity == "torque" and signals.gain:
-        found = replace(found, gain=signals.gain)
+        found = replace(found, gain=signals.gain, guessed=signals.guessed)
     return replace(found, side="motor") if quantity != "time" and signals.side == "motor" else found
 
 
@@ -370,7 +370,7 @@ def _table(signal: Signal) -> str:
     given: dict[str, object] = {"file": signal.file, "array": signal.array}
     given["columns" if many else "column"] = list(signal.columns) if many else signal.columns[0]
     given |= {"unit": signal.unit, "gain": None if signal.gain == 1.0 else signal.gain}
-    given |= {"side": None if signal.side == "joint" else signal.side}
+    given |= {"side": None if signal.side == "joint" else signal.side, "guessed": signal.guessed or None}
     return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in given.items() if value is not None)} }}"
 
 

@@ -43,7 +43,7 @@ STILL = 0.15
 class Signals:
     """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
 
-    time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none.
+    time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none; guessed: whether it is.
     """
 
     robot: Robot
@@ -58,6 +58,7 @@ class Signals:
     torque: tuple[Column, ...]
     torque_unit: tuple[str, ...]
     gain: tuple[float, ...]
+    guessed: bool
     why: dict[str, str] = field(default_factory=dict)
 
     def angles(self) -> Array:
@@ -126,7 +127,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     why["torque"] = torque.why
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
-        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain, why,
+        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain,
+        torque.guessed, why,
     )  # fmt: skip
 
 

@@ -35,11 +35,12 @@ COPY = 0.998
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1."""
+    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1; guessed: their sizes."""
 
     columns: tuple[Column, ...]
     unit: tuple[str, ...]
     gain: tuple[float, ...]
+    guessed: bool
     why: str
 
 
@@ -108,14 +109,14 @@ def torques(
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
     turning = not any(robot.joints[j].slides for j in driven)
     joints = [robot.joint_names[j] for j in driven]
-    unit, gain, why_unit = _unit(family, joints, ratio, size, (found.sign * way[:, None])[at], asked, turning)
+    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, (found.sign * way[:, None])[at], asked, turning)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
     units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
     said = tuple(float(g) for g in gains)
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
-    return Torques(whole, units, () if plain else said, "; ".join(w for w in (why, why_order, why_unit) if w))
+    return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
 UNIT_OF_FORCE = {"N m": "N", "kN m": "kN"}
@@ -236,8 +237,10 @@ def _unit_of(counts: Array) -> str:
 
 def _unit(
     family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, friction: Array, asked: Asked, turning: bool
-) -> tuple[str, Array, str]:
-    """Return unit, gains of the columns and why: N m by name or because the bodies weigh so, else what they say.
+) -> tuple[str, Array, bool, str]:
+    """Return unit, gains of the columns, whether these are a guess, and why.
+
+    N m by name or because the bodies weigh so, else what they say.
 
     joints: of the columns; turning: whether all of them turn. ratio: what each column counts for 1 N m of the bodies'
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
@@ -252,7 +255,7 @@ def _unit(
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
-    doubted = [joint for joint, x in zip(joints, sign * bodies, strict=True) if x < 0]
+    doubted, sized = [joint for joint, x in zip(joints, sign * bodies, strict=True) if x < 0], False
     why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
         turned
     )
@@ -263,19 +266,19 @@ def _unit(
         reason = f"{like}, at every joint that says something: as in {other}"
         answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
         if answer != "A":
-            return answer, sign, (reason if answer == other else "N m, as answered") + why_turned
+            return answer, sign, False, (reason if answer == other else "N m, as answered") + why_turned
     if family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
-            said = f"{unit}, for they are called so" + (f" ({like})" if len(known) else "")
-            return unit, np.ones(len(ratio)), said
-        ratio, reason = np.ones(len(ratio)), "they are called torques"
+            called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"
+            return unit, np.ones(len(ratio)), False, called + (f" ({like})" if len(known) else "")
+        ratio, reason, sized = np.ones(len(ratio)), "they are called torques", True
     elif family.quantity == "torque":
         reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
         unit = unit if family.unit else "A"
     elif not family.quantity and len(known) and low < typical < high and not turned:
         unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
-            return unit, np.ones(len(ratio)), f"N m: {like}"
+            return unit, np.ones(len(ratio)), False, f"N m: {like}"
         reason = f"{unit}, as answered"
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
@@ -285,7 +288,7 @@ def _unit(
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
-        guess, source = np.ones(len(ratio)), f"{like}, as if they were N m"
+        guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were N m", True
     source += why_turned
     if doubted:
         reason += (
@@ -296,7 +299,7 @@ def _unit(
     guess = sign * guess
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
     given = tuple(gains) != tuple(guess)
-    return unit, np.array(gains), f"{reason}; gains as answered" if given else why
+    return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
 
 
 def _signs(ratio: Array, friction: Array) -> Array:

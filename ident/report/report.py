@@ -241,7 +241,7 @@ def _mistakes(estimate: Estimate) -> Iterator[Section]:
             f"{cause.file}: {cause.mend}",
             tuple(_weight_of(cause)),
             lines_in(cause.mend),
-            drawings=(*traces(cause, k), evidence(cause, k)),
+            drawings=(*traces(cause, k), *([evidence(cause, k)] if cause.before != cause.after else ())),
         )
         for k, cause in enumerate(estimate.causes, 1)
     )

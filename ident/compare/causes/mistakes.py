@@ -229,7 +229,7 @@ def _swap(n: int, a: int, b: int) -> Array:
 
 def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistake]:
     n, turning = robot.n, np.array([not joint.slides for joint in robot.joints])
-    what, mend = "torques have the other sign", "give all torques gain = -1"
+    what, mend = "torques have the other sign", "multiply all torques by -1, their `gain`"
     yield Mistake("torque sign", "all joints", what, mend, undone.torques(-np.ones(n)))
     for factor, was, said in ((_DEGREE, "degrees", "rad"), (1 / _DEGREE, "rad", "degrees")):
         change = undone.positions(np.where(turning, factor, 1.0))
@@ -252,9 +252,9 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
 def _channels(robot: Robot) -> Iterator[Mistake]:
     for j, joint in enumerate(robot.joints):
         one, name = np.eye(robot.n)[j], joint.name
-        mend = "give its torque gain = -1"
+        mend = "multiply its torque by -1, its `gain`"
         yield Mistake("torque sign", name, "its torque has the other sign", mend, undone.torques(1 - 2 * one))
-        what, mend = "its position has the other sign, its torque has not", "give its position gain = -1"
+        what, mend = "its position has the other sign, its torque has not", "multiply its position by -1, its `gain`"
         yield Mistake("position sign", name, what, mend, undone.positions(1 - 2 * one))
         for factor, was in () if joint.slides else ((_DEGREE, "degrees"), (1 / _DEGREE, "rad")):
             change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'unit = "{was[:3]}" for its column'

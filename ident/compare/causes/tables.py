@@ -160,7 +160,7 @@ def _mend(fault: Fault, cad: Cad) -> str:
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"
     if fault.kind == "torque sign":
-        return "give its torque gain = -1"
+        return "multiply its torque by -1, its `gain`"
     if fault.kind == "torque gain":
         return f"multiply its torque by {fault.what.split()[-1]}, its `gain`"
     changed = [in_units_of(cad, *numbers) for numbers in changed_by(fault)]

@@ -116,8 +116,8 @@ def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, 
 
 #: What to do about guessed gains.
 _GAINS = (
-    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --mass`), and"
-    " take `guessed` out"
+    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
+    " and take `guessed` out"
 )
 
 

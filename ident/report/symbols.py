@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ident.model.standard import DriveInertia
 from ident.regression.base import BaseParameters
 from ident.report.text import Table, table
 from ident.spatial.inertia import INERTIAL
 
 _COLUMNS = ("number", "link", "joint")
 _ONE = 1e-9  # a coefficient that is nearer to 1 is not written
-_SHORT = {"drive_inertia": "Ia"}
+_SHORT = {DriveInertia.kind.name: "Ia"}
 
 
 def numbered(links: Sequence[str], joints: Sequence[str]) -> Table:

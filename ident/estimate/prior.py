@@ -342,9 +342,10 @@ def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Arra
 
 
 def usual_factor(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> Array:
-    """Return a factor of the regression with a row for each joint term that it leaves nearly open.
+    """Return a factor (b + 1, b + 1) of the regression with a row for each joint term that it leaves nearly open.
 
-    The row says that the term makes a usual share of its joint's torque, more or less.
+    The row says that the term makes a usual share of its joint's torque, more or less. sigma (n,) [N m; N]: the noise
+    by which the factor's rows are divided. Where no term is nearly open, the factor itself is returned.
     """
     rows = _vague(model, regression, prior, sigma, factor)
     return r_factor(np.concatenate([factor, *rows])) if rows else factor

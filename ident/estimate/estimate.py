@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +23,11 @@ from ident.model.term import Term
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
-from ident.robot.unknown import Calibrated, applied, corrected_robot
 from ident.shown import shows
 from ident.spatial.inertia import consistency, is_positive_semidefinite, pseudo_inertia_exact
+
+if TYPE_CHECKING:
+    from ident.robot.unknown import Calibrated
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,10 @@ class Estimate:
 
     def corrected(self, robot: Robot) -> Robot:
         """Return the robot, as its file describes it, as it was calibrated."""
+        if not self.calibration:
+            return robot
+        from ident.robot.unknown import applied, corrected_robot
+
         used, values = applied(self.calibration)
         return corrected_robot(robot, used, values) if used else robot
 

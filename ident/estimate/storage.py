@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from ident.estimate.covariance import Covariance
 from ident.estimate.estimate import Estimate, FittedShape, NamedCause, Structure, Trace, TriedTerm, rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
-from ident.robot.unknown import Calibrated, Unknown
 from ident.spatial.inertia import INERTIAL, consistency
 from ident.tables import JsonFormat
+
+if TYPE_CHECKING:
+    from ident.robot.unknown import Calibrated
 
 FORMAT = JsonFormat(
     "ident-estimate-1",
@@ -174,6 +176,8 @@ def _calibrated(found: Calibrated) -> dict[str, Any]:
 
 
 def _calibration(stored: dict[str, Any]) -> Calibrated:
+    from ident.robot.unknown import Calibrated, Unknown
+
     own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own", "direction")}
     return Calibrated(
         Unknown(**_tupled(own)), stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"]

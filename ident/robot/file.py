@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.files import data_path
-from ident.robot.angles import meant_angle, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
 from ident.spatial.inertia import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
@@ -167,13 +166,20 @@ def _from_table(table: Table, path: Path) -> Robot:
         robot = from_dh(name, [DHJoint(**row) for row in rows], base=base)
     else:
         robot = from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+    if not rounded:
+        return robot
+    from ident.robot.angles import rounding_told
+
     return replace(robot, notes=rounding_told(rounded))
 
 
 def _meant(table: Table, angle: float) -> float:
     """Return the angle [rad] that is meant: degrees are exact, and radians may be rounded."""
-    literal = table.flag("literal_angles", False) or table.choice("angle", ANGLE) == "deg"
-    return angle if literal else meant_angle(repr(float(angle)))
+    if table.flag("literal_angles", False) or table.choice("angle", ANGLE) == "deg":
+        return angle
+    from ident.robot.angles import meant_angle
+
+    return meant_angle(repr(float(angle)))
 
 
 def _with_flange(table: Table, robot: Robot) -> Robot:

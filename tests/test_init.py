@@ -362,6 +362,45 @@ def test_of_several_logs_the_one_called_so_or_the_last_is_kept_and_one_that_rest
     assert (experiment.fit, experiment.validate) == (("a", "b"), ("my_validation",))
 
 
+def test_a_joint_that_rests_in_every_log_is_locked_where_it_stands(here):
+    arm(here)
+    for seed, name in enumerate(("one", "two")):
+        t, q, _, tau = log(here, seed=seed, seconds=6.0)
+        q[:, 1] = 0.4 + 1e-5 * np.random.default_rng(seed).normal(size=len(t))
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    assert "j_two rests in every log, at 0.4: robot.toml locks it there" in found.told
+    robot, manifest = read(here)[1:]
+    assert (robot.joint_names, robot.fixed[0].held) == (("j_one", "j_three"), 0.4)
+    assert manifest.recordings[0].torque.columns == ("tau1", "tau3")
+
+
+def test_a_joint_that_rests_where_none_can_be_locked_is_named_and_not_judged(here):
+    arm(here)
+    for seed, name in enumerate(("one", "two")):  # elsewhere in each
+        t, q, _, tau = log(here, seed=seed, seconds=12.0)
+        q[:, 2], tau[:, 2] = 0.4 + seed, 5.0 - 10.0 * seed + 0.05 * np.random.default_rng(seed).normal(size=len(t))
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    told = pipelines.init("arm.urdf", ["one.csv", "two.csv"]).told
+    assert "j_three rests in every log, and stays free: nothing is found of its friction and drive" in told
+    found = ident.run(here)
+    said = [str(w) for w in found.warnings if w.kind == "at rest"]
+    assert len(said) == 1
+    assert 'in robot.toml beside urdf = "arm.urdf": angle = "rad"; lock = { "j_three" = 0.4 }' in said[0]
+    assert not np.isfinite(found.validation.total("identified").relative[2])
+
+
+def test_a_log_of_fewer_joints_is_fitted_too(here):
+    arm(here)
+    for k, (name, moving) in enumerate((("a", [1, 1, 1]), ("sweep", [1, 0, 0]), ("b", [1, 1, 1]))):
+        t, q, _, tau = log(here, seed=k, seconds=6.0)
+        pd.DataFrame({"t": t, **columns("q{}", q * moving), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    found = pipelines.init("arm.urdf", ["a.csv", "sweep.csv", "b.csv"])
+    experiment = ident.read_experiment(here)
+    assert (experiment.fit, experiment.validate) == (("a", "sweep"), ("b",))
+    assert "sweep: 1 of 3 joints moves" in found.told
+
+
 def test_logs_of_some_joints_each_are_fitted_where_together_they_move_all(here):
     arm(here)
     for name, moving in (("a", [1, 0, 1]), ("b", [0, 1, 0]), ("all", [1, 1, 1])):

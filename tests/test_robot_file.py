@@ -104,6 +104,18 @@ def test_a_urdf_beside_the_file_with_lock_gravity_and_matrix(tmp_path):
     assert read_robot(tmp_path / "arm.urdf").n == 2
 
 
+def test_joints_are_held_where_a_table_says(tmp_path):
+    text = URDF.replace('name="k" type="prismatic"', 'name="k" type="revolute"')
+    (tmp_path / "arm.urdf").write_text(text)
+    for unit, at in (("deg", 45.0), ("rad", np.pi / 4)):
+        (tmp_path / "arm.toml").write_text(f'urdf = "arm.urdf"\nangle = "{unit}"\nlock = {{ k = {at} }}\n')
+        robot = read_robot(tmp_path / "arm.toml")
+        assert (robot.joint_names, robot.fixed[0].held) == (("j",), pytest.approx(np.pi / 4))
+    (tmp_path / "arm.toml").write_text('urdf = "arm.urdf"\nlock = { k = 45.0 }\n')
+    with pytest.raises(InputError, match="angle"):
+        read_robot(tmp_path / "arm.toml")
+
+
 DH = "convention = 'dh'\nlength = 'mm'\nangle = 'deg'\n{}\n[[joint]]\n[[joint]]\n"
 
 

@@ -18,6 +18,7 @@ from ident.pipelines.checks import cad_check, check
 from ident.robot.file import read_robot
 from ident.robot.robot import Limits, frame_poses
 from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot
+from ident.robot.urdf_write import write_urdf
 from ident.spatial.inertia import from_com, tensor
 
 BROKEN = Path(__file__).parent / "broken" / "robot"
@@ -95,12 +96,18 @@ def test_order_is_depth_first_as_the_document_lists_the_joints():
 def test_locked_joints_are_the_ones_that_pinocchio_reduces(seed):
     rng = np.random.default_rng(seed)
     text = random_robot(rng, 6)
-    lock = ["joint1", "joint4"]
-    robot = parse_urdf(text.encode(), lock=lock)
     full = pinocchio.buildModelFromXML(text)
-    reduced = pinocchio.buildReducedModel(full, [full.getJointId(j) for j in lock], np.zeros(full.nq))
-    assert robot.n == 4
-    check_against_pinocchio(reduced, robot, rng)
+    at = rng.uniform(-1.0, 1.0, 2)
+    for lock in (["joint1", "joint4"], {"joint1": at[0], "joint4": at[1]}):
+        robot = parse_urdf(text.encode(), lock=lock)
+        held, q = [full.getJointId(j) for j in lock], pinocchio.neutral(full)
+        for i, x in zip(held, at if isinstance(lock, dict) else (), strict=False):
+            joint = full.joints[i]
+            q[joint.idx_q : joint.idx_q + joint.nq] = x if joint.nq == 1 else (np.cos(x), np.sin(x))
+        assert robot.n == 4
+        check_against_pinocchio(pinocchio.buildReducedModel(full, held, q), robot, rng)
+        same = parse_urdf(write_urdf(text.encode(), robot, robot.inertials), lock=lock)
+        np.testing.assert_allclose(same.inertials, robot.inertials, rtol=0, atol=1e-11 * robot.inertials[:, 0].max())
 
 
 def test_fixed_bodies_keep_their_own_inertial_and_the_base_is_not_counted():

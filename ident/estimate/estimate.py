@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import EstimationError, InfeasibleError, ModelError
@@ -19,6 +19,7 @@ from ident.estimate.cones import IDENTITY, Coordinates, feasible, least_norm, si
 from ident.estimate.covariance import Covariance
 from ident.estimate.prior import Prior
 from ident.model.model import Model
+from ident.model.standard import Coulomb, DriveInertia, Viscous
 from ident.model.term import Term
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression
@@ -221,6 +222,16 @@ class Estimate:
         return undetermined(self.base, self.covariance, 10 * len(self.links))
 
     @property
+    def still(self) -> NDArray[np.bool_]:
+        """Which joints (n,) never move in these logs: no row of theirs counts, or nothing is known of any of their
+        terms that need motion."""
+        open_, standard = self.undetermined, self.base.standard
+        moved = [[name for k in _MOVED if (name := f"{joint}.{k}") in standard] for joint in self.joints]
+        return np.array(
+            [not rows or (bool(own) and set(own) <= set(open_)) for rows, own in zip(self.rows, moved, strict=True)]
+        )
+
+    @property
     def for_torque(self) -> Array:
         """A theta (p,) that predicts what phi predicts: theta itself, or phi on the parameters kept and 0 else."""
         if self.theta is not None:
@@ -326,6 +337,8 @@ def require_same(estimate: Estimate, robot: Robot) -> None:
             )
 
 
+#: Terms of a joint that show themselves as soon as it moves.
+_MOVED = (Viscous.kind.name, Coulomb.kind.name, DriveInertia.kind.name)
 #: Significant digits of the parameters in every file.
 DIGITS = 12
 #: How far outside of a bound, in units of the link itself, equalities may lie by rounding, and bounds without any room.

@@ -351,7 +351,8 @@ def finished(
     if not feasible:
         return estimate
     bodies = numbers[: model.n_rigid].reshape(-1, 10)
-    known = () if unexplained(regression).any() else estimate.fixed_by_data  # zero torques decide on masses, wrongly
+    told_of = unexplained(regression) & (np.array(regression.rows) > 0)
+    known = () if told_of.any() else estimate.fixed_by_data  # zero torques decide on masses, wrongly
     doubts = implausible(model.robot, bodies, prior, known)
     reasons = weightless(model.robot, regression, prior) if doubts else ()
     return replace(estimate, implausible=(*unusable, *reasons, *doubts))

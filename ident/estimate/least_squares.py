@@ -150,7 +150,7 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
     known = _weighed(regression)
     constant, none, computed = known.constant, known.unexplained, known.computed
     told, unusable = list[str](), list[str]()
-    for j in np.flatnonzero(none):
+    for j in np.flatnonzero(none & (np.array(regression.rows) > 0)):
         what = "the fit explains next to nothing of the torque"
         if constant[j]:
             what = f"{'constant' if regression.squared_torques[j] else 'zero'} torque in all rows"

@@ -12,7 +12,7 @@ from ident.export.matching import commented
 from ident.export.text import filled, placed_links, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.unknown import applied
-from ident.robot.urdf import parse_document, parse_urdf, to_robot
+from ident.robot.urdf import Urdf, parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import exchanged, parse_xml
 from ident.spatial.inertia import Pose, roll_pitch_yaw, transformed
@@ -114,13 +114,19 @@ def _notes(item: Identified) -> tuple[str, ...]:
         gravity = item.estimate.corrected(robot).gravity if item.source is not None else robot.gravity
         if not np.array_equal(gravity, GRAVITY):
             notes.append(f"A URDF does not state gravity: it is {gravity.tolist()} m/s^2 in the base frame.")
+    elif item.source is not None and (held := _held(parse_document(item.source.data), item.estimate)):
+        notes.append(f"Held at zero, as no robot file is given that says where: {', '.join(held)}.")
     return tuple(notes)
 
 
+def _held(urdf: Urdf, estimate: Estimate) -> list[str]:
+    """Return the document's joints that the estimate does not have."""
+    return [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in estimate.joints]
+
+
 def _identified_in(source: bytes, file: str, estimate: Estimate) -> Robot:
-    """Return the robot of the document, with the joints held that the estimate does not have."""
+    """Return the robot of the document, with the joints held at zero that the estimate does not have."""
     urdf = parse_document(source, file=file)
-    held = [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in estimate.joints]
-    robot = to_robot(urdf, lock=held)
+    robot = to_robot(urdf, lock=_held(urdf, estimate))
     require_same(estimate, robot)
     return robot

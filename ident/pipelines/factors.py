@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,11 @@ from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.files import FITTED, file_sha256, provenance, short_names
-from ident.logs import Motion, Processing, locate
+from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
 from ident.model import Model
 from ident.pipelines.friction import restored
-from ident.pipelines.loaded import Loaded
+from ident.pipelines.loaded import Loaded, urdf_source
 from ident.pipelines.steps import NOTES, Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
@@ -103,6 +105,7 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
+    warned += _parked(loaded, estimate)
     fix = "leave one out of [model], or log where it does"
     warned += [Warned("model", "term", f"{told}; {fix}") for told in one_for_another(loaded.model, regression)]
     more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
@@ -114,6 +117,27 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])
     wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
     return replace(estimate, structure=loaded.structure, covariance=wider)
+
+
+def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
+    """Say which joints rest in all fitted logs, and how to lock them there."""
+    still = np.flatnonzero(estimate.still)
+    if not len(still) or not loaded.experiment.fit:
+        return
+    names, source = loaded.robot.joint_names, urdf_source(loaded.experiment.robot)
+    told = f"{', '.join(names[j] for j in still)}: at rest in all fitted logs, so nothing is found of its"
+    fix = "fit a log in which it moves"
+    if source is not None:
+        with suppress(IdentError):
+            q = next(iter_logs(loaded.manifest, loaded.experiment.fit[0], loaded.robot)).q
+            at = ", ".join(f'"{names[j]}" = {round(float(np.median(q[:, j])), 4):g}' for j in still)
+            own = loaded.experiment.robot
+            lines = 'angle = "rad"', f"lock = {{ {at} }}"
+            where = own.name if own.suffix == ".toml" else f"robot.toml beside urdf = {json.dumps(source.name)}"
+            fix += f", or take its columns out of {loaded.experiment.data.name} and lock it, in {where}: "
+            fix += "; ".join(lines) + " (`ident init` does both)"
+    told += " friction and drive, and where it rests its torque is not judged"
+    yield Warned("joints", "at rest", f"{told}; {fix}")
 
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:

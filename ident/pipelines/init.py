@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from ident.files import file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
-from ident.logs.readings import resting
+from ident.logs.readings import NOISE, resting
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.logged_joints import Arm
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.signals import Signals, decide
 from ident.robot import Robot, read_robot
-from ident.robot.urdf import parse_document, read_urdf
+from ident.robot.urdf import At, parse_document, read_urdf
 from ident.robot.xml import read_bytes
 
 #: The files that are written.
@@ -85,25 +85,47 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
     asked = Asked(ask)
     arm = _arm(robot, cad)
     recordings = _recordings([read_raw(path) for path in logs], arm, asked)
+    held, told = _parked(recordings, robot)
+    if held:
+        left = arm.of(tuple(name for name in recordings[0].signals.robot.joint_names if name not in held))
+        recordings = [replace(r, signals=r.signals.of_joints(left)) for r in recordings]
     first = recordings[0]
     manifest, left_out = _manifest(folder, recordings)
     fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)
     texts = {"dataset.toml": dataset_toml(manifest, first.signals.why)}
     source = robot
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
-        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot)
+        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot, held)
         source = folder / "robot.toml"
     about = [f"robot = {_toml(_path(source, folder, LEVELS))}", 'data = "dataset.toml"']
     about += [f"cad = {_toml(_path(cad, folder, LEVELS))}"] if cad else []
     texts["experiment.toml"] = "\n".join(
         ["# Written by `ident init`; every line may be changed.", "[experiment]", *about, "", "[recordings]"]
-        + [f"# {line}" for line in why]
+        + [f"# {line}" for line in (*told, *why)]
         + [f"fit = {_toml(fit)}", f"validate = {_toml(validate)}", ""]
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
-    told = [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
+    told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
     told += [f"recording '{name}' is left out: {cause}" for name, cause in left_out.items()]
     return Started(tuple(written), tuple(asked.answers), (*told, *why))
+
+
+def _parked(logs: Sequence[_Log], robot: Path) -> tuple[dict[str, float], list[str]]:
+    """Return the joints of a URDF that rest in every log and where [rad; m], none where all do; what is to be told."""
+    names = logs[0].signals.robot.joint_names
+    if any(log.signals.robot.joint_names != names for log in logs):
+        return {}, []
+    each = [log.signals.angles() for log in logs]
+    still = np.all([resting(q) for q in each], axis=0)
+    places = np.array([np.median(q, axis=0) for q in each])
+    one = (np.ptp(places, axis=0) < NOISE) & (robot.suffix.lower() != ".toml")
+    if still.all():
+        return {}, []
+    held = {name: round(float(places[0, j]), 4) for j, name in enumerate(names) if still[j] and one[j]}
+    told = [f"{name} rests in every log, at {at:g}: robot.toml locks it there" for name, at in held.items()]
+    free = ", ".join(name for name, rests in zip(names, still, strict=True) if rests and name not in held)
+    told += [f"{free} rests in every log, and stays free: nothing is found of its friction and drive"] * bool(free)
+    return held, told
 
 
 def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
@@ -286,9 +308,9 @@ def _parts(
     moves = {name: joints for name, (*_, joints) in spans.items()}
     most = max(int(joints.sum()) for joints in moves.values())
     whole = [name for name, joints in moves.items() if joints.sum() == most]
-    some = [name for name in spans if name not in whole]
-    told = [f"only {plural(int(moves[name].sum()), 'joint')} of {most} move" for name in some]
-    why = [f"{name}: {reason}" for name, reason in zip(some, told, strict=True)]
+    some = [name for name in spans if name not in whole and moves[name].any()]
+    told = {name: int(moves[name].sum()) for name in spans if name not in whole}
+    why = [f"{name}: {k or 'none'} of {plural(most, 'joint')} move{'s' * (k < 2)}" for name, k in told.items()]
     if len(whole) == 1 and some and (np.any([moves[name] for name in some], axis=0) >= moves[whole[0]]).all():
         why += [f"{whole[0]} is kept for validation: the others together move as many joints"]
         return some, whole, manifest, tuple(why)
@@ -300,7 +322,7 @@ def _parts(
         reason = "its name says so" if marked else "the last one that was given"
         kept = asked("validate", "Which recording is kept for validation?", guess, reason, tuple(whole))
         why += [f"{kept} is kept for validation: {reason if kept == guess else 'as answered'}"]
-        return [name for name in whole if name != kept], [kept], manifest, tuple(why)
+        return [name for name in spans if name in (*whole, *some) and name != kept], [kept], manifest, tuple(why)
     only = manifest.recording(whole[0])
     start, stop, _ = spans[only.name]
     cut = stop - int(KEPT * (stop - start))
@@ -310,15 +332,31 @@ def _parts(
     )
     why += [f"one log: its last {100 * KEPT:.0f} % are kept for validation; another motion would say more"]
     found = replace(manifest, recordings=(*manifest.recordings, *parts))
-    return [parts[0].name], [parts[1].name], found, tuple(why)
+    return [parts[0].name, *some], [parts[1].name], found, tuple(why)
 
 
-def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot) -> str:
-    locked = [name for name in arm.names if name not in robot.joint_names]
-    reason = f"# no column: {', '.join(locked)}" if locked else "# the others follow them"
-    lines = ["# Written by `ident init`: the joints that the logs have; all others are locked at zero.", reason]
+def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[str, float]) -> str:
+    locked = [name for name in arm.names if name not in robot.joint_names and name not in held]
+    lines = [
+        "# Written by `ident init`: the joints that move in the logs; others are locked, at zero if not in `lock`."
+    ]
+    lines += [f"# no column: {', '.join(locked)}"] if locked else []
     lines += [f"name = {_toml(robot.name)}", f"urdf = {_toml(_path(urdf, folder, 0))}"]
-    return "\n".join([*lines, f"keep = {_toml(list(robot.joint_names))}", ""])
+    lines += [f"keep = {_toml(list(robot.joint_names))}"]
+    if held:
+        at = dict(held) | dict(_followers(urdf, held))
+        lines += ["# rests in every log, there; to free it, take it out, and add it to keep and to dataset.toml"]
+        lines += ['angle = "rad"', f"lock = {{ {', '.join(f'{_toml(name)} = {x:g}' for name, x in at.items())} }}"]
+    return "\n".join([*lines, ""])
+
+
+def _followers(urdf: Path, held: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Yield the joints that mimic those that are held, and where they are then."""
+    for joint in parse_document(read_bytes(urdf), file=urdf.name).joints.values():
+        for mimic in joint.element.all("mimic"):
+            at = At(urdf.name, f"joint '{joint.name}'")
+            if (leader := at.text(mimic, "joint")) in held:
+                yield joint.name, at.number(mimic, "multiplier", 1.0) * held[leader] + at.number(mimic, "offset", 0.0)
 
 
 def _path(file: Path, folder: Path, levels: int) -> str:

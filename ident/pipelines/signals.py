@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,6 +67,13 @@ class Signals:
         q = q * [si_factor(u, "position") for u in self.position_unit]
         transmission = self.robot.transmission
         return np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
+
+    def of_joints(self, robot: Robot) -> Signals:
+        """Return the signals of a robot that has some of the joints only."""
+        left = [self.robot.joint_names.index(name) for name in robot.joint_names]
+        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain")
+        own = {key: tuple(getattr(self, key)[k] for k in left) for key in each if getattr(self, key)}
+        return replace(self, robot=robot, **own)  # type: ignore[arg-type]
 
 
 #: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.

@@ -311,13 +311,24 @@ def validated(
     seen, told = estimate.provenance.get(FITTED), len(warned)
     validation = predicted(
         loaded.model,
-        motions(loaded, experiment.validate, processing_of(loaded)[1], warned, tell),
+        _that_moved(motions(loaded, experiment.validate, processing_of(loaded)[1], warned, tell), estimate),
         predictions,
         fitted=fitted or (None if seen is None else seen.split(", ")),
         base=loaded.base,
     )
     warned += [Warned("validation", "validation", message) for message in validation.warnings]
     return replace(validation, unusable=unusable(warned[told:]))
+
+
+def _that_moved(every: Iterable[Motion], estimate: Estimate) -> Iterator[Motion]:
+    """Yield motions without the rows of joints that rest, and never moved in the fit either.
+
+    What their friction holds nobody knows.
+    """
+    still = estimate.still
+    for motion in every:
+        rests = still & ~motion.qd.any(axis=0)
+        yield replace(motion, keep=motion.keep & ~rests) if rests.any() else motion
 
 
 def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:

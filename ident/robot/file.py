@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ from ident.files import data_path
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
 from ident.spatial.inertia import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
+
+if TYPE_CHECKING:
+    from ident.robot.urdf import Lock
 
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
@@ -41,7 +44,7 @@ _COMMON = {
 }
 _URDF_KEYS = _COMMON | {
     "urdf": "The file of the description; it stays in this file's folder or $IDENT_DATA.",
-    "lock": 'Moving joints to hold at zero, as if fixed; patterns such as "finger_*" too.',
+    "lock": 'Moving joints to hold as if fixed, at zero or where a table says; patterns such as "finger_*" too.',
     "keep": "Instead of lock: those to leave moving; all others are held.",
 }
 _DH_KEYS = _COMMON | {
@@ -135,11 +138,25 @@ def _from_urdf(table: Table, path: Path) -> Robot:
     table.known(_URDF_KEYS)
     with table.place("urdf"):
         urdf = data_path(table.text("urdf"), path.parent)
-    lock, keep = (table.texts(key) if key in table.data else () for key in ("lock", "keep"))
+    keep = table.texts("keep") if "keep" in table.data else ()
     if "keep" in table.data and not keep:
         raise table.error("keep", "is an empty list, which keeps no joint moving", "Name joints, or leave it out")
-    robot = read_urdf(urdf, lock=lock, keep=keep, literal_angles=table.flag("literal_angles", False))
+    robot = read_urdf(urdf, lock=_lock(table, urdf), keep=keep, literal_angles=table.flag("literal_angles", False))
     return replace(robot, name=table.text("name", robot.name))
+
+
+def _lock(table: Table, urdf: Path) -> Lock:
+    """Return the joints to hold, where they are in a table with their positions [rad; m]."""
+    if not isinstance(table.data.get("lock"), dict):
+        return table.texts("lock") if "lock" in table.data else ()
+    from ident.robot.urdf import parse_document
+    from ident.robot.xml import read_bytes
+
+    given = table.table("lock")
+    joints = parse_document(read_bytes(urdf), file=urdf.name).joints
+    slide = {name for name, joint in joints.items() if joint.kind == "prismatic"}
+    unit = ANGLE[table.choice("angle", ANGLE)]
+    return {name: given.number(name) / (1.0 if name in slide else unit) for name in given.data}
 
 
 def _from_table(table: Table, path: Path) -> Robot:

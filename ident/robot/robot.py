@@ -105,13 +105,15 @@ class FixedBody:
     """A body or frame fixed to a moving link (`link` is its index) or to the base (-1).
 
     `pose` is its frame seen from that link's frame; `inertial` its ten parameters (10,) in its own
-    frame, or None. Its mass is already part of the moving link's inertial.
+    frame, or None. Its mass is already part of the moving link's inertial. held: position [rad; m] of the joint before
+    it, where that moves in the description and is locked.
     """
 
     name: str
     link: int
     pose: Pose
     inertial: Array | None = None
+    held: float = 0.0
 
 
 @shows

@@ -1,7 +1,7 @@
 """URDF read as untrusted data: trees of revolute, continuous, prismatic and fixed joints.
 
 Joints come depth first, in the order in which the document lists them. A body fixed to a moving link is merged into
-that link's ten parameters and kept as a FixedBody; so is a joint that the caller locks, at its zero position.
+that link's ten parameters and kept as a FixedBody; so is a joint that the caller locks.
 The root link's frame is the base frame. Source: wiki.ros.org/urdf/XML (link, joint).
 """
 
@@ -24,9 +24,11 @@ from ident.errors import RobotError, cut, nearest, plural
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
 from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
 from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
-from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed
+from ident.spatial.inertia import Pose, axis_angle, from_com, rpy, symmetric, transformed
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+#: Joints to hold: names or patterns, or the position [rad; m] of each.
+Lock = Iterable[str] | Mapping[str, float]
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -76,14 +78,15 @@ def read_urdf(
     path: str | Path,
     *,
     gravity: ArrayLike = GRAVITY,
-    lock: Iterable[str] = (),
+    lock: Lock = (),
     keep: Iterable[str] = (),
     literal_angles: bool = False,
 ) -> Robot:
     """Return the robot that a URDF file describes.
 
-    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold at zero, as if they were fixed, or
-    `keep` those to leave moving, which locks all others; both take patterns, such as "gripper_*".
+    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold as if they were fixed, at zero
+    or at the position [rad; m] that is given for each; `keep` those to leave moving, which locks all others. Both take
+    patterns, such as "gripper_*".
     `inertials` are NaN where a link and everything fixed to it have no <inertial>; a body without one among others
     that have it counts as massless. Bodies fixed to the root are listed with link = -1.
     Angles and axes of joints that are rounded (1.5708) are taken as what they mean, see `meant_angle`, unless
@@ -96,9 +99,7 @@ def read_urdf(
     return to_robot(document, gravity=gravity, lock=lock, keep=keep, literal_angles=literal_angles)
 
 
-def parse_urdf(
-    data: bytes, *, file: str | None = None, gravity: ArrayLike = GRAVITY, lock: Iterable[str] = ()
-) -> Robot:
+def parse_urdf(data: bytes, *, file: str | None = None, gravity: ArrayLike = GRAVITY, lock: Lock = ()) -> Robot:
     """Return the robot of a URDF document given as bytes; `file` is its name in errors. Otherwise as read_urdf."""
     return to_robot(parse_document(data, file=file), gravity=gravity, lock=lock)
 
@@ -120,19 +121,16 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
 
 
 def to_robot(
-    urdf: Urdf,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    lock: Iterable[str] = (),
-    keep: Iterable[str] = (),
-    literal_angles: bool = False,
+    urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Lock = (), keep: Iterable[str] = (), literal_angles: bool = False
 ) -> Robot:
     """Return the robot of a parsed document; arguments and errors as for read_urdf."""
-    locked, kept = _chosen(urdf, lock, "lock"), _chosen(urdf, keep, "keep")
-    if both := sorted(locked & kept):
+    given = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
+    locked = {name: at for pattern, at in given.items() for name in _chosen(urdf, [pattern], "lock")}
+    kept = _chosen(urdf, keep, "keep")
+    if both := sorted(locked.keys() & kept):
         raise RobotError(f"joint '{both[0]}' stands in lock and in keep", file=urdf.file, fix="Leave it in one of them")
     if kept:
-        locked = {j.name for j in urdf.joints.values() if j.kind != "fixed"} - kept
+        locked = {j.name: locked.get(j.name, 0.0) for j in urdf.joints.values() if j.name not in kept}
 
     hanging: dict[str, list[UrdfJoint]] = {name: [] for name in urdf.links}
     for joint in reversed(list(urdf.joints.values())):
@@ -151,7 +149,9 @@ def to_robot(
         words = () if literal_angles else joint.rounded
         inertial = urdf.links[joint.child].inertial
         if joint.kind == "fixed" or joint.name in locked:
-            fixed.append(FixedBody(joint.child, carrier, placement, inertial))
+            if at := locked.get(joint.name, 0.0):
+                placement = placement @ _moved(joint.kind, _axis(joint, urdf.file, literal_angles)[0], at)
+            fixed.append(FixedBody(joint.child, carrier, placement, inertial, at))
             if carrier >= 0 and inertial is not None:
                 own = inertials[carrier]
                 inertials[carrier] = np.where(np.isnan(own), 0.0, own) + transformed(inertial, placement)
@@ -182,6 +182,11 @@ def to_robot(
             *_unlimited_told([j for j in joints if urdf.joints[j.name].kind != "continuous"]),
         ),
     )
+
+
+def _moved(kind: str, axis: Array, at: float) -> Pose:
+    unit = axis / np.linalg.norm(axis)
+    return Pose(np.eye(3), at * unit) if kind == "prismatic" else Pose(axis_angle(unit, at), np.zeros(3))
 
 
 def _chosen(urdf: Urdf, patterns: Iterable[str], what: str) -> set[str]:

@@ -163,7 +163,9 @@ def _near(x: Fraction, size: float) -> Fraction:
 
 def _same_robot(urdf: Urdf, robot: Robot) -> Robot:
     """Return the source's robot, with the joints held that `robot` holds; raises RobotError if it is another."""
-    locked = [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in robot.joint_names]
+    held = {body.name: body.held for body in robot.fixed}
+    left = [j for j in urdf.joints.values() if j.kind != "fixed" and j.name not in robot.joint_names]
+    locked = {j.name: held.get(j.child, 0.0) for j in left}
     unknown = [name for name in robot.joint_names if name not in urdf.joints]
     if unknown:
         raise RobotError(f"the file has no joint '{unknown[0]}', which the robot to be written has", file=urdf.file)

@@ -87,6 +87,7 @@ def fitted_shapes(
     R = found.factor(sigma)[:b]
     unit = np.maximum(np.linalg.norm(R[:, :b], axis=0), 1e-300)
     moves = np.linalg.lstsq(R[:, :b] / unit, R[:, b:-1], rcond=1e-9)[0] / unit[:, None]
+    moves[~found.seen[:b]] = 0.0  # a joint that rests has columns of rounding, if any
     pulls = moves @ np.linalg.cholesky(spread)
     return tuple(shapes), dict(zip(base.names, map(tuple, pulls.tolist()), strict=True))
 

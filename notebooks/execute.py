@@ -11,15 +11,23 @@ from nbclient import NotebookClient
 HERE = Path(__file__).parent
 
 
-def executed(path: Path) -> nbformat.NotebookNode:
-    """Return a notebook with the outputs of a run in its own folder, without anything that differs from run to run."""
-    notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=600, record_timing=False, resources={"metadata": {"path": path.parent}}).execute()
-    notebook.metadata.pop("language_info", None)  # the version of Python
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
+def executed(*paths: Path) -> list[nbformat.NotebookNode]:
+    """Return notebooks of one folder with the outputs of a run there, without anything that differs from run to run.
+
+    One kernel runs them all, one after the other, and forgets all names before each.
+    """
+    notebooks = [nbformat.read(path, as_version=4) for path in paths]
+    one = nbformat.v4.new_notebook(metadata=notebooks[0].metadata)
+    for notebook in notebooks:
+        one.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
+    where = {"metadata": {"path": paths[0].parent}}
+    NotebookClient(one, timeout=600, record_timing=False, resources=where).execute()
+    for notebook in notebooks:
+        notebook.metadata.pop("language_info", None)  # the version of Python
+        for count, cell in enumerate([c for c in notebook.cells if c.cell_type == "code"], 1):
+            cell.execution_count = count
             cell.outputs = [_kept(output) for output in cell.outputs]
-    return notebook
+    return notebooks
 
 
 def _kept(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -31,5 +39,5 @@ def _kept(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 if __name__ == "__main__":
     for path in sorted(HERE.glob("*.ipynb")):
         if len(sys.argv) == 1 or path.name in sys.argv[1:]:
-            nbformat.write(executed(path), path)
+            nbformat.write(executed(path)[0], path)
             print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")

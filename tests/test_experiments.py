@@ -5,11 +5,13 @@ import os
 import re
 import tomllib
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from logs_data import ROOT, real_data
+from seeds import ALL
 
 from ident.compare.delay import delays
 from ident.estimate.least_squares import solve
@@ -35,7 +37,7 @@ def _ident_data():
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory):
+def result(request, tmp_path_factory):
     """Run an experiment once, however many tests look at it."""
     done: dict[str, Result] = {}
 
@@ -45,7 +47,11 @@ def result(tmp_path_factory):
             if "$IDENT_DATA" in file.read_text(encoding="utf-8") + _manifest(file).read_text(encoding="utf-8"):
                 real_data()
             out = tmp_path_factory.mktemp("results") / "out"
-            done[name] = run(read_experiment(file), out)
+            with pytest.MonkeyPatch.context() as patch:
+                if name.endswith("published.toml") and request.config.getoption("--seeds") < ALL:
+                    # causes are looked for in the same logs by experiment.toml
+                    patch.setattr(import_module("ident.pipelines.doctor"), "suspicious", lambda _: False)
+                done[name] = run(read_experiment(file), out)
         return done[name]
 
     return of

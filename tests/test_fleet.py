@@ -138,7 +138,9 @@ def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(tmp_path):
 
     from ident.pipelines.cluster import mapped, sharing
 
-    with sharing(Sharing(workers=2)) as client:
+    with sharing(
+        Sharing(workers=3)
+    ) as client:  # one each: of what waits behind a deadly one, too, it is said that it kills
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
         told = list(
             mapped(

@@ -43,13 +43,13 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
-def test_a_notebook_prints_and_draws_what_is_stored(path, execute):
-    assert path.stat().st_size < 2**20
-    stored = shown(json.loads(path.read_text(encoding="utf-8")))
-    for (text, picture), (kept, kept_picture) in zip(shown(execute.executed(path)), stored, strict=True):
-        assert same_text(text, kept), f"{text}\n--- stored\n{kept}"
-        assert picture == kept_picture
+def test_notebooks_print_and_draw_what_is_stored(execute):
+    for path, found in zip(NOTEBOOKS, execute.executed(*NOTEBOOKS), strict=True):
+        assert path.stat().st_size < 2**20
+        stored = shown(json.loads(path.read_text(encoding="utf-8")))
+        for (text, picture), (kept, kept_picture) in zip(shown(found), stored, strict=True):
+            assert same_text(text, kept), f"{path.name}: {text}\n--- stored\n{kept}"
+            assert picture == kept_picture, path.name
 
 
 def test_other_numbers_are_told_apart():

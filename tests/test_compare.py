@@ -236,6 +236,28 @@ def test_the_raw_error_is_that_before_thinning():
     assert found.relative_total < 0.1 * found.raw_total
 
 
+@pytest.mark.parametrize(("share", "told"), [(0.9, True), (-1.9, True), (3.0, False)])
+def test_where_a_joint_stands_what_friction_holds_is_no_error_and_more_is(share, told):
+    """The second half of a recording at rest, each torque off by a share of the joint's friction."""
+    c = case()
+    speed, half = 0.05, len(c.other.q) // 2
+    still = np.arange(len(c.other.q)) >= half
+    moves = np.where(still[:, None], 0.0, 1.0)
+    q = np.where(still[:, None], c.other.q[half], c.other.q)
+    coulomb = np.array([c.theta[c.model.names.index(f"{joint}.coulomb")] for joint in c.model.robot.joint_names])
+    tau = torque(c.model, c.theta, q, c.other.qd * moves, c.other.qdd * moves)
+    slow = np.abs(c.other.qd * moves) < speed
+    assert slow[:half].any()
+    motion = replace(c.other, q=q, qd=c.other.qd * moves, qdd=c.other.qdd * moves, tau=tau + slow * share * coulomb)
+    every = validate(c.model, motion, {"CAD": c.theta}, fitted=c.regression).total("CAD")
+    assert every.relative_total > 0.01
+    assert every.every_total is None
+    found = validate(c.model, motion, {"CAD": c.theta}, fitted=c.regression, standing=speed).total("CAD")
+    assert found.every_total == pytest.approx(every.relative_total)
+    assert found.relative_total == pytest.approx(0.0 if told else every.relative_total, abs=1e-9)
+    assert np.array_equal(found.samples, np.sum(~slow, axis=0) if told else every.samples)
+
+
 def test_the_fitted_recording_validates_nothing():
     c = case()
     renamed = replace(c.fit, name="another name")

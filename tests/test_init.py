@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from bags import KINDS, write_bag
 
 import ident
 from ident import pipelines
@@ -421,6 +422,30 @@ def test_arrays_of_npz_and_columns_of_parquet_are_read_too(here):
         np.testing.assert_allclose(read(here)[0].tau, tau, atol=1e-12)
         for path in found.files:
             path.unlink()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bag_is_read_by_way_of_a_table_that_is_left_only_where_all_goes_well(here, kind):
+    arm(here)
+    t, q, qd, tau = log(here)
+    names, stamps = ("j_one", "j_two", "j_three"), np.rint(1.7e18 + t * 1e9).astype(np.int64).tolist()
+    states = [("/joint_states", ns + 1000, names, ns, *rows) for ns, *rows in zip(stamps, q, qd, tau, strict=True)]
+    write_bag(here / "drive", kind, states)
+    written = pipelines.init("arm.urdf", [str(here / ("drive.bag" if kind == "bag" else "drive"))])
+    assert written.files[0].name == "drive.parquet"
+    np.testing.assert_allclose(read(here)[0].tau, tau)
+    for path in written.files:
+        path.unlink()
+    write_bag(here / "half", kind, [(*state[:6], ()) for state in states])
+    with pytest.raises(LogError, match="effort"):
+        pipelines.init(
+            "arm.urdf", [str(here / f"{name}{'.bag' if kind == 'bag' else ''}") for name in ("drive", "half")]
+        )
+    assert not list(here.glob("*.parquet"))
+    (here / "drive.parquet").write_bytes(b"mine")
+    with pytest.raises(LogError, match="is there already, and is not overwritten"):
+        pipelines.init("arm.urdf", [str(here / ("drive.bag" if kind == "bag" else "drive"))])
+    assert (here / "drive.parquet").read_bytes() == b"mine"
 
 
 def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):

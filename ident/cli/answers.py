@@ -145,7 +145,7 @@ def validated(found: Validation | None) -> dict[str, Any] | None:
     """Return the errors of each prediction, by recording."""
     if found is None:
         return None
-    errors = ("name", "rms", "relative", "relative_total", "raw_total")
+    errors = ("name", "rms", "relative", "relative_total", "every_total", "raw_total")
     rows = [
         {
             **parts_of(r, "recording", "held_out", "samples"),

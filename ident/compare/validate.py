@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
+from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
+from ident.model.term import RECORDED
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
@@ -20,14 +22,19 @@ from ident.shown import Shown, shows
 
 #: Name of the prediction that says no torque at all; its relative error is 1.
 ZERO = "zero"
+#: A joint that stands is held by friction where so many times its own is missed: it may be of either sign.
+HELD = 2.0
+#: A slow way there and back [rad; m], in so many rows each.
+WAY, STEPS = 0.1, 201
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """How one set of parameters predicts one recording's torque.
 
-    squared (n,), energy (n,): sums of squared residuals and of squared torques per joint; samples (n,). raw (2, n):
-    the same sums of residuals and torques as they are before thinning; None where nothing is thinned.
+    squared (n,), energy (n,): sums of squared residuals and of squared torques per joint; samples (n,). every (2, n):
+    the same sums with the rows in which a joint stands; None where these count. raw (2, n): the sums of all rows as
+    they are before thinning; None where nothing is thinned.
     """
 
     name: str
@@ -35,6 +42,7 @@ class Predicted:
     energy: Array
     samples: Array
     raw: Array | None = None
+    every: Array | None = None
 
     @property
     def rms(self) -> Array:
@@ -57,6 +65,11 @@ class Predicted:
     def raw_total(self) -> float | None:
         """The same of the torque before thinning, None where nothing is thinned."""
         return None if self.raw is None else _relative(*self.raw)
+
+    @property
+    def every_total(self) -> float | None:
+        """The same with the rows in which joints stand, None where these count."""
+        return None if self.every is None else _relative(*self.every)
 
 
 def _relative(squared: Array, energy: Array) -> float:
@@ -131,12 +144,14 @@ class Validation:
         if not parts:
             return None
         raws = [p.raw for p in parts if p.raw is not None]
+        every = [np.array([p.squared, p.energy]) if p.every is None else p.every for p in parts]
         return Predicted(
             name,
             np.sum([p.squared for p in parts], axis=0),
             np.sum([p.energy for p in parts], axis=0),
             np.sum([p.samples for p in parts], axis=0),
             None if len(raws) < len(parts) else np.sum(raws, axis=0),
+            None if all(p.every is None for p in parts) else np.sum(every, axis=0),
         )
 
 
@@ -147,6 +162,7 @@ def validate(
     *,
     fitted: Regression | Collection[str] | None,
     base: BaseParameters | None = None,
+    standing: ArrayLike = 0.0,
 ) -> Validation:
     """Return how well each prediction gives the torque of each recording, joint by joint.
 
@@ -155,7 +171,9 @@ def validate(
     {"identified": estimate.phi, "CAD": cad_theta(...)[0]}; the zero prediction is added. fitted: what the fit
     saw, as its factors or the names of its recordings; None when that is not known. A recording that was in the
     fit (by name, or the same numbers) is marked `held_out = False` and warned of: it shows the fit and validates
-    nothing.
+    nothing. standing, one or (n,): a joint slower than this [rad/s; m/s] stands, and friction then holds any torque up
+    to its own, which no law of the speed predicts. Such rows do not count where what the first prediction misses in
+    them is no more than this; `Predicted.every` has them.
     Raises ModelError for parameters of a wrong length or a prediction called "zero", and what `compress` raises.
     """
     if ZERO in predictions:
@@ -164,29 +182,46 @@ def validate(
     phis = {name: _phi(base, model, values, name) for name, values in predictions.items()}
     phis[ZERO] = np.zeros(len(base.names))
     bands, raw = list[float](), dict[tuple[str, str], Array]()
+    moving = dict[tuple[str, str], Array]()
+    slow = np.broadcast_to(np.asarray(standing, dtype=np.float64), (model.robot.n,))
 
-    def thinned() -> Iterator[Motion]:
+    def heard() -> Iterator[Motion]:
         for motion in (motions,) if isinstance(motions, Motion) else motions:
             if motion.band_hz is not None:
                 bands.append(motion.band_hz)
+            if motion.band_hz is not None or slow.any():
                 for name, phi in phis.items():
-                    raw[motion.name, name] = raw.get((motion.name, name), 0.0) + _raw(model, base, phi, motion)
+                    key, sums = (motion.name, name), _sums(model, base, phi, motion, slow)
+                    raw[key], moving[key] = raw.get(key, 0.0) + sums[:2], moving.get(key, 0.0) + sums[2:]
             yield motion
 
-    regression = compress(model, thinned(), base=base)
+    regression = compress(model, heard(), base=base)
     recordings, warnings = [], []
     for recording in regression.recordings:
         part = regression.only([recording])
         held_out, why = _held_out(part, recording, fitted)
         if why:
             warnings.append(why)
+        rows, energy = np.array(part.rows), part.squared_torques
+        every = {name: np.array([part.squared_residuals(phi), energy, rows]) for name, phi in phis.items()}
+        first = next(iter(phis))
+        counted = {name: every[name] for name in phis}
+        if slow.any():
+            still = every[first] - moving[recording, first]
+            held = _friction(model, base, phis[first], slow)
+            explained = (moving[recording, first][2] > 0) & (still[0] <= still[2] * (HELD * held) ** 2)
+            counted = {name: np.where(explained, moving[recording, name], every[name]) for name in phis}
         found = tuple(
             Predicted(
-                name, part.squared_residuals(phi), part.squared_torques, np.array(part.rows), raw.get((recording, name))
+                name,
+                *counted[name][:2],
+                np.rint(counted[name][2]).astype(rows.dtype),
+                raw.get((recording, name)) if bands else None,
+                every[name][:2] if slow.any() else None,
             )
-            for name, phi in phis.items()
+            for name in phis
         )
-        recordings.append(ValidatedRecording(recording, held_out, np.array(part.rows), found))
+        recordings.append(ValidatedRecording(recording, held_out, found[0].samples, found))
     units = model.robot.units("torque")
     band = min(bands, default=None)
     return Validation(
@@ -200,13 +235,37 @@ def validate(
     )
 
 
-def _raw(model: Model, base: BaseParameters, phi: Array, motion: Motion) -> Array:
-    """Return the sums (2, n) of squared residuals and torques of a thinned motion before that."""
+def _full(model: Model, base: BaseParameters, phi: Array) -> Array:
+    """Return parameters (p,) of the model that are these base parameters, the others zero."""
     theta = np.zeros(len(model.names))
     theta[list(base.kept)] = phi
-    keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
+    return theta
+
+
+def _sums(model: Model, base: BaseParameters, phi: Array, motion: Motion, slow: Array) -> Array:
+    """Return sums (5, n): squared residuals and torques as logged; those of thinned rows where joints move; these.
+
+    slow (n,): a joint that is slower stands [rad/s; m/s].
+    """
+    theta = _full(model, base, phi)
     residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())
-    return np.array([np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)])
+    keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
+    logged = [np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)]
+    thinned = [decimate(x, motion.decimation) if motion.decimation else x for x in (residual, motion.tau, motion.qd)]
+    moves = motion.keep & (np.abs(thinned[2]) >= slow)
+    return np.array([*logged, *(np.sum(moves * x**2, axis=0) for x in thinned[:2]), moves.sum(axis=0)])
+
+
+def _friction(model: Model, base: BaseParameters, phi: Array, slow: Array) -> Array:
+    """Return by how much friction holds each joint (n,) [N m; N]: half of what a slow way there and back differ by."""
+    n, theta = model.robot.n, _full(model, base, phi)
+    there = np.linspace(0.0, 1.0, STEPS)[:, None]
+    q, qd = np.vstack([there, there[-2::-1]]) * WAY, np.repeat(np.array([1.0, -1.0]), (STEPS, STEPS - 1))[:, None]
+    signals = {name: np.zeros(len(q)) for name in RECORDED}
+    tau = torque(
+        model, theta, np.tile(q, n), np.maximum(slow, WAY / STEPS) * qd, np.zeros((len(q), n)), signals=signals
+    )
+    return np.asarray(np.abs(tau[STEPS // 2] - tau[-STEPS // 2]) / 2.0)
 
 
 def _held_out(

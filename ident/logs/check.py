@@ -242,7 +242,10 @@ def _torques(log: Log) -> Iterator[Finding]:
 
 
 def start_transient(log: Log) -> Iterator[Finding]:
-    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first rows."""
+    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first rows.
+
+    Torques of a joint that turns about faster there than ever after are no such: they are those of this motion.
+    """
     head = ceil(HEAD * len(log.t))
     if head < 4 or log.t[0] > 0:  # too short to tell, or a later part of a streamed recording
         return
@@ -251,9 +254,10 @@ def start_transient(log: Log) -> Iterator[Finding]:
         low, high = tau[head:].min(), tau[head:].max()
         odd = {"torque": np.abs(tau[:head] - (low + high) / 2) > high - low, "position": np.zeros(head, dtype=bool)}
         still = int(np.argmax(tau != 0))  # rows of zeros
-        odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
         for lag in sorted({1, head // 8, head // 2} - {0}):
             odd["torque"] |= _jumps(tau, lag, head, JUMP)
+        odd["torque"] &= not _turns_faster(log.q[:, j], head)
+        odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
         odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
         for what, found in odd.items():
             if found.any():
@@ -289,6 +293,13 @@ def _zeros(x: Array) -> int:
 def _jumps(x: Array, lag: int, head: int, ratio: float) -> np.ndarray:
     change = np.abs(x[lag:] - x[:-lag])
     return np.asarray(change[:head] > ratio * change[head:].max())
+
+
+def _turns_faster(q: Array, head: int) -> bool:
+    """Return whether a position turns about faster in its first rows than it does after them."""
+    lag = max(head // 8, 1)
+    change = np.abs(q[2 * lag :] - 2.0 * q[lag:-lag] + q[: -2 * lag])
+    return bool(change[:head].max() > change[head:].max(initial=0.0))
 
 
 def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:

@@ -18,6 +18,8 @@ from ident.files import file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
+from ident.logs.readers.formats import is_bag
+from ident.logs.readers.info import as_table
 from ident.logs.readings import NOISE, resting
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.logged_joints import Arm
@@ -74,7 +76,7 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
 
     robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
     the answer to a question; without it every guess is taken. Raises RobotError, CadError, LogError, and InputError
-    where a file that would be written is there.
+    where a file that would be written is there. Of a bag a table is written beside them, which they name.
     """
     folder, robot = Path(into), Path(robot)
     for name in FILES:
@@ -82,7 +84,21 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
             fix = "Remove it, or choose another folder with --into"
             raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
     cad, logs = _parted([Path(f) for f in files])
-    asked = Asked(ask)
+    tables = dict[Path, Path]()
+    try:
+        for bag in filter(is_bag, logs):
+            tables[bag] = as_table(bag, folder / f"{bag.stem}.parquet")
+        return _started(folder, robot, cad, [tables.get(log, log) for log in logs], Asked(ask), tuple(tables.values()))
+    except IdentError:
+        for table in tables.values():
+            table.unlink()
+        raise
+
+
+def _started(
+    folder: Path, robot: Path, cad: Path | None, logs: Sequence[Path], asked: Asked, tables: tuple[Path, ...]
+) -> Started:
+    """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
     recordings = _recordings([read_raw(path) for path in logs], arm, asked)
     held, told = _parked(recordings, robot)
@@ -107,7 +123,7 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
     told += [f"recording '{name}' is left out: {cause}" for name, cause in left_out.items()]
-    return Started(tuple(written), tuple(asked.answers), (*told, *why))
+    return Started((*tables, *written), tuple(asked.answers), (*told, *why))
 
 
 def _parked(logs: Sequence[_Log], robot: Path) -> tuple[dict[str, float], list[str]]:

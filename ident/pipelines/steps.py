@@ -309,12 +309,14 @@ def validated(
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
     seen, told = estimate.provenance.get(FITTED), len(warned)
+    fit, judged = processing_of(loaded)
     validation = predicted(
         loaded.model,
-        _that_moved(motions(loaded, experiment.validate, processing_of(loaded)[1], warned, tell), estimate),
+        _that_moved(motions(loaded, experiment.validate, judged, warned, tell), estimate),
         predictions,
         fitted=fitted or (None if seen is None else seen.split(", ")),
         base=loaded.base,
+        standing=fit.min_speed,
     )
     warned += [Warned("validation", "validation", message) for message in validation.warnings]
     return replace(validation, unusable=unusable(warned[told:]))

@@ -136,8 +136,10 @@ def band(validation: Validation) -> str:
 
 
 def banded(validation: Validation, total: Predicted) -> str:
-    """Return the band of an error, and the error of the torque as it was before that filter, where there is one."""
-    return band(validation) + ("" if total.raw_total is None else f" (raw {percent(total.raw_total)})")
+    """Return the band of an error, and the errors with rows where joints stand and of the torque before that filter."""
+    more = [("with rows at standstill ", total.every_total), ("raw ", total.raw_total)]
+    told = [f"{word}{percent(x)}" for word, x in more if x is not None and percent(x) != percent(total.relative_total)]
+    return band(validation) + (f" ({', '.join(told)})" if told else "")
 
 
 def summary_rows(
@@ -246,7 +248,9 @@ def validation_rows(validation: Validation) -> Table:
             rows.append((r.recording, kept, joint, str(int(r.samples[j])), *cells))
         totals = [percent(p.relative_total) for p in r.predictions]
         rows.append((r.recording, kept, f"all{band(validation)}", str(int(r.samples.sum())), *totals))
-        raws = [p.raw_total for p in r.predictions]
+        every, raws = [p.every_total for p in r.predictions], [p.raw_total for p in r.predictions]
+        if None not in every:
+            rows.append((r.recording, kept, "all, with rows at standstill", "", *map(percent, every)))
         if None not in raws:
             rows.append((r.recording, kept, "all, raw", "", *map(percent, raws)))
         tones += [tone] * (len(rows) - len(tones))

@@ -236,12 +236,27 @@ def convert(
         raise LogError("is there already, perhaps with your gains in it", file=manifest, fix="Remove it, or give"
                        " another --out")  # fmt: skip
     info = log_info(path, topic=topic, joints=joints, robot=robot, tell=tell)
-    _require_usable(info)
     with whole_file(out) as temporary:
-        dropped = _write(info, temporary, out.suffix, tell)
+        dropped = _written(info, temporary, out.suffix, tell)
         text = stanza(info, out.name, robot, dropped)
         write_whole(manifest, text)
     return Converted(out, manifest, text, info.seen.rows - dropped, dropped, info)
+
+
+def as_table(path: Path, out: Path) -> Path:
+    """Write a recording as a table alone, as `convert` does; raise LogError as that, or where `out` is there."""
+    if out.exists():
+        raise LogError("is there already, and is not overwritten", file=out, fix=f"Remove it, or give it for {path}")
+    info = log_info(path)
+    with whole_file(out) as temporary:
+        _written(info, temporary, out.suffix, logged)
+    return out
+
+
+def _written(info: LogInfo, path: Path, ending: str, tell: Tell) -> int:
+    """Write the table of a recording that can be used; return how many rows are dropped."""
+    _require_usable(info)
+    return _write(info, path, ending, tell)
 
 
 def _require_usable(info: LogInfo) -> None:

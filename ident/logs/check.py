@@ -22,6 +22,7 @@ IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
 HEAD = 0.03  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
+TURNS = 1.5  # the same of what a joint turns about by, which explains its torque
 OFTEN = 0.05  # of the rows: a torque that is cut off in more is no measurement
 LEAP = 5.0  # the same for the position from row to row
 FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
@@ -299,7 +300,7 @@ def _turns_faster(q: Array, head: int) -> bool:
     """Return whether a position turns about faster in its first rows than it does after them."""
     lag = max(head // 8, 1)
     change = np.abs(q[2 * lag :] - 2.0 * q[lag:-lag] + q[: -2 * lag])
-    return bool(change[:head].max() > change[head:].max(initial=0.0))
+    return bool(change[:head].max() > TURNS * change[head:].max(initial=0.0))
 
 
 def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:

@@ -181,8 +181,7 @@ def validate(
     base = base or base_parameters(model)
     phis = {name: _phi(base, model, values, name) for name, values in predictions.items()}
     phis[ZERO] = np.zeros(len(base.names))
-    bands, raw = list[float](), dict[tuple[str, str], Array]()
-    moving = dict[tuple[str, str], Array]()
+    bands, raw, moving = list[float](), dict[tuple[str, str], Array](), dict[tuple[str, str], Array]()
     slow = np.broadcast_to(np.asarray(standing, dtype=np.float64), (model.robot.n,))
 
     def heard() -> Iterator[Motion]:
@@ -204,33 +203,31 @@ def validate(
             warnings.append(why)
         rows, energy = np.array(part.rows), part.squared_torques
         every = {name: np.array([part.squared_residuals(phi), energy, rows]) for name, phi in phis.items()}
-        first = next(iter(phis))
-        counted = {name: every[name] for name in phis}
+        counted = every
         if slow.any():
+            first = next(iter(phis))
             still = every[first] - moving[recording, first]
-            held = _friction(model, base, phis[first], slow)
-            explained = (moving[recording, first][2] > 0) & (still[0] <= still[2] * (HELD * held) ** 2)
-            counted = {name: np.where(explained, moving[recording, name], every[name]) for name in phis}
+            most = HELD * _friction(model, base, phis[first], slow)
+            held = (moving[recording, first][2] > 0) & (still[0] <= still[2] * most**2)
+            counted = {name: np.where(held, moving[recording, name], every[name]) for name in phis}
         found = tuple(
             Predicted(
                 name,
                 *counted[name][:2],
-                np.rint(counted[name][2]).astype(rows.dtype),
+                counted[name][2].astype(rows.dtype),
                 raw.get((recording, name)) if bands else None,
                 every[name][:2] if slow.any() else None,
             )
             for name in phis
         )
         recordings.append(ValidatedRecording(recording, held_out, found[0].samples, found))
-    units = model.robot.units("torque")
-    band = min(bands, default=None)
     return Validation(
         model.robot.joint_names,
-        units,
+        model.robot.units("torque"),
         tuple(phis),
         tuple(recordings),
         tuple(warnings),
-        band_hz=band,
+        band_hz=min(bands, default=None),
         noise=np.array(regression.least_noise),
     )
 

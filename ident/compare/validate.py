@@ -201,26 +201,21 @@ def validate(
         held_out, why = _held_out(part, recording, fitted)
         if why:
             warnings.append(why)
-        rows, energy = np.array(part.rows), part.squared_torques
+        energy, rows = part.squared_torques, part.rows
         every = {name: np.array([part.squared_residuals(phi), energy, rows]) for name, phi in phis.items()}
-        counted = every
+        held = np.zeros(len(slow), dtype=bool)
         if slow.any():
             first = next(iter(phis))
             still = every[first] - moving[recording, first]
             most = HELD * _friction(model, base, phis[first], slow)
             held = (moving[recording, first][2] > 0) & (still[0] <= still[2] * most**2)
-            counted = {name: np.where(held, moving[recording, name], every[name]) for name in phis}
-        found = tuple(
-            Predicted(
-                name,
-                *counted[name][:2],
-                counted[name][2].astype(rows.dtype),
-                raw.get((recording, name)) if bands else None,
-                every[name][:2] if slow.any() else None,
-            )
-            for name in phis
-        )
-        recordings.append(ValidatedRecording(recording, held_out, found[0].samples, found))
+        found = list[Predicted]()
+        for name, all_rows in every.items():
+            squared, energy, samples = np.where(held, moving.get((recording, name), all_rows), all_rows)
+            as_logged = raw.get((recording, name)) if bands else None
+            with_still = all_rows[:2] if slow.any() else None
+            found.append(Predicted(name, squared, energy, samples.astype(int), as_logged, with_still))
+        recordings.append(ValidatedRecording(recording, held_out, found[0].samples, tuple(found)))
     return Validation(
         model.robot.joint_names,
         model.robot.units("torque"),

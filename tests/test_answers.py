@@ -1,6 +1,5 @@
 """What commands answer to programs: one JSON document as its schema has it, and nothing else on stdout."""
 
-import ast
 import json
 import logging
 import sys
@@ -14,7 +13,6 @@ from test_cli import call, made, two
 from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
-import ident
 from ident.cli import answers
 from ident.cli.main import app, main
 from ident.pipelines import fit, validate
@@ -176,14 +174,6 @@ def test_the_library_prints_nothing_and_logs_as_ident(two, capfd, caplog):
     assert (out, err) == ("", "")
     assert {r.name for r in caplog.records if r.name.startswith("ident")} == {"ident"}
     assert {r.levelno for r in caplog.records} >= {logging.DEBUG, logging.INFO, logging.WARNING}
-
-
-def test_nothing_outside_of_the_command_line_prints():
-    package = Path(ident.__file__).parent
-    for file in package.rglob("*.py"):
-        if file.relative_to(package).parts[0] != "cli":
-            calls = [n for n in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
-            assert not [n.lineno for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], file
 
 
 def test_no_command_is_forgotten():

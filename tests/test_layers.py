@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ident
+from ident.model.terms import TERMS
 
 PACKAGE = Path(ident.__file__).parent
 
@@ -143,11 +144,10 @@ def test_files_of_one_layer_do_not_import_the_whole_package():
 def test_no_module_and_no_function_is_longer_than_agreed():
     """450 and 70 lines; compiled kernels are one function each."""
     long = []
-    for file in PACKAGE.rglob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        if text.count("\n") > 450:
+    for file in (PACKAGE / "__init__.py", *sources()):
+        if file.read_text(encoding="utf-8").count("\n") > 450:
             long.append(file.name)
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(file):
             lines = node.end_lineno - node.lineno + 1 if isinstance(node, ast.FunctionDef) else 0
             if lines > 70 and file.parent.name != "dynamics":
                 long.append(f"{file.name}: {node.name}")
@@ -262,3 +262,34 @@ def test_no_modules_import_each_other_in_a_circle():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
     imports = {name: module_imports(path, known) for name, path in known.items()}
     assert circles(imports) == []
+
+
+@pytest.mark.slow
+def test_nothing_outside_of_the_command_line_prints():
+    for file in (file for file in sources() if layer(file) != "cli"):
+        calls = [n for n in nodes(file) if isinstance(n, ast.Call)]
+        assert not [n.lineno for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], file
+
+
+#: "offset" also means one of angles, of axes, of positions, of a mimic joint, of a hint; "spring" is a hint,
+#: "drive_inertia" a setting.
+ELSEWHERE = {
+    ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
+    ("offset", "pipelines/init.py"),
+    ("offset", "compare/residuals.py"), ("spring", "compare/residuals.py"),
+    ("drive_inertia", "pipelines/excitation.py"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_name_of_a_kind_stands_in_its_own_file_only():
+    words = {word for term in TERMS for word in (term.kind.name, term.kind.key)} - {"breakaway"}
+    found: dict[str, set[str]] = {word: set() for word in words}
+    for file in sources():
+        place = file.relative_to(PACKAGE).as_posix()
+        for node in nodes(file):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                word = node.value.removeprefix(".")
+                if word in words and not any(word == w and place.startswith(p) for w, p in ELSEWHERE):
+                    found[word].add(place)
+    assert {word: len(places) for word, places in found.items()} == dict.fromkeys(words, 1), found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import shutil
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import pytest
 from test_cli import BROKEN, EXPERIMENT, TRUE
 from test_export_controllers import c_library, module
 
-import ident
 from ident.errors import ConfigError, ModelError
 from ident.estimate import fitted_model
 from ident.estimate.storage import load_estimate
@@ -193,28 +191,3 @@ def test_a_signal_is_asked_for_by_name(registered, folder, monkeypatch):
 def test_a_kind_is_registered_once(registered):
     with pytest.raises(ModelError, match="Breakaway has the kind and the fields of Breakaway already"):
         register(Breakaway)
-
-
-# ---- nobody else lists the kinds ------------------------------------------------------------------------------------
-
-#: "offset" also means one of angles, of axes, of positions, of a hint; "spring" is a hint, "drive_inertia" a setting.
-ELSEWHERE = {
-    ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
-    ("offset", "compare/residuals.py"), ("spring", "compare/residuals.py"),
-    ("drive_inertia", "pipelines/excitation.py"),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_name_of_a_kind_stands_in_its_own_file_only():
-    package = Path(ident.__file__).parent
-    words = {word for term in TERMS for word in (term.kind.name, term.kind.key)} - {"breakaway"}
-    found: dict[str, set[str]] = {word: set() for word in words}
-    for file in package.rglob("*.py"):
-        place = file.relative_to(package).as_posix()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                word = node.value.removeprefix(".")
-                if word in words and not any(word == w and place.startswith(p) for w, p in ELSEWHERE):
-                    found[word].add(place)
-    assert {word: len(places) for word, places in found.items()} == dict.fromkeys(words, 1), found

@@ -50,15 +50,19 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="module")
 def sketched(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Write empty pictures in place of figures that are composed but not drawn; with `--seeds 20` all are drawn.
+    """Write empty pictures in place of figures that are composed but not drawn, and simulate nothing for a report.
 
-    For tests that look at no picture: drawing is four fifths of what `ident run` does on a short log.
+    For tests that look at no picture: drawing is four fifths of what `ident run` does on a short log, to simulate it
+    half of the rest of its report. With `--seeds 20` all is drawn and simulated.
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.config.getoption("--seeds") < ALL:
             from matplotlib.figure import Figure
 
+            from ident.report import simulated
+
             patch.setattr(Figure, "savefig", _sketch)
+            patch.setattr(simulated, "rollout", _not_simulated)
         yield
 
 
@@ -76,6 +80,12 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     search = sys.modules["ident.excitation.search"]
     monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     return lambda: next(clock)
+
+
+def _not_simulated(*_: object) -> None:
+    from ident.errors import ModelError
+
+    raise ModelError("a sketch simulates nothing")
 
 
 def _sketch(_: object, where: IO[str] | IO[bytes], *, format: str, **__: object) -> None:

@@ -522,7 +522,7 @@ def test_without_a_model_the_logs_choose_the_width_of_friction(two):
     change(two / "experiment.toml", "[model]\ncoulomb = { tanh = 0.05 }\n", "")
     done = call("fit", two, "-o", two / "e.json")
     assert done.exit_code == 0, done.output
-    assert "note: friction: chosen by the torque that is missed, which falls by " in done.stderr
+    assert "note: friction: chosen by what is left out, whose error falls by " in done.stderr
     assert any(w.startswith("friction: chosen by") for w in load_estimate(two / "e.json").notes)
     shapes = load_estimate(two / "e.json").shapes
     assert all(0.02 <= shapes[f"{joint}.coulomb"]["tanh"] <= 0.12 for joint in ("shoulder", "elbow"))

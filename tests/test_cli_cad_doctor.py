@@ -17,7 +17,6 @@ from ident.cad import Cad, Convention, read_cad, write_cad
 from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
-from ident.compare.coulomb_width import smoothed
 from ident.compare.doctor import other_convention
 from ident.estimate import refine_cad, solid_bodies
 from ident.experiment import read_experiment
@@ -29,6 +28,7 @@ from ident.pipelines.loaded import load
 from ident.regression import base_parameters, compress, save_regression
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, to_com
+from ident.structure.widths import smoothed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sketched")]
 

@@ -51,6 +51,7 @@ from ident.structure.selection import told_by_the_rest
 from ident.structure.shapes import fitted_shapes
 from ident.structure.slope import Slope
 from ident.structure.waves import apart, rippled, shifted, strongest
+from ident.structure.widths import peaks, wide
 
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 
@@ -441,6 +442,55 @@ def test_one_weighing_is_enough_where_the_other_is_not_against_it():
     )
     rough = before[0] - 0.02 + 300 * steady
     assert compared(candidate, before, np.array([rough, rough])).reason == "less than 2 standard errors"
+
+
+def test_each_joint_has_the_width_of_friction_that_its_logs_show(arm):
+    """Widths from 0.05 to 0.3 rad/s on one arm, and a sign that is one."""
+    prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
+    names, true = arm.robot.joint_names, (0.05, 0.1, 0.3)
+    plain = moved(arm, (), [], noise=0.0)
+    tau = plain.tau - np.sign(plain.qd) + 2.0 * np.tanh(plain.qd / np.array(true))
+    tau = tau + 0.002 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
+    model, gain, more = wide(arm, [replace(plain, tau=tau)], prior)
+    found = {t.joints[0]: t.tanh for t in model.terms if isinstance(t, SmoothCoulomb)}
+    np.testing.assert_allclose([found[joint] for joint in names], true, rtol=0.1)
+    assert gain.gain > 0.1
+    assert more == ()
+    same, gain, _ = wide(arm, [moved(arm, (), [], noise=0.01)], prior)
+    assert same is arm
+    assert gain.reason
+
+
+def test_a_width_and_the_stribeck_friction_beside_it_are_found_together(arm):
+    """Each joint's own width and speed; then selection takes the terms as they are."""
+    prior, names = cad_prior(arm.robot, arm.robot.inertials, "CAD"), arm.robot.joint_names
+    width, speed = np.array([0.03, 0.05, 0.08]), np.array([0.2, 0.5, 0.6])
+    plain = moved(arm, (), [], noise=0.0)
+    rise = np.tanh(plain.qd / width)
+    tau = plain.tau - np.sign(plain.qd) + rise * (2.0 + 1.5 * np.exp(-((plain.qd / speed) ** 2)))
+    tau = tau + 0.005 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
+    motion = replace(plain, tau=tau)
+    begun = peaks(arm, [motion], ())
+    model, _, given = wide(arm, [motion], prior, arm, begun, ())
+    found = selected(model, [motion], prior, base_parameters(model), given=given)
+    assert kinds(found) == {"stribeck"}
+    np.testing.assert_allclose([t.speed for t in found.terms], speed, rtol=0.1)
+    law = {t.joints[0]: t.tanh for t in model.terms if isinstance(t, SmoothCoulomb)}
+    np.testing.assert_allclose([law[joint] for joint in names], width, rtol=0.1)
+    assert [shape.parameters for shape in found.structure.shapes] == [(f"{joint}.stribeck",) for joint in names]
+    assert peaks(model, [motion], found.terms) == ()
+
+
+def test_terms_that_take_nothing_from_the_torque_that_is_missed_are_not_taken(arm):
+    """A spring on a joint a hundred times as quiet as the others: its own error falls, the torque missed does not."""
+    motion = moved(arm, (), [], noise=0.02)
+    quiet, n = motion.tau.copy(), arm.robot.n
+    theta = np.concatenate([arm.robot.inertials.ravel(), *(np.full(n, x) for x in (0.2, 1.0, 1.0, 0.0))])
+    true = torque(arm, theta, motion.q, motion.qd, motion.qdd)
+    quiet[:, 2] = true[:, 2] + 0.01 * (motion.tau - true)[:, 2] + 3e-3 * true.std() * motion.q[:, 2]
+    found = chosen(arm, replace(motion, tau=quiet))
+    assert found.terms == ()
+    assert found.structure.after == found.structure.before
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.coulomb_width import smoothed
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, squared_left_out, stretch_factors
 from ident.logs.automatic import HIGHEST, chosen, factors_below
@@ -18,6 +17,7 @@ from ident.logs.process import Processing, process
 from ident.model.model import Model
 from ident.regression.base import base_parameters
 from ident.regression.compress import compress
+from ident.structure.widths import smoothed
 
 #: Cut-offs of the positions that are tried, relative to that of their spectra, and beside the best of them.
 LOWER, BESIDE = (0.71, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09, 0.06, 0.04, 0.03), (0.84, 1.19)

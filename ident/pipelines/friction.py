@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident.compare.coulomb_width import FEWEST, smoothed, wide
 from ident.estimate.estimate import restored_terms
+from ident.logs.motion import Motion
 from ident.model import Model, SmoothCoulomb
-from ident.model.standard import SIGN
+from ident.model.standard import COULOMB, SIGN
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
+from ident.structure.widths import smoothed, wide
 
 
 def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None = None) -> Loaded:
@@ -25,19 +26,32 @@ def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None 
     if loaded.experiment.own_model or SIGN not in loaded.model.terms:
         return loaded
     processing, read = processing_of(loaded), read or first_parts_of(loaded)
-    moving, all_rows = map(read, processing)
-    if sum(len(m.blocks) for m in all_rows) < FEWEST:  # a short log, thinned to its slow motion
-        all_rows = read(replace(processing[0], min_speed=0.0))
-        if sum(len(m.blocks) for m in all_rows) < FEWEST:
-            return loaded
-    model, gain = wide(loaded.model, moving, all_rows)
+    model, gain, _ = wide(loaded.model, slow_too(loaded, read), loaded.prior)
     if model is loaded.model:
         return loaded
-    laws = [term for term in model.terms if isinstance(term, SmoothCoulomb)]
-    told = ", ".join(f"{{ tanh = {law.tanh:g}, joints = {list(law.joints or ())} }}".replace("'", '"') for law in laws)
-    message = f"chosen by the torque that is missed, which falls by {gain:.0%}: coulomb = [{told}] in [model]"
-    warned.append(Warned("friction", "chosen", message))
+    warned.append(told(model, f"whose error falls by {gain.gain:.0%}"))
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
+
+
+def slow_too(loaded: Loaded, read: FirstParts) -> list[Motion]:
+    """Return the fitted recordings, of long ones the first part, with rows too slow for the sign of the speed."""
+    return read(replace(processing_of(loaded)[0], min_speed=0.0))
+
+
+def told(model: Model, why: str) -> Warned:
+    """Return what to say of the widths that logs chose."""
+    laws = [term for term in model.terms if isinstance(term, SmoothCoulomb)]
+    each = ", ".join(f"{{ tanh = {law.tanh:g}, joints = {list(law.joints or ())} }}".replace("'", '"') for law in laws)
+    message = f"chosen by what is left out, {why}: coulomb = [{each}] in [model]"
+    return Warned("friction", "chosen", message)
+
+
+def plain(model: Model) -> Model:
+    """Return the model with the sign of the speed in place of widths that logs chose."""
+    at = [k for k, term in enumerate(model.terms) if term.kind == COULOMB and isinstance(term, SmoothCoulomb)]
+    if not at:
+        return model
+    return replace(model, terms=(*model.terms[: at[0]], SIGN, *model.terms[at[-1] + 1 :]))
 
 
 def restored(model: Model, shapes: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> Model:

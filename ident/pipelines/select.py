@@ -17,7 +17,7 @@ from ident.logs.motion import Motion
 from ident.model import Model, Spring
 from ident.model.standard import SIGN
 from ident.model.term import Term
-from ident.pipelines.friction import restored, with_friction
+from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
@@ -25,12 +25,15 @@ from ident.report.text import percent
 from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
+from ident.structure.widths import peaks, wide
 from ident.tell import Tell, logged
 
 #: Share of the left-out error for which terms beside an experiment's own [model] are named.
 WORTH = 0.05
 #: A tilt that explains so much of what springs do stands in their place.
 ALIKE = 0.9
+#: How often the width of Coulomb friction and the terms beside it are chosen in turn, at most.
+TURNS = 2
 #: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
 QUIET = 0.31
 
@@ -54,8 +57,8 @@ def select(experiment: Experiment | str | Path, tell: Tell = logged) -> Selected
     """
     loaded = with_friction(load(experiment), list[Warned]())
     selection = selection_of(loaded, tell)
-    own = () if loaded.experiment.own_model else _smooth(loaded)
     model = selection.model
+    own = () if loaded.experiment.own_model else _smooth(model)
     chosen = replace(loaded, model=model, base=base_parameters(model), processing=processing_of(loaded))
     return Selected(chosen, selection, lines((*own, *selection.terms)))
 
@@ -68,16 +71,21 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, re
     if loaded.experiment.own_model:
         return loaded
     found = selection_of(loaded, tell, read=read)
-    loaded = replace(loaded, structure=found.structure, processing=processing_of(loaded))
+    wider = tuple(term for term in _smooth(found.model))
+    if wider != _smooth(loaded.model):
+        warned[:] = [w for w in warned if w.about != "friction"] + [told(found.model, "beside the terms that were")]
+    processing, model = processing_of(loaded), plain(loaded.model)
+    if SIGN in model.terms:
+        model = restored(model, found.model.shapes, found.model.names)
+    loaded = replace(loaded, structure=found.structure, processing=processing, model=model, base=base_parameters(model))
     if not found.terms:
         return loaded
     shares = f"{percent(found.structure.before)} to {percent(found.structure.honest)}"
     taken = "; ".join(found.structure.lines)
-    told = f"chosen by what is left out, whose error falls from {shares}: {taken} in [model]"
+    why = f"chosen by what is left out, whose error falls from {shares}: {taken} in [model]"
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
-    warned.append(Warned("model", "chosen", f"{told}; {more}"))
-    model = restored(loaded.model, found.model.shapes, found.model.names)
-    return replace(loaded, model=model, base=base_parameters(model), pulls=found.pulls)
+    warned.append(Warned("model", "chosen", f"{why}; {more}"))
+    return replace(loaded, pulls=found.pulls)
 
 
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:
@@ -102,6 +110,7 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
     """Return which joint terms a loaded experiment's fitted logs support; of long recordings the first part.
 
     Where the rows that are fitted support none, slow ones, which are predicted as well, may: friction near standstill.
+    Widths that logs chose are chosen again beside the terms, and terms beside these, until nothing changes.
     worth: as of `ident.structure.selected`; read: as of `with_friction`.
     """
     fit, first = processing_of(loaded)[0], read or first_parts_of(loaded)
@@ -110,18 +119,51 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad
     inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
-    found = selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth)
-    if not (found.terms or found.structure.note) and np.any(fit.min_speed):
-        slow = first(replace(fit, min_speed=0.0))
-        more = selected(loaded.model, slow, loaded.prior, loaded.base, inertials, tell, worth)
-        found, parts = (more, slow) if more.terms else (found, parts)
+
+    def among(model: Model, given: Sequence[Term] = ()) -> tuple[Selection, list[Motion]]:
+        base = base_parameters(model)
+        found = selected(model, parts, loaded.prior, base, inertials, tell, worth, given=given)
+        if found.terms or found.structure.note or not np.any(fit.min_speed):
+            return found, parts
+        slow = slow_too(loaded, first)
+        more = selected(model, slow, loaded.prior, base, inertials, tell, worth, given=given)
+        return (more, slow) if more.terms else (found, parts)
+
+    model, known = loaded.model, tuple[Term, ...]()
+    found, motions = among(model)
+    for _ in range(0 if loaded.experiment.own_model else TURNS):
+        wider, given = _wider(model, slow_too(loaded, first), loaded.prior, found.terms)
+        if wider is model:
+            break
+        again, rows = among(wider, given)
+        if rows is motions and again.structure.after >= found.structure.after:
+            break
+        model, known, found, motions = wider, given, again, rows
     if loaded.experiment.calibrate is not None:  # a tilt has been asked for, or not wanted
         return found
-    tilt = tilt_in_place_of_springs(loaded.model, parts, loaded.prior, found)
+    tilt = tilt_in_place_of_springs(model, motions, loaded.prior, found)
     if not tilt:
         return found
     aside = {Spring.kind.name: tilt}
-    return selected(loaded.model, parts, loaded.prior, loaded.base, inertials, tell, worth, aside)
+    return selected(model, motions, loaded.prior, base_parameters(model), inertials, tell, worth, aside, known)
+
+
+def _wider(
+    model: Model, motions: Sequence[Motion], prior: Prior, terms: Sequence[Term]
+) -> tuple[Model, tuple[Term, ...]]:
+    """Return a model with the widths of Coulomb friction that are best beside terms, or beside Stribeck friction, too.
+
+    With the terms that have shapes, as they are best. The model as it is where nothing is gained: width and peak hide
+    one another, so that one alone may be worth nothing.
+    """
+    if SIGN not in plain(model).terms:
+        return model, ()
+    for more in (peaks(model, motions, terms), ()):
+        if more or terms:
+            wider, _, given = wide(plain(model), motions, prior, model, (*terms, *more), terms)
+            if wider is not model:
+                return wider, given
+    return model, ()
 
 
 def tilt_in_place_of_springs(model: Model, motions: Sequence[Motion], prior: Prior, found: Selection) -> str:
@@ -141,6 +183,6 @@ def tilt_in_place_of_springs(model: Model, motions: Sequence[Motion], prior: Pri
     return ""
 
 
-def _smooth(loaded: Loaded) -> tuple[Term, ...]:
+def _smooth(model: Model) -> tuple[Term, ...]:
     """Return the Coulomb friction of joints that is not the plain sign."""
-    return tuple(t for t in loaded.model.terms if t.kind == SIGN.kind and t != SIGN and not hasattr(t, "along"))
+    return tuple(t for t in model.terms if t.kind == SIGN.kind and t != SIGN and not hasattr(t, "along"))

@@ -29,7 +29,7 @@ from ident.model import (
     ViscousAsymmetry,
     WarmUp,
 )
-from ident.model.term import Kind, Term
+from ident.model.term import Kind, Term, numbers
 from ident.structure.slope import Slope
 from ident.structure.waves import rippled
 
@@ -168,6 +168,16 @@ def candidates(
     return tuple(c for c in found if c.terms and c.kind.name not in has)
 
 
+def with_given(every: Sequence[Candidate], terms: Sequence[Term]) -> list[Candidate]:
+    """Return candidates, of the kinds of some terms these alone, as they are."""
+    own = {term.kind.name for term in terms}
+    found = [candidate for candidate in every if candidate.kind.name not in own]
+    for name in dict.fromkeys(term.kind.name for term in terms):
+        alike = tuple(term for term in terms if term.kind.name == name)
+        found.append(Candidate(alike[0].kind.words, alike, numbers=tuple(numbers(alike[0])[:1])))
+    return found
+
+
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:
     """Return ripples with these waves per turn, of some joints."""
     terms = rippled(by_joint)
@@ -229,7 +239,7 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
     """Return what makes Stribeck friction at a share of each joint's speed, where its tanh is narrower than that."""
     laws = (law for law in model.terms if isinstance(law, SmoothCoulomb))
     widths = {joint: law.tanh for law in laws for joint in law.joints or speeds}
-    numbers = ("speed",) if widths else ("speed", "width")
+    both = ("speed",) if widths else ("speed", "width")
 
     def at(share: float) -> Candidate | None:
         terms = []
@@ -239,7 +249,7 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
             if speed >= NARROWER * width:
                 terms.append(Stribeck(speed, width, (joint,)))
         words = f"Stribeck below {_digits(100 * share):g} % of the speed"
-        found = Candidate(words, tuple(terms), shape=share, reshaped=at, numbers=numbers, usual=SPEEDS[2])
+        found = Candidate(words, tuple(terms), shape=share, reshaped=at, numbers=both, usual=SPEEDS[2])
         return found if terms and _within(share, SPEED) else None
 
     return at

@@ -109,12 +109,12 @@ class Evidence:
 class Judge:
     """Fits and left-out errors of a model with any columns beside its own.
 
-    settled: those columns with which the noise is what the fit leaves.
+    settled: those columns with which the noise is what the fit leaves; noise: that, where it is known.
     """
 
-    def __init__(self, evidence: Evidence, settled: Sequence[int] = ()):
+    def __init__(self, evidence: Evidence, settled: Sequence[int] = (), noise: tuple[Array, float] | None = None):
         self.evidence, self.folds, regression = evidence, evidence.folds, evidence.regression
-        self.sigma, self.effective = evidence.noise(settled)
+        self.sigma, self.effective = noise or evidence.noise(settled)
         self.inflation = float(regression.rows.sum()) / self.effective
         self.nonnegative = np.append(np.zeros(evidence.wide.n_rigid, dtype=bool), evidence.wide.nonnegative)
         self._K = regression.base.K
@@ -150,7 +150,7 @@ class Judge:
 
     def misfit(self, more: Sequence[int]) -> float:
         """Return the least squares of all folds and of the prior, weighed with the noise, with some columns."""
-        gram = self._gram_of(tuple(self.folds))
+        gram = self.gram(self.folds)
         return float(gram[-1, -1] - gram[-1, :-1] @ self.fitted(more, self.folds))
 
     def squared_wald(self, columns: Sequence[int], folds: Sequence[int]) -> Array:
@@ -181,7 +181,7 @@ class Judge:
         """Return theta (p,), the columns not held at zero, their size, and the Cholesky factor of unit columns."""
         from scipy.linalg.lapack import dposv
 
-        gram = self._gram_of(tuple(folds))
+        gram = self.gram(folds)
         left = np.append(np.arange(self.evidence.own), np.asarray(more, dtype=np.intp))
         while True:
             size = np.sqrt(np.diag(gram)[left])
@@ -196,11 +196,16 @@ class Judge:
         theta[left] = x / size
         return theta, left, size, factor
 
-    def _gram_of(self, folds: tuple[int, ...]) -> Array:
-        """Return the Gram matrix of some folds and the prior."""
-        if folds not in self._summed:
-            self._summed[folds] = self._prior + sum(self._grams[k] for k in folds)
-        return self._summed[folds]
+    def gram(self, folds: Sequence[int]) -> Array:
+        """Return the Gram matrix (p + 1, p + 1) of all columns and the torque, of some folds and the prior."""
+        key = tuple(folds)
+        if key not in self._summed:
+            self._summed[key] = self._prior + sum(self._grams[k] for k in key)
+        return self._summed[key]
+
+    def weighed(self, errors: Array) -> Array:
+        """Return errors (s, n) of each segment (2, s): joints weighed with their noise, and all torques alike."""
+        return np.array([np.sum(errors / self.sigma**2, axis=1), np.sum(errors, axis=1)])
 
     def left_out(self, more: Sequence[int], folds: Sequence[int]) -> Array:
         """Return the squared error (s, n) [(N m)^2; N^2] of each segment of some folds, fitted to the other ones."""

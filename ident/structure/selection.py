@@ -28,7 +28,7 @@ from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, along, chosen, shape
 from ident.regression import BaseParameters, Regression, compress
-from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple
+from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
 from ident.structure.folds import folds, shortened
 from ident.structure.gains import compared, declined, size
 from ident.structure.judge import Evidence, Judge, Logs, renamed, with_columns
@@ -45,6 +45,8 @@ TURNS = 4
 FEWEST = 12
 #: Squared Wald statistic below which a joint lacks a term that others surely have.
 DOUBTFUL = 2.0
+#: Share of the torque missed on what is left out that all terms together have to take.
+SHARE = 0.01
 #: Why what passed at first is not taken in the end.
 UNSEEN = "chosen without what it is judged on, nothing is gained"
 PRUNED = "no joint's own number can be told from zero"
@@ -74,11 +76,13 @@ def selected(
     tell: Tell = logged,
     worth: float = 0.0,
     aside: Mapping[str, str] | None = None,
+    given: Sequence[Term] = (),
 ) -> Selection:
     """Return the model with the joint terms that the motions support, and what was tried.
 
     prior: bodies that the fit is drawn to; base: the model's base parameters; inertials (n, 10): as `candidates` has
-    them; aside: endings of the parameters of what is not to be tried, with the reason. The model as it is where
+    them; aside: endings of the parameters of what is not to be tried, with the reason; given: terms whose shapes are
+    known, by which those kinds are tried. The model as it is where
     segments are too few, or shapes that are not yet looked for exactly take less than `worth` from the left-out error.
     """
     short, levels = shortened([m for m in motions if m.keep.any()])
@@ -94,7 +98,7 @@ def selected(
     shown = waves(model, short, found.fitted((), found.folds))
     every = [
         replace(one, reason=(aside or {}).get(one.kind.name, one.reason))
-        for one in candidates(model, short, inertials, shown)
+        for one in with_given(candidates(model, short, inertials, shown), given)
     ]
     search = Search(logs, [one for one in every if not one.reason])
     if worth and search.gain < worth:
@@ -275,7 +279,7 @@ class Search:
         without, rests = judge.left_out([], every), [[f for f in every if f != k] for k in every]
         chosen = [self._chosen([], rest) for rest in rests] if self._taken else []
         found = Structure(self._relative(without), segments=len(self._logs.fold), folds=len(every), steps=self._steps())
-        found, honest, least = replace(found, after=found.before), float("nan"), size(self._weighed(without))
+        found, honest, least = replace(found, after=found.before), float("nan"), size(self._judge.weighed(without))
         for count in range(len(self._taken), 0, -1):
             columns = self._pruned(self._taken[:count], every)
             own = (
@@ -287,7 +291,9 @@ class Search:
             )
             honest = self._relative(unseen) if np.isnan(honest) else honest
             with_terms = judge.left_out(columns, every)
-            if columns and max(size(self._weighed(unseen)), size(self._weighed(with_terms))) < least:
+            errors = (unseen, with_terms)
+            falls = max(map(self._relative, errors)) <= (1.0 - SHARE) * found.before
+            if columns and falls and max(size(judge.weighed(each)) for each in errors) < least:
                 break
             if not columns:
                 return Selection(model, replace(found, tried=self._told(self._taken[:count], columns)))
@@ -409,12 +415,8 @@ class Search:
         """Return each segment's left-out errors (2, s), as `_weighed` has them."""
         key = tuple(sorted(taken)), tuple(every)
         if key not in self._known:
-            self._known[key] = self._weighed(self._judge.left_out(self._columns(key[0]), every))
+            self._known[key] = self._judge.weighed(self._judge.left_out(self._columns(key[0]), every))
         return self._known[key]
-
-    def _weighed(self, errors: Array) -> Array:
-        """Return errors (s, n) of each segment (2, s): joints weighed with their noise, and all torques alike."""
-        return np.array([np.sum(errors / self._judge.sigma**2, axis=1), np.sum(errors, axis=1)])
 
     def _relative(self, errors: Array) -> float:
         """Return errors (s, n) relative to the torque of all segments."""

@@ -41,11 +41,12 @@ Group = tuple[Sequence[Term], tuple[str, ...]]
 
 def together(terms: Sequence[Term], candidate: Candidate) -> list[Group]:
     """Return those of a candidate's terms that share a fitted number: all, or sine and cosine of one wave."""
-    if not candidate.slopes:
+    if candidate.shape is not None or not candidate.numbers:
         return [(terms, candidate.numbers)] if terms and candidate.numbers else []
     waves: dict[object, list[Term]] = {}
     for term in terms:
-        waves.setdefault((term.joints, *(getattr(term, x) for x in candidate.numbers)), []).append(term)
+        values = tuple(getattr(term, x) for x in candidate.numbers)
+        waves.setdefault((term.joints, *values) if candidate.slopes else values, []).append(term)
     return [(own, candidate.numbers) for own in waves.values()]
 
 

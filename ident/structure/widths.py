@@ -1,0 +1,282 @@
+"""How wide Coulomb friction is near standstill: a tanh in place of the sign of the speed, as the logs ask for.
+
+A width is judged as any other candidate is, by what is left out; and again beside the terms that were taken since.
+One width for all joints, relative to their speeds, is looked for first. Each joint's own, and the shapes of
+the terms beside it, then go by steps of Gauss and Newton to where the whole fit misses least (variable projection);
+what the logs do not tell stays near the common one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.estimate.estimate import TriedTerm
+from ident.estimate.prior import Prior
+from ident.logs.motion import Motion
+from ident.model import Hysteresis, LoadFriction, Model, NonlinearViscous, SmoothCoulomb, Stribeck
+from ident.model.standard import COULOMB, SIGN
+from ident.model.term import Term
+from ident.regression import base_parameters, compress
+from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
+from ident.structure.folds import shortened
+from ident.structure.gains import compared, size
+from ident.structure.judge import Judge, Logs, with_columns
+from ident.structure.selection import FEWEST, told_by_the_rest
+from ident.structure.slope import Slope
+
+#: Widths that are tried first, relative to each joint's speed (99th percentile), and what they are kept within.
+WIDTHS, WIDTH = tuple(0.002 * 2.0**k for k in range(9)), (0.001, 2.0)
+#: Standard deviations of logarithms before the logs are seen: of a joint's width, from the common one; of other shapes.
+ALIKE, BEFORE = float(np.log(3.0)), 1.2
+#: Steps at most, how far one goes in the logarithm of a shape, and one that is none.
+PASSES, FARTHEST, NEAR = 8, 0.5, 0.01
+#: The shape of terms beside that of Coulomb friction, and what it is kept within; speeds, relative to the joint's.
+SHAPES: dict[type[Any], tuple[str, tuple[float, float]]] = {
+    Stribeck: ("speed", SPEED),
+    Hysteresis: ("way", WAY),
+    NonlinearViscous: ("power", POWER),
+}
+#: Shapes that go together: terms by their places, and which of their numbers.
+Group = tuple[tuple[int, str], ...]
+
+
+def smoothed(model: Model, widths: Array) -> Model:
+    """Return the model with a tanh of these widths (n,), to three digits, in place of the sign of the speed, if any."""
+    if SIGN not in model.terms:
+        return model
+    digits = [_digits(width) for width in widths]
+    names = model.robot.joint_names
+    laws = [SmoothCoulomb(w, (joint,)) for w, joint in zip(digits, names, strict=True)]
+    if len(set(digits)) == 1:
+        laws = [SmoothCoulomb(digits[0], names)]
+    at = model.terms.index(SIGN)
+    return Model(model.robot, (*model.terms[:at], *laws, *model.terms[at + 1 :]))
+
+
+def wide(
+    model: Model,
+    motions: Sequence[Motion],
+    prior: Prior,
+    before: Model | None = None,
+    beside: Sequence[Term] = (),
+    had: Sequence[Term] | None = None,
+) -> tuple[Model, TriedTerm, tuple[Term, ...]]:
+    """Return the model with a tanh in place of the sign of the speed, or one `before` where that is not worth it.
+
+    model: with the plain sign; before: with what it had, by default the same; beside: further terms, whose shapes go
+    with it. prior: bodies that the fit is drawn to. With the gain, and why it is too little; with the terms beside it
+    that have shapes, joint by joint, as they are best.
+    """
+    before = before or model
+    none = TriedTerm("a width of Coulomb friction", COULOMB.name, 0.0, 0.0, reason="the logs are too short")
+    short, levels = shortened([m for m in motions if m.keep.any()])
+    if SIGN not in model.terms or len(levels) < FEWEST:
+        return before, none, ()
+    whole = replace(model, terms=(*model.terms, *beside))
+    regression = compress(whole, short, base=with_columns(base_parameters(model), model, whole))
+    found = told_by_the_rest(whole, prior, regression, levels)
+    if found is None:
+        return before, none, ()
+    own = replace(model, terms=tuple(t for t in model.terms if t != SIGN))
+    core = replace(own, terms=(*own.terms, *(t for t in beside if not _shaped(t))))
+    logs = Logs(core, tuple(short), prior, with_columns(base_parameters(own), own, core), found.evidence.fold)
+    fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
+    widths = _on_the_grid(logs, whole, np.maximum(fastest, 1e-6))
+    terms = refined(logs, widths, np.maximum(fastest, 1e-6))
+    law = {t.joints: t.tanh for t in terms if isinstance(t, SmoothCoulomb)}
+    had = by_joint(replace(before, terms=(*before.terms, *(beside if had is None else had))), None)
+    gain = _gain(logs, had, terms)
+    if gain.reason:
+        return before, gain, ()
+    wider = smoothed(model, np.array([law[(joint,)] for joint in model.robot.joint_names]))
+    return wider, gain, tuple(_rounded(t) for t in terms if type(t) in SHAPES)
+
+
+def _gain(logs: Logs, before: Sequence[Term], after: Sequence[Term]) -> TriedTerm:
+    """Return what one set of terms takes from the left-out error of another one, and why that is too little."""
+    pool = [Candidate("a width of Coulomb friction", tuple(terms)) for terms in (before, after)]
+    places, evidence = logs.places(pool), logs.evidence(pool)
+    judge = Judge(evidence, places[1])
+    return compared(pool[1], *(judge.weighed(judge.left_out(columns, judge.folds)) for columns in places))
+
+
+def _on_the_grid(logs: Logs, model: Model, fastest: Array) -> list[Any]:
+    """Return the terms with shapes of a model joint by joint, with the width of WIDTHS at which each misses least.
+
+    The first: common to all, relative to their speeds, and best for what is left out.
+    """
+    n, names = len(fastest), model.robot.joint_names
+    terms = [by_joint(model, ratio * fastest) for ratio in WIDTHS]
+    pool = [Candidate("", tuple(each)) for each in terms]
+    places, evidence = logs.places(pool), logs.evidence(pool)
+    owner = [names.index(term.joints[0]) for term in terms[0]]
+    judge = Judge(evidence, places[len(WIDTHS) // 2])
+
+    def columns(choice: Sequence[int]) -> list[int]:
+        return [places[choice[j]][k] for k, j in enumerate(owner)]
+
+    def misfit(choice: Sequence[int], common: int) -> float:
+        away = np.log([WIDTHS[k] / WIDTHS[common] for k in choice]) / ALIKE
+        return judge.misfit(columns(choice)) / judge.inflation + float(away @ away)
+
+    alike = [size(judge.weighed(judge.left_out(columns([k] * n), judge.folds))) for k in range(len(WIDTHS))]
+    common = int(np.argmin(alike))
+    choice = [common] * n
+    while True:
+        last = list(choice)
+        for j in range(n):
+            each = [misfit([*choice[:j], k, *choice[j + 1 :]], common) for k in range(len(WIDTHS))]
+            choice[j] = int(np.argmin(each))
+        if choice == last:
+            return [terms[choice[j]][k] for k, j in enumerate(owner)]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Changes of shapes' logarithms (g,), the misfit from which they go, in squared standard deviations, the noise."""
+
+    moves: Array
+    misfit: float
+    noise: tuple[Array, float]
+
+
+def refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
+    """Return terms joint by joint with the shapes at which the whole fit misses least.
+
+    terms: of one joint each, as `by_joint` has them; fastest (n,): speeds of the joints. Each joint has a width of its
+    own, drawn to the usual ratio to its speed; other shapes have one ratio for all joints.
+    """
+    names = logs.model.robot.joint_names
+    speeds = [float(fastest[names.index(term.joints[0])]) for term in terms]
+    groups = _groups(terms)
+    at = np.array([np.log(getattr(terms[g[0][0]], g[0][1])) for g in groups])
+    own = np.array([isinstance(terms[g[0][0]], SmoothCoulomb) for g in groups])
+    relative = np.array([np.log(speeds[g[0][0]]) for g in groups])
+    spread = np.where(own, ALIKE, BEFORE)
+    begun = at.copy()
+    begun[own] = relative[own] + np.median((at - relative)[own])
+    found, best, least, noise = list(terms), list(terms), np.inf, None
+    for _ in range(PASSES):
+        step = _step(logs, found, groups, spread, at - begun, noise)
+        noise = step.noise
+        if step.misfit < least:
+            best, least = found, step.misfit
+        moves = np.clip(step.moves, -FARTHEST, FARTHEST)
+        if np.abs(moves).max(initial=0.0) < NEAR:
+            break
+        found = _moved(found, groups, at + moves, speeds)
+        at = np.array([np.log(getattr(found[g[0][0]], g[0][1])) for g in groups])
+    return best
+
+
+def _groups(terms: Sequence[Any]) -> list[Group]:
+    """Return which numbers of the terms move together: a joint's widths; speeds, ways and powers of all joints."""
+    found: dict[object, list[tuple[int, str]]] = {}
+    for k, term in enumerate(terms):
+        if isinstance(term, SmoothCoulomb):
+            found.setdefault(term.joints, []).insert(0, (k, "tanh"))
+        elif isinstance(term, Stribeck):
+            found.setdefault(term.joints, []).append((k, "width"))
+        if type(term) in SHAPES:
+            key = (type(term), term.joints) if isinstance(term, Stribeck) else type(term)
+            found.setdefault(key, []).append((k, SHAPES[type(term)][0]))
+    return [tuple(group) for group in found.values()]
+
+
+def _step(
+    logs: Logs,
+    terms: Sequence[Any],
+    groups: Sequence[Group],
+    spread: Array,
+    away: Array,
+    noise: tuple[Array, float] | None,
+) -> _Step:
+    """Return a step of Gauss and Newton from terms (one joint each); spread, away (g,): of the shapes' logarithms."""
+    pool = [Candidate("", (term,)) for term in terms]
+    pool += [Candidate("", (Slope(terms[k], (number,)),)) for group in groups for k, number in group]
+    places = [place[0] for place in logs.places(pool)]
+    judge = Judge(logs.evidence(pool), places[: len(terms)], noise)
+    theta = judge.fitted(places[: len(terms)], judge.folds)
+    gram, p = judge.gram(judge.folds), judge.evidence.own
+    kept = [*range(p), *(c for c in places[: len(terms)] if theta[c] != 0.0)]
+    to = np.zeros((len(gram), len(kept) + len(groups) + 1))
+    to[kept, range(len(kept))] = to[-1, -1] = 1.0
+    slope = iter(places[len(terms) :])
+    for g, group in enumerate(groups):
+        for k, _ in group:
+            to[next(slope), len(kept) + g] += theta[places[k]]
+    gram = to.T @ gram @ to
+    free = range(len(kept), len(kept) + len(groups))
+    gram[free, free] += judge.inflation / spread**2
+    gram[free, -1] -= judge.inflation * away / spread**2
+    unit = np.sqrt(np.diag(gram)[:-1])
+    unit = np.where(unit > 0, unit, 1.0)
+    x = np.linalg.solve(gram[:-1, :-1] / np.outer(unit, unit) + 1e-9 * np.eye(len(unit)), gram[:-1, -1] / unit) / unit
+    misfit = judge.misfit(places[: len(terms)]) / judge.inflation + float(np.sum((away / spread) ** 2))
+    return _Step(x[len(kept) :], misfit, (judge.sigma, judge.effective))
+
+
+def _moved(terms: Sequence[Any], groups: Sequence[Group], logarithms: Array, speeds: Sequence[float]) -> list[Any]:
+    """Return terms with other shapes, within what these are kept in; of each group the first has exp(logarithm)."""
+    found = list(terms)
+    for group, x in zip(groups, logarithms, strict=True):
+        (first, number), term = group[0], terms[group[0][0]]
+        scale = speeds[first] if number in ("tanh", "speed") else 1.0
+        least, most = WIDTH if number == "tanh" else SHAPES[type(term)][1]
+        ratio = float(np.clip(np.exp(x), least * scale, most * scale)) / getattr(term, number)
+        for k, own in group:
+            found[k] = replace(found[k], **{own: ratio * getattr(found[k], own)})
+    for k, term in enumerate(found):
+        if isinstance(term, Stribeck):
+            found[k] = replace(term, width=min(term.width, term.speed / NARROWER))
+    laws = {term.joints: term for term in found if isinstance(term, SmoothCoulomb)}
+    return [replace(t, law=laws.get(t.joints, t.law)) if isinstance(t, LoadFriction) else t for t in found]
+
+
+def peaks(model: Model, motions: Sequence[Motion], beside: Sequence[Term]) -> tuple[Term, ...]:
+    """Return Stribeck friction of the usual shape at the joints that move, none where the terms have some."""
+    if any(isinstance(term, Stribeck) for term in beside):
+        return ()
+    shaped = [c for c in candidates(model, motions) if c.kind == Stribeck.kind]
+    return shaped[len(shaped) // 2].terms if shaped else ()
+
+
+def _shaped(term: Term) -> bool:
+    """Return whether a term of joints depends on the width of Coulomb friction, or on a shape fitted with it."""
+    rubs = term.kind in (COULOMB, LoadFriction.kind) or type(term) in SHAPES
+    return rubs and not hasattr(term, "along")
+
+
+def by_joint(model: Model, widths: Array | None) -> list[Any]:
+    """Return the terms with shapes of a model, one for each joint; with these widths (n,), or as they are."""
+    names, found = model.robot.joint_names, list[Any]()
+    for term in filter(_shaped, model.terms):
+        for joint in term.joints or names:
+            width = None if widths is None else float(widths[names.index(joint)])
+            own: Any = replace(term, joints=(joint,))  # type: ignore[type-var]
+            if isinstance(term, LoadFriction):
+                own = replace(own, law=replace(term.law, joints=(joint,)))  # type: ignore[type-var]
+            if width is not None and term.kind == COULOMB:
+                own = SmoothCoulomb(width, (joint,))
+            elif width is not None and isinstance(term, Stribeck):
+                own = replace(own, width=min(width, term.speed / NARROWER))
+            elif width is not None and isinstance(term, LoadFriction):
+                own = replace(own, law=SmoothCoulomb(width, (joint,)))
+            found.append(own)
+    return found
+
+
+def _rounded(term: Any) -> Term:
+    """Return a term with shapes of three digits."""
+    names = [SHAPES[type(term)][0], *(["width"] if isinstance(term, Stribeck) else [])]
+    found: Term = replace(term, **{name: _digits(getattr(term, name)) for name in names})
+    return found
+
+
+def _digits(x: float) -> float:
+    return float(f"{x:.3g}")

@@ -33,7 +33,8 @@ from ident.structure.folds import folds, shortened
 from ident.structure.gains import compared, declined, size
 from ident.structure.judge import Evidence, Judge, Logs, renamed, with_columns
 from ident.structure.lines import lines
-from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
+from ident.structure.refine import refined
+from ident.structure.shapes import BEFORE, as_usual, beyond, fitted_shapes, together
 from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
 
@@ -109,6 +110,7 @@ def selected(
             break
         search = search.finer()
     tell("trying terms", ROUNDS, ROUNDS + 1)
+    search = search.refined()
     choice = search.selection()
     untold = tuple(shape for shape in choice.structure.shapes if not shape.told)
     if untold:
@@ -197,6 +199,37 @@ class Search:
         others = [self._pool[k] for k in self._beside(self._taken).values()]
         begun = [one.settled_at(one.usual) if one.kind.name in kinds else one for one in self.taken]
         return Search(self._logs, [*others, *begun], begun)
+
+    def refined(self) -> Search:
+        """Return the search that goes on with shapes of what is taken at which the whole fit misses least, together."""
+        robot, terms, groups = self._logs.model.robot, list[Any](), dict[int, list[tuple[int, str]]]()
+        for c, candidate in enumerate(self.taken):
+            for term in candidate.terms:
+                for j in chosen(term.joints, robot):
+                    if candidate.shape is not None:
+                        groups.setdefault(c, []).extend((len(terms), x) for x in candidate.numbers)
+                    terms.append(_at(term, (robot.joint_names[j],)))
+        if not groups:
+            return self
+
+        def moved(terms: Sequence[Any], moves: Array) -> list[Any]:
+            found = list(terms)
+            for (c, group), x in zip(groups.items(), moves, strict=True):
+                now = getattr(found[group[0][0]], group[0][1])
+                own = self.taken[c].at(now / first[c] * float(np.exp(x)))
+                ratio = _first(own) / now
+                for k, number in group:
+                    found[k] = replace(found[k], **{number: ratio * getattr(found[k], number)})
+            return found
+
+        first = {c: _first(self.taken[c]) for c in groups}
+        ways, spread = [tuple(group) for group in groups.values()], np.full(len(groups), BEFORE)
+        found = refined(self._logs, terms, ways, spread, np.zeros(len(groups)), moved)
+        begun = list(self.taken)
+        for c, group in groups.items():
+            ratio = getattr(found[group[0][0]], group[0][1]) / first[c]
+            begun[c] = begun[c].settled_at((begun[c].shape or 0.0) * ratio)
+        return Search(self._logs, [*(self._pool[k] for k in self._beside(self._taken).values()), *begun], begun)
 
     def _advanced(self) -> list[Candidate]:
         """Return what is taken, each a round further: at the end, with the shape at which the whole fit misses least.
@@ -438,6 +471,11 @@ class Search:
                 if kept:
                     found[-1].append(_at(term, kept))
         return found
+
+
+def _first(candidate: Candidate) -> float:
+    """Return the number of a candidate's first term that it is fitted by."""
+    return float(getattr(candidate.terms[0], candidate.numbers[0]))
 
 
 def _at(term: Any, joints: tuple[str, ...]) -> Any:

@@ -9,7 +9,7 @@ what the logs do not tell stays near the common one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,23 +26,19 @@ from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, c
 from ident.structure.folds import shortened
 from ident.structure.gains import compared, size
 from ident.structure.judge import Judge, Logs, with_columns
+from ident.structure.refine import Group, refined
 from ident.structure.selection import FEWEST, told_by_the_rest
-from ident.structure.slope import Slope
 
 #: Widths that are tried first, relative to each joint's speed (99th percentile), and what they are kept within.
 WIDTHS, WIDTH = tuple(0.002 * 2.0**k for k in range(9)), (0.001, 2.0)
 #: Standard deviations of logarithms before the logs are seen: of a joint's width, from the common one; of other shapes.
 ALIKE, BEFORE = float(np.log(3.0)), 1.2
-#: Steps at most, how far one goes in the logarithm of a shape, and one that is none.
-PASSES, FARTHEST, NEAR = 8, 0.5, 0.01
 #: The shape of terms beside that of Coulomb friction, and what it is kept within; speeds, relative to the joint's.
 SHAPES: dict[type[Any], tuple[str, tuple[float, float]]] = {
     Stribeck: ("speed", SPEED),
     Hysteresis: ("way", WAY),
     NonlinearViscous: ("power", POWER),
 }
-#: Shapes that go together: terms by their places, and which of their numbers.
-Group = tuple[tuple[int, str], ...]
 
 
 def smoothed(model: Model, widths: Array) -> Model:
@@ -87,7 +83,7 @@ def wide(
     logs = Logs(core, tuple(short), prior, with_columns(base_parameters(own), own, core), found.evidence.fold)
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     widths = _on_the_grid(logs, whole, np.maximum(fastest, 1e-6))
-    terms = refined(logs, widths, np.maximum(fastest, 1e-6))
+    terms = _refined(logs, widths, np.maximum(fastest, 1e-6))
     law = {t.joints: t.tanh for t in terms if isinstance(t, SmoothCoulomb)}
     had = by_joint(replace(before, terms=(*before.terms, *(beside if had is None else had))), None)
     gain = _gain(logs, had, terms)
@@ -136,42 +132,23 @@ def _on_the_grid(logs: Logs, model: Model, fastest: Array) -> list[Any]:
             return [terms[choice[j]][k] for k, j in enumerate(owner)]
 
 
-@dataclass(frozen=True)
-class _Step:
-    """Changes of shapes' logarithms (g,), the misfit from which they go, in squared standard deviations, the noise."""
-
-    moves: Array
-    misfit: float
-    noise: tuple[Array, float]
-
-
-def refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
+def _refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
     """Return terms joint by joint with the shapes at which the whole fit misses least.
 
     terms: of one joint each, as `by_joint` has them; fastest (n,): speeds of the joints. Each joint has a width of its
-    own, drawn to the usual ratio to its speed; other shapes have one ratio for all joints.
+    own, drawn to the usual ratio to its speed, and a speed of Stribeck friction; other shapes have one for all joints.
     """
     names = logs.model.robot.joint_names
     speeds = [float(fastest[names.index(term.joints[0])]) for term in terms]
     groups = _groups(terms)
-    at = np.array([np.log(getattr(terms[g[0][0]], g[0][1])) for g in groups])
     own = np.array([isinstance(terms[g[0][0]], SmoothCoulomb) for g in groups])
-    relative = np.array([np.log(speeds[g[0][0]]) for g in groups])
-    spread = np.where(own, ALIKE, BEFORE)
-    begun = at.copy()
-    begun[own] = relative[own] + np.median((at - relative)[own])
-    found, best, least, noise = list(terms), list(terms), np.inf, None
-    for _ in range(PASSES):
-        step = _step(logs, found, groups, spread, at - begun, noise)
-        noise = step.noise
-        if step.misfit < least:
-            best, least = found, step.misfit
-        moves = np.clip(step.moves, -FARTHEST, FARTHEST)
-        if np.abs(moves).max(initial=0.0) < NEAR:
-            break
-        found = _moved(found, groups, at + moves, speeds)
-        at = np.array([np.log(getattr(found[g[0][0]], g[0][1])) for g in groups])
-    return best
+    ratios = np.array([np.log(getattr(terms[g[0][0]], g[0][1]) / speeds[g[0][0]]) for g in groups])
+    away = np.where(own, ratios - np.median(ratios[own]), 0.0)
+
+    def moved(terms: Sequence[Any], moves: Array) -> list[Any]:
+        return _moved(terms, groups, moves, speeds)
+
+    return refined(logs, terms, groups, np.where(own, ALIKE, BEFORE), away, moved)
 
 
 def _groups(terms: Sequence[Any]) -> list[Group]:
@@ -188,47 +165,14 @@ def _groups(terms: Sequence[Any]) -> list[Group]:
     return [tuple(group) for group in found.values()]
 
 
-def _step(
-    logs: Logs,
-    terms: Sequence[Any],
-    groups: Sequence[Group],
-    spread: Array,
-    away: Array,
-    noise: tuple[Array, float] | None,
-) -> _Step:
-    """Return a step of Gauss and Newton from terms (one joint each); spread, away (g,): of the shapes' logarithms."""
-    pool = [Candidate("", (term,)) for term in terms]
-    pool += [Candidate("", (Slope(terms[k], (number,)),)) for group in groups for k, number in group]
-    places = [place[0] for place in logs.places(pool)]
-    judge = Judge(logs.evidence(pool), places[: len(terms)], noise)
-    theta = judge.fitted(places[: len(terms)], judge.folds)
-    gram, p = judge.gram(judge.folds), judge.evidence.own
-    kept = [*range(p), *(c for c in places[: len(terms)] if theta[c] != 0.0)]
-    to = np.zeros((len(gram), len(kept) + len(groups) + 1))
-    to[kept, range(len(kept))] = to[-1, -1] = 1.0
-    slope = iter(places[len(terms) :])
-    for g, group in enumerate(groups):
-        for k, _ in group:
-            to[next(slope), len(kept) + g] += theta[places[k]]
-    gram = to.T @ gram @ to
-    free = range(len(kept), len(kept) + len(groups))
-    gram[free, free] += judge.inflation / spread**2
-    gram[free, -1] -= judge.inflation * away / spread**2
-    unit = np.sqrt(np.diag(gram)[:-1])
-    unit = np.where(unit > 0, unit, 1.0)
-    x = np.linalg.solve(gram[:-1, :-1] / np.outer(unit, unit) + 1e-9 * np.eye(len(unit)), gram[:-1, -1] / unit) / unit
-    misfit = judge.misfit(places[: len(terms)]) / judge.inflation + float(np.sum((away / spread) ** 2))
-    return _Step(x[len(kept) :], misfit, (judge.sigma, judge.effective))
-
-
-def _moved(terms: Sequence[Any], groups: Sequence[Group], logarithms: Array, speeds: Sequence[float]) -> list[Any]:
-    """Return terms with other shapes, within what these are kept in; of each group the first has exp(logarithm)."""
+def _moved(terms: Sequence[Any], groups: Sequence[Group], moves: Array, speeds: Sequence[float]) -> list[Any]:
+    """Return terms with shapes times exp(moves (g,)), within what these are kept in."""
     found = list(terms)
-    for group, x in zip(groups, logarithms, strict=True):
+    for group, x in zip(groups, moves, strict=True):
         (first, number), term = group[0], terms[group[0][0]]
         scale = speeds[first] if number in ("tanh", "speed") else 1.0
-        least, most = WIDTH if number == "tanh" else SHAPES[type(term)][1]
-        ratio = float(np.clip(np.exp(x), least * scale, most * scale)) / getattr(term, number)
+        (least, most), now = WIDTH if number == "tanh" else SHAPES[type(term)][1], getattr(term, number)
+        ratio = float(np.clip(now * np.exp(x), least * scale, most * scale)) / now
         for k, own in group:
             found[k] = replace(found[k], **{own: ratio * getattr(found[k], own)})
     for k, term in enumerate(found):

@@ -45,9 +45,8 @@ from ident.structure import Selection, selected
 from ident.structure.candidates import Candidate, candidates
 from ident.structure.folds import clustered, folds, shortened
 from ident.structure.gains import GROWS, compared
-from ident.structure.judge import Evidence, Judge, joined, restricted, with_columns
+from ident.structure.judge import Evidence, Judge, joined, restricted, told_by_the_rest, with_columns
 from ident.structure.lines import lines
-from ident.structure.selection import told_by_the_rest
 from ident.structure.shapes import fitted_shapes
 from ident.structure.slope import Slope
 from ident.structure.waves import apart, rippled, shifted, strongest

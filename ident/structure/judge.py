@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
-from ident.estimate.least_squares import joint_noise
+from ident.estimate.least_squares import UNTOLD, joint_noise
 from ident.estimate.prior import ConstantPullback, Prior
 from ident.logs.motion import Motion
 from ident.model import Model
@@ -25,6 +25,7 @@ from ident.regression import compress
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, merged, r_factor
 from ident.structure.candidates import Candidate, Renamed
+from ident.structure.folds import folds
 
 #: Short segments that are one cluster of the noise.
 TOGETHER = 5
@@ -223,6 +224,16 @@ class Judge:
             for columns, factors in zip(self._columns, self.evidence.factors, strict=True)
         ]
         return np.array(each).T
+
+
+def told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels: Array) -> Judge | None:
+    """Return a judge by the largest folds that the rest predicts within UNTOLD times of a fit of all, None for none."""
+    for fold in folds(regression, levels):
+        judge = Judge(Evidence(model, len(model.names), prior, regression, fold))
+        left_out, left = judge.left_out((), judge.folds), judge.errors(judge.fitted((), judge.folds), judge.folds)
+        if np.sum(left_out / judge.sigma**2) < UNTOLD**2 * np.sum(left / judge.sigma**2):
+            return judge
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,16 @@ separate", SIAM J. Numerical Analysis 10, 1973).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.model.term import Term
+from ident.model.term import Term, chosen
 from ident.structure.candidates import Candidate
 from ident.structure.judge import Judge, Logs
+from ident.structure.shapes import BEFORE
 from ident.structure.slope import Slope
 
 #: Steps at most, how far one goes in the logarithm of a shape, and one that is none.
@@ -96,3 +97,47 @@ def _step(
     x = np.linalg.solve(gram[:-1, :-1] / np.outer(unit, unit) + 1e-9 * np.eye(len(unit)), gram[:-1, -1] / unit) / unit
     misfit = judge.misfit(own) / judge.inflation + float(np.sum((away / spread) ** 2))
     return _Step(x[len(kept) :], misfit, (judge.sigma, judge.effective))
+
+
+def finest(logs: Logs, taken: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates with the shapes, each common to its joints, at which the whole fit misses least; settled."""
+    robot, terms, places = logs.model.robot, list[Any](), dict[int, list[tuple[int, str]]]()
+    for c, candidate in enumerate(taken):
+        for term in candidate.terms:
+            for j in chosen(term.joints, robot):
+                if candidate.shape is not None:
+                    places.setdefault(c, []).extend((len(terms), x) for x in candidate.numbers)
+                terms.append(at_joints(term, (robot.joint_names[j],)))
+    if not places:
+        return list(taken)
+    groups = {c: tuple(own) for c, own in places.items()}
+    first = {c: _first(taken[c]) for c in groups}
+
+    def moved(terms: Sequence[Any], moves: Array) -> list[Any]:
+        found = list(terms)
+        for (c, group), x in zip(groups.items(), moves, strict=True):
+            now = getattr(found[group[0][0]], group[0][1])
+            ratio = _first(taken[c].at(now / first[c] * float(np.exp(x)))) / now
+            for k, number in group:
+                found[k] = replace(found[k], **{number: ratio * getattr(found[k], number)})
+        return found
+
+    spread = np.full(len(groups), BEFORE)
+    terms = refined(logs, terms, list(groups.values()), spread, np.zeros(len(groups)), moved)
+    begun = list(taken)
+    for c, group in groups.items():
+        ratio = getattr(terms[group[0][0]], group[0][1]) / first[c]
+        begun[c] = taken[c].settled_at((taken[c].shape or 0.0) * ratio)
+    return begun
+
+
+def _first(candidate: Candidate) -> float:
+    """Return the number of a candidate's first term that it is fitted by."""
+    return float(getattr(candidate.terms[0], candidate.numbers[0]))
+
+
+def at_joints(term: Any, joints: tuple[str, ...]) -> Any:
+    """Return a term at some of its joints."""
+    if not hasattr(term, "law"):
+        return replace(term, joints=joints)
+    return replace(term, joints=joints, law=replace(term.law, joints=joints))

@@ -22,19 +22,18 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.estimate.estimate import Structure, TriedTerm
-from ident.estimate.least_squares import UNTOLD
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, along, chosen, shape
-from ident.regression import BaseParameters, Regression, compress
+from ident.regression import BaseParameters, compress
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
-from ident.structure.folds import folds, shortened
+from ident.structure.folds import shortened
 from ident.structure.gains import compared, declined, size
-from ident.structure.judge import Evidence, Judge, Logs, renamed, with_columns
+from ident.structure.judge import Judge, Logs, renamed, told_by_the_rest, with_columns
 from ident.structure.lines import lines
-from ident.structure.refine import refined
-from ident.structure.shapes import BEFORE, as_usual, beyond, fitted_shapes, together
+from ident.structure.refine import at_joints, finest
+from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
 from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
 
@@ -126,16 +125,6 @@ def selected(
     return replace(choice, structure=replace(choice.structure, tried=(*tried, *told)))
 
 
-def told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels: Array) -> Judge | None:
-    """Return a judge by the largest folds that the rest predicts within UNTOLD times of a fit of all, None for none."""
-    for fold in folds(regression, levels):
-        judge = Judge(Evidence(model, len(model.names), prior, regression, fold))
-        left_out, left = judge.left_out((), judge.folds), judge.errors(judge.fitted((), judge.folds), judge.folds)
-        if np.sum(left_out / judge.sigma**2) < UNTOLD**2 * np.sum(left / judge.sigma**2):
-            return judge
-    return None
-
-
 class Search:
     """Terms and the noise that they leave, chosen in turn from a pool of candidates.
 
@@ -202,34 +191,9 @@ class Search:
 
     def refined(self) -> Search:
         """Return the search that goes on with shapes of what is taken at which the whole fit misses least, together."""
-        robot, terms, groups = self._logs.model.robot, list[Any](), dict[int, list[tuple[int, str]]]()
-        for c, candidate in enumerate(self.taken):
-            for term in candidate.terms:
-                for j in chosen(term.joints, robot):
-                    if candidate.shape is not None:
-                        groups.setdefault(c, []).extend((len(terms), x) for x in candidate.numbers)
-                    terms.append(_at(term, (robot.joint_names[j],)))
-        if not groups:
-            return self
-
-        def moved(terms: Sequence[Any], moves: Array) -> list[Any]:
-            found = list(terms)
-            for (c, group), x in zip(groups.items(), moves, strict=True):
-                now = getattr(found[group[0][0]], group[0][1])
-                own = self.taken[c].at(now / first[c] * float(np.exp(x)))
-                ratio = _first(own) / now
-                for k, number in group:
-                    found[k] = replace(found[k], **{number: ratio * getattr(found[k], number)})
-            return found
-
-        first = {c: _first(self.taken[c]) for c in groups}
-        ways, spread = [tuple(group) for group in groups.values()], np.full(len(groups), BEFORE)
-        found = refined(self._logs, terms, ways, spread, np.zeros(len(groups)), moved)
-        begun = list(self.taken)
-        for c, group in groups.items():
-            ratio = getattr(found[group[0][0]], group[0][1]) / first[c]
-            begun[c] = begun[c].settled_at((begun[c].shape or 0.0) * ratio)
-        return Search(self._logs, [*(self._pool[k] for k in self._beside(self._taken).values()), *begun], begun)
+        begun = finest(self._logs, self.taken)
+        others = (self._pool[k] for k in self._beside(self._taken).values())
+        return Search(self._logs, [*others, *begun], begun) if begun != self.taken else self
 
     def _advanced(self) -> list[Candidate]:
         """Return what is taken, each a round further: at the end, with the shape at which the whole fit misses least.
@@ -469,16 +433,5 @@ class Search:
                 kept = tuple(j for k, j in enumerate(joints) if start + k in columns)
                 start += len(joints)
                 if kept:
-                    found[-1].append(_at(term, kept))
+                    found[-1].append(at_joints(term, kept))
         return found
-
-
-def _first(candidate: Candidate) -> float:
-    """Return the number of a candidate's first term that it is fitted by."""
-    return float(getattr(candidate.terms[0], candidate.numbers[0]))
-
-
-def _at(term: Any, joints: tuple[str, ...]) -> Any:
-    if not hasattr(term, "law"):
-        return replace(term, joints=joints)
-    return replace(term, joints=joints, law=replace(term.law, joints=joints))

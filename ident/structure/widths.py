@@ -25,14 +25,15 @@ from ident.regression import base_parameters, compress
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
 from ident.structure.folds import shortened
 from ident.structure.gains import compared, size
-from ident.structure.judge import Judge, Logs, with_columns
-from ident.structure.refine import Group, refined
-from ident.structure.selection import FEWEST, told_by_the_rest
+from ident.structure.judge import Judge, Logs, told_by_the_rest, with_columns
+from ident.structure.refine import Group, at_joints, refined
+from ident.structure.selection import FEWEST
+from ident.structure.shapes import BEFORE
 
 #: Widths that are tried first, relative to each joint's speed (99th percentile), and what they are kept within.
 WIDTHS, WIDTH = tuple(0.002 * 2.0**k for k in range(9)), (0.001, 2.0)
-#: Standard deviations of logarithms before the logs are seen: of a joint's width, from the common one; of other shapes.
-ALIKE, BEFORE = float(np.log(3.0)), 1.2
+#: Standard deviation of the logarithm of a joint's width, from the common one, before the logs are seen.
+ALIKE = float(np.log(3.0))
 #: The shape of terms beside that of Coulomb friction, and what it is kept within; speeds, relative to the joint's.
 SHAPES: dict[type[Any], tuple[str, tuple[float, float]]] = {
     Stribeck: ("speed", SPEED),
@@ -202,9 +203,7 @@ def by_joint(model: Model, widths: Array | None) -> list[Any]:
     for term in filter(_shaped, model.terms):
         for joint in term.joints or names:
             width = None if widths is None else float(widths[names.index(joint)])
-            own: Any = replace(term, joints=(joint,))  # type: ignore[type-var]
-            if isinstance(term, LoadFriction):
-                own = replace(own, law=replace(term.law, joints=(joint,)))  # type: ignore[type-var]
+            own = at_joints(term, (joint,))
             if width is not None and term.kind == COULOMB:
                 own = SmoothCoulomb(width, (joint,))
             elif width is not None and isinstance(term, Stribeck):

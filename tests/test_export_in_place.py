@@ -17,6 +17,7 @@ from ident.export.formats import export_to
 from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot
+from ident.robot.mjcf import Mjcf
 from ident.robot.urdf import read_joint_dynamics
 from ident.robot.xml import exchanged, first_child_edit, parse_xml
 from ident.spatial.inertia import Pose, from_com, rpy, to_com, transformed
@@ -283,6 +284,17 @@ def test_urdf_with_fixed_bodies_and_a_heavy_root(tmp_path, seed):
     again = export_to("urdf", estimate, tmp_path / "again.urdf", robot=robot, source=out).path
     assert again.read_bytes() == out.read_bytes()
     assert out.read_text().count("Identified parameters of") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "weighs"),
+    [("", True), ('mass="2"', True), ('mass="0"', False), ('density="0"', False), ('mass="0" density="9"', False)],
+)
+def test_shapes_that_weigh_make_the_mass_of_a_body_of_which_mjcf_gives_none(words, weighs):
+    text = f'<mujoco><worldbody><body name="a"><geom size="0.1" {words}/></body></worldbody></mujoco>'
+    found = Mjcf("a.xml", parse_xml(text.encode())).bodies["a"]
+    assert found.inertial is None
+    assert (found.unclear == "MuJoCo makes its mass of its geoms") == weighs
 
 
 def test_a_new_mjcf_says_what_was_fixed_and_refuses_a_body_without_mass(tmp_path):

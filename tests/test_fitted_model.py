@@ -58,7 +58,9 @@ def models():
     )
     yield Model(arm, (SmoothCoulomb(0.05, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)), Spring((c, b), 0.2)))
     yield Model(arm, (Spring((a,), 0.2), Spring((b,), -0.1), Coulomb(0.0, (a, b)), Coulomb(0.1, (c,)), Offset((d,))))
-    yield Model(arm, (SmoothCoulomb(0.05), Hysteresis(1e-3, (a, b)), Hysteresis(1e-4, (d,)), ViscousAsymmetry((c,))))
+    yield Model(
+        arm, (SmoothCoulomb(0.05), Hysteresis(1e-3, (a, b)), Hysteresis(1e-4, (a, d), 2), ViscousAsymmetry((c,)))
+    )
     yield Model(arm, (Stribeck(0.1, 0.02, (b, d)), Stribeck(0.3, joints=(a,)), Coulomb()))
     bodies = random_bodies(np.random.default_rng(3), 4)
     rubbing = (Coulomb(0.1, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import random_tree
+from oracles import random_bodies, random_tree
 from seeds import cases
 
 from ident.dynamics.rigid_body import inverse_dynamics
@@ -34,6 +34,7 @@ from ident.model import (
     torque,
 )
 from ident.model.term import columns
+from ident.model.terms import restored
 from ident.regression import compress
 from ident.robot import Robot, Transmission
 from ident.spatial.inertia import INERTIAL
@@ -64,6 +65,7 @@ def all_terms(n: int) -> tuple:
         Stribeck(0.2, 0.03, names[2:]),
         Stribeck(0.4, 0.03, names[1:2], 1.0),
         Hysteresis(0.01, names[1:]),
+        Hysteresis(0.1, names[-1:], 2),
         ViscousAsymmetry(names[:1]),
         Offset(names[-1:]),
         Spring(names[1:], 0.3),
@@ -134,6 +136,40 @@ def test_each_column_is_its_formula_in_its_own_joint_only(term, name: str, formu
     expected = np.zeros((40, 3))
     expected[:, 1] = formula(*(part[:, 1] for part in x))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_elements_of_hysteresis_stand_side_by_side_on_one_joint() -> None:
+    """Two of them turn around in two ways: their sum is that of both, and each has a parameter of its own."""
+    q = (0.02 * np.sin(np.linspace(0.0, 20.0, 400)))[:, None]
+    x = (q, np.gradient(q, axis=0), 0.0 * q)
+    pair = (Hysteresis(2e-4), Hysteresis(5e-3, element=2))
+    model = Model(robot_of(1), pair)
+    assert model.names[10:] == ("joint1.hysteresis", "joint1.hysteresis2")
+    each = [columns(Hysteresis(way), model.robot, *x)[0] for way in (2e-4, 5e-3)]
+    theta = np.concatenate([np.zeros(10), [3.0, 1.0]])
+    np.testing.assert_allclose(torque(model, theta, *x)[:, 0], 3.0 * each[0] + each[1])
+    found = [
+        restored("hysteresis2", {"way": 5e-3, "element": 2.0}, ("joint1",)),
+        restored("hysteresis", {"way": 1.0}, ()),
+    ]
+    assert found == [Hysteresis(5e-3, ("joint1",), 2.0), Hysteresis(1.0, ())]
+    with pytest.raises(ModelError, match="a whole number from 1 to 9"):
+        Hysteresis(1e-3, element=1.5)
+
+
+def test_driving_and_being_driven_differ_by_a_gain_of_the_links_torque() -> None:
+    """Why gear efficiency is no term: beside load friction its column is in the span of the rigid bodies' columns."""
+    q, qd, qdd = states(3)
+    robot = robot_of(3)
+    inertials = np.array(random_bodies(np.random.default_rng(0), 3))
+    load, rigid = inverse_dynamics(robot, inertials, q, qd, qdd), regressor(Model(robot), q, qd, qdd)
+    moving = qd[:, 0] != 0.0
+    for j in range(3):
+        rubs = np.abs(load[:, j]) * np.sign(qd[:, j])
+        driving = (rubs * (load[:, j] * qd[:, j] > 0.0))[moving]
+        beside = np.column_stack([rigid[moving, j], rubs[moving]])
+        left = driving - beside @ np.linalg.lstsq(beside, driving, rcond=1e-10)[0]
+        assert np.linalg.norm(left) < 1e-9 * np.linalg.norm(driving)
 
 
 def test_smooth_coulomb_reaches_76_percent_at_its_width() -> None:

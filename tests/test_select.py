@@ -405,7 +405,13 @@ def test_a_law_goes_on_above_the_logged_speeds_only_where_its_number_is_sure(arm
 
 TERMS = [
     (Stribeck(0.1, 0.02, ("joint1",)), Stribeck(0.2, joints=("joint2",))),
-    (Hysteresis(1e-3), NonlinearViscous(0.6, ("joint3",)), ViscousAsymmetry(), Spring(("joint1",), 0.2)),
+    (
+        Hysteresis(1e-3),
+        Hysteresis(0.02, ("joint1",), 2),
+        NonlinearViscous(0.6, ("joint3",)),
+        ViscousAsymmetry(),
+        Spring(("joint1",), 0.2),
+    ),
     (SmoothCoulomb(0.02, ("joint1", "joint2", "joint3")), LoadFriction(joints=("joint2",)), Spring()),
 ]
 

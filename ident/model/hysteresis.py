@@ -15,14 +15,17 @@ from ident.model.term import Kind, constant, setting
 class Hysteresis:
     """tau_j = Fh_j z_j [N m; N] with Dahl's z, as `Dahl` has it: a second law beside that of `coulomb`.
 
-    way [rad; m]: of presliding; joints: as in `Coulomb`. Gears slide at some contacts while others still stick, so that
-    one law, of the speed or of the way, is half of their friction. Source: Al-Bender, Lampaert, Swevers, "The
-    generalized Maxwell-slip model", IEEE Transactions on Automatic Control 50(11), 2005 (elements side by side).
+    way [rad; m]: of presliding; joints: as in `Coulomb`; element: 2 to 9 for further ones on the same joint, such as
+    `joint1.hysteresis2` of another way. Gears slide at some contacts while others still stick, so that one law, of the
+    speed or of the way, is half of their friction. Source: Al-Bender, Lampaert, Swevers, "The generalized Maxwell-slip
+    model", IEEE Transactions on Automatic Control 50(11), 2005 (elements side by side).
     """
 
     way: float = setting("a travel above 0", gt=0)
     joints: tuple[str, ...] | None = None
+    element: float = setting("a whole number from 1 to 9", 1.0, ge=1, le=9)
     nonnegative: ClassVar[bool] = True
+    since: ClassVar[frozenset[str]] = frozenset({"element"})  # numbers that older files of estimates lack
     kind: ClassVar[Kind] = Kind(
         "hysteresis",
         "hysteresis friction",
@@ -30,12 +33,19 @@ class Hysteresis:
         ("N m", "N"),
         friction=True,
         example="{ way = 0.001 }",
-        numbers="Ways of hysteresis friction",
+        numbers="Ways of hysteresis friction, and numbers of elements",
     )
 
     def __post_init__(self) -> None:
         if not self.way > 0:
             raise ModelError(f"the way of hysteresis friction must be above 0, got {self.way}")
+        if self.element not in range(1, 10):
+            raise ModelError(f"an element of hysteresis friction is a whole number from 1 to 9, got {self.element}")
+
+    @property
+    def suffix(self) -> str:
+        """The number of an element beside the first one."""
+        return "" if self.element == 1 else f"{self.element:g}"
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return Dahl's state z in -1..1."""

@@ -23,8 +23,10 @@ class LoadFriction:
 
     load_j: torque that links with the `inertials` (n, 10), such as CAD's, need at the joint; f: the column of
     `law`, some Coulomb friction. The term is linear in mu as the inertials are given: where they are off by a factor,
-    mu takes it up, and little is lost. joints: as in `Coulomb`. Source: Hamon, Gautier, Garrec, "Dynamic identification
-    of robots with a dry friction model depending on load and velocity", IROS 2010.
+    mu takes it up, and little is lost. Gears that drive better than they are driven (load qd > 0 or < 0) differ from
+    this by a multiple of load_j itself, which the bodies' parameters hold already: no log tells that from a gain of the
+    joint's torque ([calibrate] gains). joints: as in `Coulomb`. Source: Hamon, Gautier, Garrec, "Dynamic
+    identification of robots with a dry friction model depending on load and velocity", IROS 2010.
     """
 
     inertials: tuple[tuple[float, ...], ...] = ()

@@ -486,8 +486,15 @@ def test_a_joint_without_a_torque_is_asked_about_and_told(here, pattern):
     with pytest.raises(LogError, match=r"there is no torque of j_two\. Add its column to the log"):
         pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: "no" if q.key == "no motor" else q.guess)
     assert not (here / "dataset.toml").exists()
-    assert "no motor" in keys(pipelines.init("arm.urdf", ["log.csv"]))
-    assert "NOTE: j_two taken for joints without motor" in (here / "dataset.toml").read_text()
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "no motor" in keys(found)
+    assert "NOTE: j_two taken for a joint without motor" in (here / "dataset.toml").read_text()
+    causes = [cause.short for cause in ident.run(here).estimate.causes]
+    assert causes == ["torque: j_two taken for a joint without motor, which is a guess: no column is called so"]
+    for path in found.files:
+        path.unlink()
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: q.guess)  # somebody says so
+    assert "guessed" not in (here / "dataset.toml").read_text()
 
 
 def test_an_answer_that_is_none_is_refused(here):

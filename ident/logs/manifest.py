@@ -85,7 +85,7 @@ class Signal:
     offset: float | tuple[float, ...] = 0.0
     """Of positions [rad or m], added to the joint's position after the transmission."""
     guessed: bool = False
-    """Of torques: whether `gain` is a guess, and they are known up to a factor for each joint; `run` says it first."""
+    """Of torques: whether `gain`, or that a joint is without motor, is a guess; `run` says it first."""
     side: Literal["joint", "motor"] = "joint"
     """"motor": the robot's transmission turns it into the joint's."""
     rate_hz: float | None = None

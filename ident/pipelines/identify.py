@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ident.cad import read_cad, require_consistent
 from ident.errors import CadError, EstimationError, IdentError, InputError
@@ -16,6 +18,7 @@ from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
+from ident.logs.manifest import RAW, kind_of
 from ident.pipelines.calibration import Found, widened, with_calibration
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
@@ -114,11 +117,24 @@ def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, 
         raise EstimationError(f"mend first: {causes[0]}. Else {failed}", estimate=failed.estimate) from failed
 
 
-#: What to do about guessed gains.
+#: What to do about a joint whose torque is missing, and about guessed gains.
+_IDLE = "add the column of its torque, with a gain; or take `guessed` out if no motor drives it"
 _GAINS = (
     "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
     " and take `guessed` out"
 )
+
+
+def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
+    """Yield what is a guess in the torques of the fitted recordings, and what to do about it."""
+    guessed = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit and r.torque.guessed]
+    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in guessed]).reshape(-1, loaded.robot.n)
+    names = zip(loaded.robot.joint_names, (gains == 0).any(axis=0), strict=True)
+    if idle := ", ".join(name for name, none in names if none):
+        yield f"{idle} taken for a joint without motor, which is a guess: no column is called so", _IDLE
+    kinds = {kind_of(unit, "torque") for s in guessed for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
+    if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
+        yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
 
 
 def _doctored(result: Result, tell: Tell) -> Estimate:
@@ -126,13 +142,12 @@ def _doctored(result: Result, tell: Tell) -> Estimate:
     from ident.pipelines.doctor import badly_predicted, causes_of, examination, suspicious
 
     loaded, estimate = result.loaded, result.estimate
-    if any(r.torque.guessed for r in loaded.manifest.recordings if r.name in loaded.experiment.fit):
-        each, total = tuple(estimate.relative.tolist()), estimate.relative_total
-        what = "gains are guesses, and so all that is found of a joint is known up to a factor"
-        told = NamedCause(
-            "torque", what, loaded.experiment.data.name, _GAINS, (), estimate.joints, each, each, (total, total)
-        )
-        return replace(estimate, causes=(told,))
+    if guesses := list(_guesses(loaded)):
+        known = {j: x for j, x in zip(estimate.joints, estimate.relative.tolist(), strict=True) if np.isfinite(x)}
+        each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
+        same = (), tuple(known), each, each, (total, total)
+        told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
+        return replace(estimate, causes=tuple(told))
     if not suspicious(result):
         return estimate
     found = causes_of(examination(loaded, tell, kept=badly_predicted(result)), loaded, terms=False)

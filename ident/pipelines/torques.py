@@ -35,7 +35,7 @@ COPY = 0.998
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1; guessed: their sizes."""
+    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1; guessed: whether they are."""
 
     columns: tuple[Column, ...]
     unit: tuple[str, ...]
@@ -115,6 +115,7 @@ def torques(
     gains[driven] = gain
     units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
     said = tuple(float(g) for g in gains)
+    guessed |= asked.ask is None and any(question.key == "no motor" for question, _ in asked.answers)
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
@@ -223,7 +224,7 @@ def _driven(
     if asked("no motor", f"Is {without} without motor?", "yes", why, ("yes", "no")) == "no":
         fix = "Add its column to the log, or lock it in the robot's file where it rests"
         raise LogError(f"there is no torque of {without}", file=family.columns[0].file, fix=fix)
-    return columns, f"NOTE: {without} taken for joints without motor, for {why}"
+    return columns, f"NOTE: {without} taken for a joint without motor, for {why}"
 
 
 def _unit_of(counts: Array) -> str:

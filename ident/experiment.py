@@ -262,7 +262,7 @@ def read_experiment(path: str | Path) -> Experiment:
     if file.is_dir():
         file = file / "experiment.toml"
     if not file.exists():
-        fix = "Give an experiment's folder or its .toml file"
+        fix = "Give an experiment's folder or its .toml file; `ident init robot.urdf log.csv` writes one"
         raise ConfigError(f"there is no such file in '{file.parent}'", file=file, fix=fix)
     top = Table(read_toml(file, ConfigError), "", file, ConfigError)
     top.known(_TABLES)

@@ -269,8 +269,8 @@ MESSAGES = [
     (("cross.toml",), "cross.toml, joint[1].limits.lower: is 2, above upper = -2."),
     (
         ("free.toml",),
-        "joint 'elbow' of robot 'two' has neither a velocity nor an acceleration limit. Give it one: limits = "
-        "{ velocity = ... } in the robot's file.",
+        "joint 'elbow' of robot 'two' has neither a velocity nor an acceleration limit. Give it one: <limit "
+        'velocity="..."/> of the joint in the URDF, limits = { velocity = ... } in a DH table.',
     ),
     (
         ("zero.toml", "--cad", "cad.csv"),

@@ -189,5 +189,5 @@ def test_a_sweep_without_any_speed_says_which_option_gives_one(tmp_path):
     assert said.exit_code == 2
     assert "states no limit of velocity to take shares of. Give the speeds, such as --speeds" in said.stderr
     said = call("postures", tmp_path / "arm.toml", "-o", tmp_path / "x")
-    assert "has a limit of velocity of inf, wanted a positive finite one. State it in the robot's file" in said.stderr
+    assert "has a limit of velocity of inf, wanted a positive finite one. State it: <limit velocity=" in said.stderr
     assert "--velocity" in said.stderr

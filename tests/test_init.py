@@ -1,5 +1,6 @@
 """`ident init`: raw logs of a made-up arm, strangely named, become an experiment that reads them as they are meant."""
 
+import io
 import re
 import sys
 
@@ -66,6 +67,14 @@ def read(folder):
 
 def keys(found):
     return [question.key for question, _ in found.answers]
+
+
+def command(monkeypatch, *words):
+    """Run a command, which has to end well."""
+    monkeypatch.setattr(sys, "argv", ["ident", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
 
 
 @pytest.fixture
@@ -520,3 +529,57 @@ def test_two_commands_lead_from_raw_files_to_a_report(here, monkeypatch, capsys)
     assert "wrote dataset.toml" in said
     assert "Next: ident run ." in said
     assert (next((here / "results").iterdir()) / "report.html").is_file()
+
+
+def test_the_order_of_the_files_does_not_decide(here):
+    arm(here)
+    for seed, name in enumerate(("one", "two", "three")):
+        t, q, _, tau = log(here, seed=seed, seconds=6.0)
+        np.savetxt(f"{name}.csv", np.column_stack([t, q, tau]), delimiter=",")
+    texts = []
+    for order in (("one", "two", "three"), ("two", "three", "one")):
+        for path in pipelines.init("arm.urdf", [f"{name}.csv" for name in order]).files:
+            texts += [path.read_text().partition("[[recording]]")[0]] if path.name == "dataset.toml" else []
+            path.unlink()
+    assert texts[0] == texts[1]
+
+
+def test_answers_may_be_piped_in(here, monkeypatch, capsys):
+    arm(here)
+    for seed, name in enumerate(("one", "two")):
+        t, q, _, tau = log(here, seed=seed, seconds=6.0)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n"))
+    command(monkeypatch, "init", "arm.urdf", "one.csv", "two.csv")
+    assert "answered: Which recording is kept for validation? one" in capsys.readouterr().err
+    assert ident.read_experiment(here).validate == ("one",)
+
+
+def test_a_cad_table_of_another_robot_and_rows_of_the_fitted_log_are_called_so(here, monkeypatch, capsys):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    (here / "cad.csv").write_text("link,m\nother,1.0\n")
+    assert any(told.startswith("PROBLEM") for told in pipelines.init("arm.urdf", ["log.csv", "cad.csv"]).told)
+    (here / "experiment.toml").write_text((here / "experiment.toml").read_text().replace('cad = "cad.csv"\n', ""))
+    command(monkeypatch, "run")
+    said = capsys.readouterr().out
+    assert "other rows of the fitted log" in said
+    assert "never seen" not in said
+
+
+def test_gears_couplings_and_zeros_are_answered_as_lists(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    matrix, zero = np.array([[50.0, 0, 0], [0, -60, 0], [0, 40, 70]]), [0.0, 0.5, -0.3]
+    motors, own = (q - zero) @ matrix.T, tau @ np.linalg.inv(matrix)
+    pd.DataFrame({"t": t, **columns("q{}", motors), **columns("i{}", own)}).to_csv("log.csv", index=False)
+    given = {"position unit": "50, -60, 70; 3/2 40", "zeros": "0 0.5 -0.3"}
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: given.get(question.key))
+    read_log, robot, _ = read(here)
+    np.testing.assert_allclose(robot.transmission.matrix, matrix)
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    for answer in ("50, -60", "50, -60, 70; 4/2 40", "turns"):
+        with pytest.raises(InputError, match="or 3 ratios"):
+            pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)

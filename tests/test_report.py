@@ -36,7 +36,7 @@ from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
-from ident.report.symbols import in_short, numbered
+from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import verdict
 from ident.spatial.inertia import axis_angle, from_com
 
@@ -240,7 +240,7 @@ def test_the_first_screen_says_it_in_words(report):
     comparison, validation, _ = full()
     own = text.percent(validation.total("identified").relative_total)
     cad = text.percent(validation.total("CAD").relative_total)
-    assert f"it misses recordings never seen by {own}, CAD alone by {cad}." in said
+    assert f"it misses motions never seen by {own}, CAD alone by {cad}." in said
     assert "Every link can exist: checked exactly, on the digits that are written." in said
     assert f"{comparison.count('contradicted')} contradict cad.csv" in said
     assert "The fit was drawn towards its prior (cad.csv)" in said
@@ -253,7 +253,7 @@ def test_every_number_of_the_tables_is_on_the_page(report):
     c = case()
     comparison, validation, truth = full()
     slides = frozenset({"reach"})
-    short = in_short(c.constrained.base, c.constrained.links, c.constrained.joints)
+    short = in_short(c.constrained.base, c.constrained.links, c.constrained.joints, lengths(c.model.robot))
     assert all(f'title="{full}">{symbols}</td>' in report for full, symbols in short.items())  # copies take the title
     for table in (
         text.comparison_rows(comparison, slides),
@@ -278,7 +278,15 @@ def test_combinations_in_symbols():
         ),
         "arm.m - hand.Ixx - 0.5 payload.m": "m1 - Ixx2 - 0.5 payload.m",
     }
-    assert numbered(("arm", "hand"), ("turn", "bend")).rows == (("1", "arm", "turn"), ("2", "hand", "bend"))
+    assert in_short(base, ("arm", "hand"), ("turn", "bend"), {"x2": 0.306255})[base.expression(0)] == (
+        "m2 + payload.m + 2 x2 (hx1 - viscous1) - 2 Ia1"
+    )
+    table = numbered(("arm", "hand"), ("turn", "bend"), {"x2": 0.306255})
+    assert table.rows == (("1", "arm", "turn", ""), ("2", "hand", "bend", "x2 = 0.306255"))
+    names = tuple(f"l{k}.m" for k in range(1, 7))
+    tower = BaseParameters(names[:1], (0,), np.array([[1.0, 0.25, 0.25, 0.25, 0.25, -0.25]]), names)
+    short = in_short(tower, [name[:-2] for name in names], ["j"] * 6, {"z2": 0.5})
+    assert list(short.values()) == ["m1 + z2² (m2 + ... + m5 - m6)"]
 
 
 @pytest.mark.slow

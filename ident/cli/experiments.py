@@ -120,16 +120,23 @@ def init(
     yes: Annotated[bool, "Take every guess, and ask nothing", "--yes -y"] = False,
     into: Annotated[Path, "Folder to write; logs lie in it, or below $IDENT_DATA", "FOLDER"] = Path(),
 ) -> None:
-    """Look at raw logs, and write the files that `ident run` needs."""
-    ask = None if yes or not sys.stdin.isatty() else _asked
+    """Look at raw logs, and write the files that `ident run` needs; answers may be piped in, a line each."""
+    ask = None if yes else _asked if sys.stdin.isatty() else _piped
     found = pipelines.init(robot, files, into=into, ask=ask)
     answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
     answer(files=found.files, answers=answers, told=found.told)
     say(*found.told)
-    for question, given in found.answers if ask is None else ():
-        tell_note(f"guessed: {question.text} {given} ({question.why})")
+    for question, given in found.answers if ask is not _asked else ():
+        how = "guessed" if question.key in found.guessed else "answered"
+        tell_note(f"{how}: {question.text} {given} ({question.why})")
     say(*(f"wrote {path}" for path in found.files))
     say(f"Next: ident run {into}")
+
+
+def _piped(question: Question) -> str | None:
+    """Return the next line of what is piped in, None after the last one."""
+    line = sys.stdin.readline()
+    return line.strip() if line else None
 
 
 def _asked(question: Question) -> str:

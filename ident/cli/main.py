@@ -83,8 +83,8 @@ def _main(
 @app.command(epilog=EXIT_CODES)
 @guarded
 def run(
-    experiment: ExperimentPath,
     share: Sharing,
+    experiment: ExperimentPath = Path(),
     out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
     watch: Annotated[bool, "Repeat whenever a file of the experiment changes, until Ctrl-C", "--watch"] = False,
 ) -> None:

@@ -97,7 +97,8 @@ class Validation:
 
     unusable: sentences on torques that are no measurement; no prediction of them means anything. band_hz [Hz]: torque
     and prediction are compared below it, where thinning has taken away the rest; None: as they are. noise (n,): how
-    noisy the readings of each torque are at least, in that band [N m; N]; None: not known.
+    noisy the readings of each torque are at least, in that band [N m; N]; None: not known. apart: whether some are of
+    other files than those that were fitted.
     """
 
     joints: tuple[str, ...]
@@ -108,6 +109,7 @@ class Validation:
     unusable: tuple[str, ...] = ()
     band_hz: float | None = None
     noise: Array | None = None
+    apart: bool = True
 
     def shown(self) -> Shown:
         """Return each recording's error relative to the torque, of every prediction."""
@@ -125,6 +127,11 @@ class Validation:
     def held_out(self) -> tuple[ValidatedRecording, ...]:
         """The recordings that are known to have been kept out of the fit: only these validate anything."""
         return tuple(r for r in self.recordings if r.held_out)
+
+    @property
+    def unseen(self) -> str:
+        """What was kept out of the fit, in words."""
+        return "motions never seen" if self.apart else "other rows of the fitted log"
 
     def missed(self, name: str) -> Array:
         """Return what a prediction misses of each torque (n,), relative to it: the error without the readings' noise.

@@ -19,7 +19,7 @@ from ident.model.model import Model, torque
 from ident.model.standard import COULOMB
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, pull_back
-from ident.robot.robot import UNITS, Robot
+from ident.robot.robot import IN_FILE, UNITS, Robot
 
 ORDERS = ("position", "velocity", "acceleration", "jerk")
 EXTREMES = "exact extremes"
@@ -177,7 +177,7 @@ def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0)
         if np.isinf(joint.limits.velocity) and np.isinf(joint.limits.acceleration):
             raise ExcitationError(
                 f"joint '{joint.name}' of robot '{robot.name}' has neither a velocity nor an acceleration limit",
-                fix="Give it one: limits = { velocity = ... } in the robot's file",
+                fix=f"Give it one: {IN_FILE.format('velocity')}",
             )
     if not 0 <= rates < 1:
         raise ExcitationError(f"the margin of the rates is a share between 0 and 1, got {rates:g}")

@@ -15,7 +15,7 @@ from ident.arrays import Array, frozen
 from ident.errors import ExcitationError, require_known
 from ident.excitation.bases import count, positive
 from ident.model.model import Model, regressor
-from ident.robot.robot import Joint, Robot
+from ident.robot.robot import IN_FILE, Joint, Robot
 
 #: 10 s^3 - 15 s^4 + 6 s^5 goes from 0 to 1 for s in 0..1 with zero first and second derivatives at both ends.
 STEP = Polynomial([0, 0, 0, 10, -15, 6])
@@ -91,7 +91,7 @@ def peaks(joint: Joint, velocity: float | None = None, acceleration: float | Non
     for what, value in zip(("velocity", "acceleration"), found, strict=True):
         if not 0 < value < np.inf:
             problem = f"joint '{joint.name}' has a limit of {what} of {value:g}, wanted a positive finite one"
-            raise ExcitationError(problem, fix=f"State it in the robot's file, or give one ({what}=, --{what})")
+            raise ExcitationError(problem, fix=f"State it: {IN_FILE.format(what)}; or give one ({what}=, --{what})")
     if limits.jerk <= 0:
         raise ExcitationError(f"joint '{joint.name}' has a jerk limit of {limits.jerk:g}, wanted a positive one")
     return (*found, limits.jerk)
@@ -125,7 +125,9 @@ def position_range(robot: Robot, margin: float = 0.0) -> tuple[Array, Array]:
     for joint, low, high in zip(robot.joints, lower, upper, strict=True):
         where = f"joint '{joint.name}' goes from {low:g} to {high:g}"
         if not np.isfinite(high - low):
-            raise ExcitationError(f"{where}, wanted finite position limits", fix="State them in the robot's file")
+            raise ExcitationError(
+                f"{where}, wanted finite position limits", fix=f"State them: {IN_FILE.format('lower')}"
+            )
         if low + margin >= high - margin:
             problem = f"{where}, which leaves no room at a margin of {margin:g}"
             raise ExcitationError(problem, fix="Lower the margin or widen the limits")

@@ -311,9 +311,14 @@ def unit_of(value: float, quantity: Quantity) -> str:
 
 
 def within(values: Array, robot: Robot) -> bool:
-    """Return whether positions (rows, n) [rad; m] stay within the limits, or a turn and a half, a hundredth apart."""
+    """Return whether positions (rows, n) [rad; m] stay within the limits, or a turn and a half, a hundredth apart.
+
+    Joints without limits have the latter, and such as turn a whole turn either way: nothing stops them there.
+    """
     ends = np.array([(j.limits.lower, j.limits.upper) for j in robot.joints]).T
-    low, high = (np.where(np.isfinite(end), end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True))
+    low, high = (
+        np.where(np.abs(end) < 1.99 * pi, end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True)
+    )
     low, high = low - (BEYOND[0] * np.abs(low) + BEYOND[1]), high + (BEYOND[0] * np.abs(high) + BEYOND[1])
     return bool(np.all(np.mean((values < low) | (values > high), axis=0) < 0.01))
 

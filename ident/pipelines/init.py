@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,13 +20,14 @@ from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
-from ident.logs.readings import NOISE, resting
+from ident.logs.readings import resting
 from ident.logs.recognised import Family, families, named
-from ident.pipelines.logged_joints import Arm
+from ident.pipelines.gears import transmission_toml
+from ident.pipelines.logged_joints import Arm, followers, misfit, parked
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.signals import Signals, decide
 from ident.robot import Robot, read_robot
-from ident.robot.urdf import At, parse_document, read_urdf
+from ident.robot.urdf import parse_document, read_urdf
 from ident.robot.xml import read_bytes
 
 #: The files that are written.
@@ -45,11 +46,15 @@ _QUANTITIES = ("position", "velocity", "torque", "current")
 
 @dataclass(frozen=True, eq=False)
 class Started:
-    """What was written (`files`), what was asked and answered, and what was decided, as sentences."""
+    """What was written (`files`), what was asked and answered, what was decided, as sentences.
+
+    guessed: the keys of the questions that nobody answered.
+    """
 
     files: tuple[Path, ...]
     answers: tuple[tuple[Question, str], ...]
     told: tuple[str, ...]
+    guessed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,8 @@ def _started(
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
     recordings = _recordings([read_raw(path) for path in logs], arm, asked)
-    held, told = _parked(recordings, robot)
+    held, told = parked([r.signals for r in recordings], robot)
+    told += misfit(cad, recordings[0].signals.robot)
     if held:
         left = arm.of(tuple(name for name in recordings[0].signals.robot.joint_names if name not in held))
         recordings = [replace(r, signals=r.signals.of_joints(left)) for r in recordings]
@@ -123,25 +129,7 @@ def _started(
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
     told += [f"recording '{name}' is left out: {cause}" for name, cause in left_out.items()]
-    return Started((*tables, *written), tuple(asked.answers), (*told, *why))
-
-
-def _parked(logs: Sequence[_Log], robot: Path) -> tuple[dict[str, float], list[str]]:
-    """Return the joints of a URDF that rest in every log and where [rad; m], none where all do; what is to be told."""
-    names = logs[0].signals.robot.joint_names
-    if any(log.signals.robot.joint_names != names for log in logs):
-        return {}, []
-    each = [log.signals.angles() for log in logs]
-    still = np.all([resting(q) for q in each], axis=0)
-    places = np.array([np.median(q, axis=0) for q in each])
-    one = (np.ptp(places, axis=0) < NOISE) & (robot.suffix.lower() != ".toml")
-    if still.all():
-        return {}, []
-    held = {name: round(float(places[0, j]), 4) for j, name in enumerate(names) if still[j] and one[j]}
-    told = [f"{name} rests in every log, at {at:g}: robot.toml locks it there" for name, at in held.items()]
-    free = ", ".join(name for name, rests in zip(names, still, strict=True) if rests and name not in held)
-    told += [f"{free} rests in every log, and stays free: nothing is found of its friction and drive"] * bool(free)
-    return held, told
+    return Started((*tables, *written), tuple(asked.answers), (*told, *why), tuple(asked.guessed))
 
 
 def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
@@ -193,7 +181,7 @@ def _arm(path: Path, cad: Path | None) -> Arm:
 def _as_it_is(urdf: Path, robot: Robot) -> bool:
     """Return whether a URDF alone is the robot whose joints the logs have."""
     try:
-        return read_urdf(urdf).joint_names == robot.joint_names
+        return robot.transmission is None and read_urdf(urdf).joint_names == robot.joint_names
     except IdentError:
         return False
 
@@ -216,7 +204,8 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
     found: dict[int, _Log] = {}
     names = _names([group[0].file for group in groups])
     every = [{(k, c.array, c.reference): c for k, table in enumerate(g) for c in table.columns} for g in groups]
-    for at in sorted(range(len(groups)), key=lambda k: -groups[k][0].rows):  # the longest say most
+    order = sorted(range(len(groups)), key=lambda k: (-groups[k][0].rows, groups[k][0].file.name))
+    for at in order:  # the longest say most, whichever is given first
         group, here = groups[at], every[at]
         known = (_moved(signals, places, here) for places, signals in decided)
         signals = next((moved for moved in known if moved is not None), None)
@@ -313,6 +302,8 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
     )
     if quantity == "torque" and signals.gain:
         found = replace(found, gain=signals.gain, guessed=signals.guessed)
+    if quantity == "position" and signals.offset:
+        found = replace(found, offset=signals.offset)
     return replace(found, side="motor") if quantity != "time" and signals.side == "motor" else found
 
 
@@ -360,19 +351,11 @@ def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[
     lines += [f"name = {_toml(robot.name)}", f"urdf = {_toml(_path(urdf, folder, 0))}"]
     lines += [f"keep = {_toml(list(robot.joint_names))}"]
     if held:
-        at = dict(held) | dict(_followers(urdf, held))
+        at = dict(held) | dict(followers(urdf, held))
         lines += ["# rests in every log, there; to free it, take it out, and add it to keep and to dataset.toml"]
         lines += ['angle = "rad"', f"lock = {{ {', '.join(f'{_toml(name)} = {x:g}' for name, x in at.items())} }}"]
+    lines += [] if robot.transmission is None else transmission_toml(robot.transmission, robot)
     return "\n".join([*lines, ""])
-
-
-def _followers(urdf: Path, held: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Yield the joints that mimic those that are held, and where they are then."""
-    for joint in parse_document(read_bytes(urdf), file=urdf.name).joints.values():
-        for mimic in joint.element.all("mimic"):
-            at = At(urdf.name, f"joint '{joint.name}'")
-            if (leader := at.text(mimic, "joint")) in held:
-                yield joint.name, at.number(mimic, "multiplier", 1.0) * held[leader] + at.number(mimic, "offset", 0.0)
 
 
 def _path(file: Path, folder: Path, levels: int) -> str:
@@ -424,6 +407,7 @@ def _table(signal: Signal) -> str:
     given: dict[str, object] = {"file": signal.file, "array": signal.array}
     given["columns" if many else "column"] = list(signal.columns) if many else signal.columns[0]
     given |= {"unit": signal.unit, "gain": None if signal.gain == 1.0 else signal.gain}
+    given |= {"offset": signal.offset or None}
     given |= {"side": None if signal.side == "joint" else signal.side, "guessed": signal.guessed or None}
     return f"{{ {', '.join(f'{key} = {_toml(value)}' for key, value in given.items() if value is not None)} }}"
 

@@ -27,21 +27,24 @@ class Question:
     choices: tuple[str, ...] = ()
 
 
-#: Returns the answer to a question.
-Ask = Callable[[Question], str]
+#: Returns the answer to a question, None where nobody gives one.
+Ask = Callable[[Question], str | None]
 
 
 @dataclass
 class Asked:
-    """Asks, and remembers: `answers` in the order of the questions."""
+    """Asks, and remembers: `answers` in the order of the questions, and the keys of those that nobody answered."""
 
     ask: Ask | None = None
     answers: list[tuple[Question, str]] = field(default_factory=list)
+    guessed: list[str] = field(default_factory=list)
 
     def __call__(self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = ()) -> str:
         """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
         question = Question(key, text, guess, why, choices)
-        answer = self.ask(question).strip() if self.ask else guess
+        given = self.ask(question) if self.ask else None
+        answer = guess if given is None else given.strip() or guess
+        self.guessed += [key] if given is None else []
         if choices and answer not in choices:
             raise InputError(
                 f"'{answer}' is no answer to '{text}'", key=key, fix=f"Answer one of: {'; '.join(choices)}"

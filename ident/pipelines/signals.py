@@ -30,6 +30,7 @@ from ident.logs.recognised import (
     windows,
     within,
 )
+from ident.pipelines.gears import unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import State, torques
@@ -44,6 +45,7 @@ class Signals:
     """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
 
     time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none; guessed: whether it is.
+    offset: of the joints' positions [rad; m], () for none.
     """
 
     robot: Robot
@@ -59,6 +61,7 @@ class Signals:
     torque_unit: tuple[str, ...]
     gain: tuple[float, ...]
     guessed: bool
+    offset: tuple[float, ...] = ()
     why: dict[str, str] = field(default_factory=dict)
 
     def angles(self) -> Array:
@@ -66,12 +69,13 @@ class Signals:
         q = np.column_stack([c.values for c in self.position])
         q = q * [si_factor(u, "position") for u in self.position_unit]
         transmission = self.robot.transmission
-        return np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
+        q = np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
+        return np.asarray(q + self.offset) if self.offset else q
 
     def of_joints(self, robot: Robot) -> Signals:
         """Return the signals of a robot that has some of the joints only."""
         left = [self.robot.joint_names.index(name) for name in robot.joint_names]
-        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain")
+        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain", "offset")
         own = {key: tuple(getattr(self, key)[k] for k in left) for key in each if getattr(self, key)}
         return replace(self, robot=robot, **own)  # type: ignore[arg-type]
 
@@ -103,13 +107,15 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     time = next(iter(clocks(families, position.columns[0].label)), None)
     velocity, relation = _velocities(families, position, raw)
     known = "" if velocity is None else velocity.unit
-    unit, side = _position_unit(position, robot, asked, why, known, relation, time)
-    units = units_of(unit, robot)
+    described = robot
+    unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
+    units, offset = units_of(unit, robot), () if robot is described else zeros(robot, asked)
 
     def angles(columns: Sequence[Column]) -> Array:
         q = np.column_stack([c.values for c in columns]) * scales(units)
         geared = side == "motor" and robot.transmission is not None
-        return np.asarray(robot.transmission.joint_position(q)) if geared and robot.transmission else q
+        q = np.asarray(robot.transmission.joint_position(q)) if geared and robot.transmission else q
+        return np.asarray(q + offset) if offset else q
 
     q = angles(position.columns)
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
@@ -135,7 +141,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
         velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain,
-        torque.guessed, why,
+        torque.guessed, offset, why,
     )  # fmt: skip
 
 
@@ -214,47 +220,50 @@ def _position_unit(
     speed: str,
     relations: Sequence[Related | None],
     time: Column | None,
-) -> tuple[str, str]:
-    """Return unit and side of the positions: by their name, the velocity's unit, the joints' limits."""
+) -> tuple[str, str, Robot]:
+    """Return unit and side of the positions: by their name, the velocity's unit, the joints' limits; and the robot.
+
+    That has a transmission where somebody says so.
+    """
     raw = position.values
     if robot.transmission is not None:
         for unit in (position.unit,) if position.unit else ("rad", "deg"):
             q = raw * scales(units_of(unit, robot))
             if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
                 why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
-                return unit, "motor"
+                return unit, "motor", robot
     fits = fitting_units(raw, robot)
     if position.unit in UNITS["position"]:
         if position.unit in ("rad", "deg") and fits and position.unit not in fits:
             reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
             answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
             why["position"] += f"; {asked.because(reason)}"
-            return answer, "joint"
+            return answer, "joint", robot
         why["position"] += f"; {position.unit} by their name"
-        return position.unit, "joint"
+        return position.unit, "joint", robot
     word = time_unit(time) if time is not None else ""
     ratio = _typical(relations)
     # a position is ratio times the integral of what counts `speed` over what counts `word`
     value = si_factor(speed, "velocity") * si_factor(word, "time") / ratio if speed and word else np.nan
     if found := unit_of(value, "position"):
         why["position"] += f"; {found}, as the velocity in {speed} shows"
-        return found, "joint"
+        return found, "joint", robot
     turning = [k for k, j in enumerate(robot.joints) if not j.slides]
     if not turning:
-        return ("m" if within(raw, robot) else "mm"), "joint"
-    if fits == ("deg",):
-        reason = "in rad they would leave the joints' limits (if they are not those of motors)"
-        answer = asked("position unit", "In which unit are the positions?", "deg", reason, ("rad", "deg", "rev"))
-        why["position"] += f"; {asked.because(f'deg: {reason}')}"
-        return answer, "joint"
+        return ("m" if within(raw, robot) else "mm"), "joint", robot
     if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
         why["position"] += "; rad, for in deg they would hardly move"
-        return "rad", "joint"
-    guess = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad"
-    reason = "both keep the joints' limits" if fits else "neither keeps the joints' limits: motors, or another zero?"
-    answer = asked("position unit", "In which unit are the positions?", guess, reason, ("rad", "deg", "rev"))
-    why["position"] += f"; {asked.because(f'{guess} is a guess: {reason}')}"
-    return answer, "joint"
+        return "rad", "joint", robot
+    guess, reason = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad", "both keep the joints' limits"
+    if fits == ("deg",):
+        guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"
+    elif not fits:
+        reason = "neither keeps the joints' limits: motors, or another zero?"
+    unit, geared = unit_or_ratios(guess, reason, robot, asked)
+    why["position"] += (
+        f"; {asked.because(f'{guess}: {reason}' if fits == ('deg',) else f'{guess} is a guess: {reason}')}"
+    )
+    return unit, "joint" if geared is robot else "motor", geared
 
 
 def _clock(

@@ -319,14 +319,15 @@ def validated(
         standing=fit.min_speed,
     )
     warned += [Warned("validation", "validation", message) for message in validation.warnings]
-    return replace(validation, unusable=unusable(warned[told:]))
+    fits, kept = (
+        {f for n in names for f in loaded.manifest.recording(n).files}
+        for names in (experiment.fit, experiment.validate)
+    )
+    return replace(validation, unusable=unusable(warned[told:]), apart=not kept <= fits)
 
 
 def _that_moved(every: Iterable[Motion], estimate: Estimate) -> Iterator[Motion]:
-    """Yield motions without the rows of joints that rest, and never moved in the fit either.
-
-    What their friction holds nobody knows.
-    """
+    """Yield motions without the rows of joints that rest, as in the fit: what their friction holds nobody knows."""
     still = estimate.still
     for motion in every:
         rests = still & ~motion.qd.any(axis=0)

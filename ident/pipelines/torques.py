@@ -35,7 +35,7 @@ COPY = 0.998
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1; guessed: whether they are."""
+    """A column, a unit and a gain (0 without motor) for each joint, and why; gain (): all 1; guessed: whether it is."""
 
     columns: tuple[Column, ...]
     unit: tuple[str, ...]
@@ -115,7 +115,7 @@ def torques(
     gains[driven] = gain
     units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
     said = tuple(float(g) for g in gains)
-    guessed |= asked.ask is None and any(question.key == "no motor" for question, _ in asked.answers)
+    guessed |= "no motor" in asked.guessed
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
@@ -220,7 +220,8 @@ def _driven(
     without = ", ".join(name for name, c in zip(robot.joint_names, columns, strict=True) if c is None)
     if not without:
         return columns, ""
-    why = f"no column of {family.shown} is called so"
+    alone = not family.columns[0].label
+    why = f"{family.shown} is all there is" if alone else f"no column of {family.shown} is called so"
     if asked("no motor", f"Is {without} without motor?", "yes", why, ("yes", "no")) == "no":
         fix = "Add its column to the log, or lock it in the robot's file where it rests"
         raise LogError(f"there is no torque of {without}", file=family.columns[0].file, fix=fix)

@@ -116,7 +116,8 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
     own = totals[validation.names[0]]
     if own is not None:
         band = text.band(validation)
-        title = f"Motions never seen: {text.percent(own.relative_total)} error over all joints{band}"
+        unseen = validation.unseen
+        title = f"{unseen[0].upper()}{unseen[1:]}: {text.percent(own.relative_total)} error over all joints{band}"
         about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
         yield pictured("errors", about, pictures.error_picture(validation.joints, relative, title=title))
 

@@ -14,7 +14,6 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import correlated, identifiability, identifiable
 from ident.report.parts import Block, Cell, Section
-from ident.report.symbols import in_short
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -32,14 +31,14 @@ def identifiable_section(
     comparison: Comparison | None,
     regression: Regression | None,
     next_motion: str,
+    short: Mapping[str, str],
 ) -> Section:
     """Return the section; regression: the factors of the fit, None where they are not known.
 
-    next_motion: the command that designs a motion which adds to the logs.
+    next_motion: the command that designs a motion which adds to the logs; short: of what is long.
     """
     drawn = identifiable(estimate)
     standard = text.standard_rows(estimate, comparison, slides)
-    short = in_short(estimate.base, estimate.links, estimate.joints)
     cells, combined = tuple(_map(estimate, slides, short)), _combinations(estimate, slides, short)
     weak = Block(
         "What the logs show worst",

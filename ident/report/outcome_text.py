@@ -94,7 +94,10 @@ def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] =
     for c in (c for c in found if c.applied):
         value, unit = _sized(c)[0], c.unknown.kind
         if unit == "zero":
-            told.append(f"{c.unknown.name}: add {value} to its offset (a DH table: times its sign)")
+            told.append(
+                f"{c.unknown.name}: add {value} to its offset (a DH table: times its sign; a URDF has none: `offset`"
+                " of the position in dataset.toml, in rad or m)"
+            )
         elif unit == "length":
             told.append(f"{c.unknown.name}: add {value}")
         elif unit == "skew":

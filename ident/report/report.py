@@ -42,7 +42,7 @@ from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.simulated import simulated
 from ident.report.spectra import spectra
-from ident.report.symbols import in_short, numbered
+from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
 
@@ -151,7 +151,8 @@ def gather(
     rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
     bodies = inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
-    warned = tuple(warnings(estimate, validation))
+    warned, sizes = tuple(warnings(estimate, validation)), lengths(model.robot)
+    short = in_short(estimate.base, estimate.links, estimate.joints, sizes)
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
@@ -166,10 +167,10 @@ def gather(
             _torque(estimate, model, drawn, validation),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
-            _base_parameters(estimate, slides, comparison, truth),
+            _base_parameters(estimate, slides, comparison, truth, sizes, short),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
-            identifiable_section(estimate, slides, comparison, regression, next_motion),
+            identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot),
             _section("fit", "About the fit", _about(estimate, comparison, validation)),
@@ -305,13 +306,18 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
 
 
 def _base_parameters(
-    estimate: Estimate, slides: frozenset[str], comparison: Comparison | None, truth: TruthComparison | None
+    estimate: Estimate,
+    slides: frozenset[str],
+    comparison: Comparison | None,
+    truth: TruthComparison | None,
+    sizes: Mapping[str, float],
+    short: Mapping[str, str],
 ) -> Section:
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
-    compared = replace(compared, short=in_short(estimate.base, estimate.links, estimate.joints))
+    compared = replace(compared, short=short)
     note = " ".join(comparison.notes) if comparison else ""
     found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)))]
-    found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints), compared)]
+    found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints, sizes), compared)]
     if truth is not None:
         found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
@@ -325,7 +331,7 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
         rest = [(n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
         note = ", ".join(f"{n} alone: {text.percent(t.relative_total)}" for n, t in rest if t)
         value = text.percent(own.relative_total if own else None)
-        found.append(Card(f"torque error, motions never seen{text.band(validation)}", value, note))
+        found.append(Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note))
     found.append(
         Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
     )

@@ -1,44 +1,73 @@
-"""Sums of parameters in short: symbols with the link's number in place of names, equal coefficients before brackets."""
+"""Sums of parameters in short: symbols with the link's number in place of names, the robot's lengths in place of numbers,
+equal coefficients before brackets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations, groupby
 
 import numpy as np
 
 from ident.model.standard import DriveInertia
 from ident.regression.base import BaseParameters
 from ident.report.text import Table, table
+from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 
-_COLUMNS = ("number", "link", "joint")
+_COLUMNS = ("number", "link", "joint", "lengths [m]")
 _ONE = 1e-9  # a coefficient that is nearer to 1 is not written
+_SAME = 1e-9  # a coefficient is a product of lengths up to rounding
 _SHORT = {DriveInertia.kind.name: "Ia"}
 
 
-def numbered(links: Sequence[str], joints: Sequence[str]) -> Table:
-    """Return the table of numbers in symbols: each link and the joint that moves it."""
-    rows = [(str(k), *names) for k, names in enumerate(zip(links, joints, strict=True), 1)]
-    return table("Numbers in symbols: m3 is the mass of link 3, Ia3 the drive inertia of its joint", _COLUMNS, rows)
+def numbered(links: Sequence[str], joints: Sequence[str], lengths: Mapping[str, float] = {}) -> Table:
+    """Return the table of numbers in symbols: each link, the joint that moves it, and where that stands [m]."""
+    rows = []
+    for k, names in enumerate(zip(links, joints, strict=True), 1):
+        own = [f"{symbol} = {size:.6g}" for symbol, size in lengths.items() if symbol[1:] == str(k)]
+        rows.append((str(k), *names, ", ".join(own)))
+    about = "Numbers in symbols: m3 is the mass of link 3, Ia3 the drive inertia of its joint, x3 how far along x that"
+    return table(f"{about} stands from the one before (equal lengths have one symbol)", _COLUMNS, rows)
 
 
-def in_short(base: BaseParameters, links: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
-    """Return each base parameter in short, such as `Ixx2 - Iyy2 - 0.375 (m3 + m4)`, by what `expression` says."""
+def lengths(robot: Robot) -> dict[str, float]:
+    """Return how far [m] joints stand along x, y and z of the link before, without sign: each length once."""
+    found: dict[str, float] = {}
+    for k, joint in enumerate(robot.joints, 1):
+        for axis, size in zip("xyz", np.abs(joint.placement.position).tolist(), strict=True):
+            if joint.parent >= 0 and size > _SAME and all(abs(size - x) > _SAME * x for x in found.values()):
+                found[f"{axis}{k}"] = size
+    return found
+
+
+def in_short(
+    base: BaseParameters, links: Sequence[str], joints: Sequence[str], lengths: Mapping[str, float] = {}
+) -> dict[str, str]:
+    """Return each base parameter in short, such as `Ixx2 - Iyy2 - x3 (m3 + ... + m7)`, by what `expression` says."""
+    known = _products(lengths)
     of_link, of_joint = ({name: k for k, name in enumerate(names, 1)} for names in (links, joints))
     symbols = []
     for name in base.standard:
         owner, _, part = name.rpartition(".")
         k = (of_link if part in INERTIAL else of_joint).get(owner)
         symbols.append(name if k is None else f"{_SHORT.get(part, part)}{k}")
-    return {base.expression(k): _sum(base, k, symbols) for k in range(len(base.names))}
+    return {base.expression(k): _sum(base, k, symbols, known) for k in range(len(base.names))}
 
 
-def _sum(base: BaseParameters, k: int, symbols: Sequence[str]) -> str:
-    """Return a sum with three digits of its coefficients, the parameter that names it first."""
+def _products(lengths: Mapping[str, float]) -> dict[str, float]:
+    """Return lengths, their squares and products, and twice those, the simplest first."""
+    found = dict(lengths) | {f"{a}²": x * x for a, x in lengths.items()}
+    found |= {f"{a} {b}": x * y for (a, x), (b, y) in combinations(lengths.items(), 2)}
+    return found | {f"2 {a}": 2.0 * x for a, x in found.items()}
+
+
+def _sum(base: BaseParameters, k: int, symbols: Sequence[str], known: Mapping[str, float]) -> str:
+    """Return a sum with its coefficients as lengths or three digits, the parameter that names it first."""
     groups: dict[str, list[tuple[bool, str]]] = {}
     for i in (base.kept[k], *(int(i) for i in np.flatnonzero(base.K[k]) if i != base.kept[k])):
         c = float(base.K[k, i])
-        size = "" if abs(abs(c) - 1.0) < _ONE else f"{abs(c):.3g}"
+        exact = (symbol for symbol, x in known.items() if abs(abs(c) - x) < _SAME * x)
+        size = "" if abs(abs(c) - 1.0) < _ONE else next(exact, f"{abs(c):.3g}")
         groups.setdefault(size, []).append((c > 0, symbols[i]))
     parts = []
     for size, members in groups.items():
@@ -50,5 +79,16 @@ def _sum(base: BaseParameters, k: int, symbols: Sequence[str]) -> str:
 
 
 def _joined(parts: Sequence[tuple[bool, str]]) -> str:
-    """Return parts with their signs; the first has none."""
-    return parts[0][1] + "".join(f" {'+' if up else '-'} {part}" for up, part in parts[1:])
+    """Return parts with their signs, the first has none; of one symbol for links in a row the first and the last."""
+    runs = groupby(enumerate(parts), lambda at: (at[1][0], at[1][1].rstrip("0123456789"), _number(at[1][1]) - at[0]))
+    said: list[tuple[bool, str]] = []
+    for (_, name, _), run in runs:
+        own = [part for _, part in run]
+        skipped = len(own) > 3 and name.isalpha()
+        said += [own[0], (own[0][0], "..."), own[-1]] if skipped else own
+    return said[0][1] + "".join(f" {'+' if up else '-'} {part}" for up, part in said[1:])
+
+
+def _number(symbol: str) -> int:
+    digits = symbol[len(symbol.rstrip("0123456789")) :]
+    return int(digits) if digits else 0

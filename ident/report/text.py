@@ -301,7 +301,7 @@ def _held_out(validation: Validation) -> str:
     totals = [(name, validation.total(name)) for name in validation.names if name != ZERO]
     if not totals or totals[0][1] is None:
         return "no other recording was there to validate it."
-    own = f"it misses recordings never seen by {percent(totals[0][1].relative_total)}{banded(validation, totals[0][1])}"
+    own = f"it misses {validation.unseen} by {percent(totals[0][1].relative_total)}{banded(validation, totals[0][1])}"
     rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
     return ", ".join([own, *rest]) + "."
 

@@ -50,7 +50,7 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
         return [*told, "Does it predict? Not known: no recording was kept from the fit."]
-    error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of motions never seen is missed"
+    error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of {validation.unseen} is missed"
     passed = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
     left = _left(estimate, validation, total)
     quiet = _quiet(validation, total)
@@ -82,7 +82,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
         reason = "No recording that the fit never saw was predicted, so it is not known how good these numbers are."
         return Judgement("unknown", "Not validated", reason)
     missed = f"{percent(total.relative_total)} of the torque{banded(validation, total)}"
-    error = f"motions never seen are predicted within {missed}"
+    error = f"{validation.unseen} are predicted within {missed}"
     judged = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT]
     if not judged.startswith("passed"):
         return Judgement("bad", "Do not use yet", f"Validation {judged.partition(';')[0]}; {error}.")

@@ -28,6 +28,10 @@ UNITS = {
 }
 
 
+#: Where a robot's file has a limit.
+IN_FILE = '<limit {0}="..."/> of the joint in the URDF, limits = {{ {0} = ... }} in a DH table'
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one joint in rad, rad/s, N m, rad/s^2, rad/s^3, or m and N; infinite where none is known."""

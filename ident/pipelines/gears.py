@@ -1,0 +1,71 @@
+"""Positions that are those of motors: gear ratios and zeros, which no log says, answered as lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import IdentError, InputError
+from ident.pipelines.questions import Asked
+from ident.robot import Robot
+from ident.robot.robot import Transmission
+
+#: Units of an angle that are answers.
+_UNITS = ("rad", "deg", "rev")
+_TEXT = (
+    "In which unit are the positions: rad, deg or rev? Or, where they are those of motors in rad: how often does each"
+    " motor turn for once its joint (100, -80, 50; and 3/2 50 behind that, where motor 3 also turns 50 times with joint"
+    " 2)?"
+)
+
+
+def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple[str, Robot]:
+    """Return the unit of positions, and the robot: with a transmission where ratios are answered.
+
+    Raises InputError for an answer that is neither.
+    """
+    answer = asked("position unit", _TEXT, guess, reason)
+    if answer in _UNITS:
+        return answer, robot
+    try:
+        return "rad", replace(robot, transmission=Transmission(_motors(robot), _matrix(answer, robot.n)))
+    except (ValueError, IndexError, IdentError) as cause:
+        fix = f"Answer one of {', '.join(_UNITS)}, or {robot.n} ratios"
+        raise InputError(f"'{answer}' is no answer to '{_TEXT}'", key="position unit", fix=fix) from cause
+
+
+def zeros(robot: Robot, asked: Asked) -> tuple[float, ...]:
+    """Return where the joints of geared motors stand [rad; m] when the log says 0; () for all at zero."""
+    text = "Where does each joint stand, as the robot's file counts, when its motor says 0 [rad; m]?"
+    found = asked.numbers("zeros", text, (0.0,) * robot.n, "motors count from anywhere, and no log says from where")
+    return found if any(found) else ()
+
+
+def transmission_toml(transmission: Transmission, robot: Robot) -> list[str]:
+    """Return a transmission as lines of a robot file."""
+    rows = [f"  [{', '.join(f'{x:g}' for x in row)}]," for row in transmission.matrix]
+    about = f"# q_motor = matrix @ q_joint, of {', '.join(robot.joint_names)}"
+    motors = ", ".join(f'"{name}"' for name in transmission.motors)
+    return ["", "[transmission]", f"motors = [{motors}]", about, "matrix = [", *rows, "]"]
+
+
+def _motors(robot: Robot) -> tuple[str, ...]:
+    return tuple(f"motor_{k}" for k in range(1, robot.n + 1))
+
+
+def _matrix(answer: str, n: int) -> Array:
+    """Return what ratios and couplings make of joints' positions (n, n); ValueError, IndexError for none."""
+    ratios, *couplings = answer.strip("[] ").split(";")
+    diagonal = [float(word) for word in ratios.replace(",", " ").split()]
+    if len(diagonal) != n:
+        raise ValueError("as many ratios as joints")
+    matrix = np.diag(diagonal)
+    for coupling in couplings:
+        place, ratio = coupling.split()
+        motor, joint = (int(word) for word in place.split("/"))
+        if not (1 <= motor <= n and 1 <= joint <= n):
+            raise IndexError("no such motor or joint")
+        matrix[motor - 1, joint - 1] = float(ratio)
+    return matrix

@@ -1,5 +1,5 @@
-"""Sums of parameters in short: symbols with the link's number in place of names, the robot's lengths in place of numbers,
-equal coefficients before brackets."""
+"""Sums of parameters in short: symbols with the link's number in place of names, the robot's lengths in place of
+coefficients, equal ones before brackets."""
 
 from __future__ import annotations
 
@@ -55,10 +55,14 @@ def in_short(
 
 
 def _products(lengths: Mapping[str, float]) -> dict[str, float]:
-    """Return lengths, their squares and products, and twice those, the simplest first."""
+    """Return lengths, their squares and products, twice those, sums and differences of squares, the simplest first."""
     found = dict(lengths) | {f"{a}²": x * x for a, x in lengths.items()}
     found |= {f"{a} {b}": x * y for (a, x), (b, y) in combinations(lengths.items(), 2)}
-    return found | {f"2 {a}": 2.0 * x for a, x in found.items()}
+    found |= {f"2 {a}": 2.0 * x for a, x in found.items()}
+    for pair in combinations(lengths.items(), 2):
+        (b, y), (a, x) = sorted(pair, key=lambda own: own[1])
+        found |= {f"({a}² + {b}²)": x * x + y * y, f"({a}² - {b}²)": x * x - y * y}
+    return found
 
 
 def _sum(base: BaseParameters, k: int, symbols: Sequence[str], known: Mapping[str, float]) -> str:

@@ -583,3 +583,18 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
     for answer in ("50, -60", "50, -60, 70; 4/2 40", "turns"):
         with pytest.raises(InputError, match="or 3 ratios"):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)
+
+
+def test_without_names_half_of_few_columns_are_positions(here):
+    """A gripper that turns is not in the log: what is no whole number of all joints is one of fewer."""
+    turning = FINGER.replace("prismatic", "revolute").replace('upper="0.04"', 'upper="0.5"')
+    arm(here, turning)
+    t, q, _, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, q, tau]), delimiter=",")
+    own = "j_one, j_two, j_three"
+    found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: own if q.key == "joints" else None)
+    assert "joints" in keys(found)
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three")
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)

@@ -14,7 +14,7 @@ from ident.compare.columns import evidence
 from ident.errors import IdentError, LogError, plural
 from ident.logs.manifest import si_factor
 from ident.logs.readings import NOISE, resting
-from ident.logs.recognised import Family, fitting_units
+from ident.logs.recognised import Family, clocks, fitting_units, windows
 from ident.pipelines.questions import Asked
 from ident.robot import Robot
 from ident.robot.urdf import At, parse_document
@@ -73,6 +73,10 @@ def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> 
     within = [names for names, units in fits.items() if units]
     left, why = within or list(fits), "their limits hold the positions" if within else "they come first"
     efforts = [f for f in families if f.quantity in ("torque", "current") and len(f.columns) == raw.shape[1]]
+    if not efforts:
+        clock = clocks(families)[:1]
+        unnamed = [f for f in families if not f.quantity and not {*f.columns} & {*position.columns, *clock}]
+        efforts = list(windows(unnamed, raw.shape[1]))
     if len(left) > 1 and efforts:
         columns = min(efforts, key=lambda f: f.origin == "commanded").values
         shares = [_explained(arm, names, t, raw, fits[names], columns) for names in left]

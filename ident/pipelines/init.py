@@ -23,9 +23,9 @@ from ident.logs.readers.info import as_table
 from ident.logs.readings import resting
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.logged_joints import Arm, followers, misfit, parked
+from ident.pipelines.logged_joints import Arm, followers, misfit
 from ident.pipelines.questions import Ask, Asked, Question
-from ident.pipelines.signals import Signals, decide
+from ident.pipelines.signals import Signals, decide, parked
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import parse_document, read_urdf
 from ident.robot.xml import read_bytes
@@ -302,8 +302,8 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
     )
     if quantity == "torque" and signals.gain:
         found = replace(found, gain=signals.gain, guessed=signals.guessed)
-    if quantity == "position" and signals.offset:
-        found = replace(found, offset=signals.offset)
+    if quantity == "position" and signals.zeros:
+        found = replace(found, offset=signals.zeros)
     return replace(found, side="motor") if quantity != "time" and signals.side == "motor" else found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +12,11 @@ from ident.arrays import Array
 from ident.compare.columns import evidence
 from ident.errors import IdentError, LogError, plural
 from ident.logs.manifest import si_factor
-from ident.logs.readings import NOISE, resting
 from ident.logs.recognised import Family, clocks, fitting_units, windows
 from ident.pipelines.questions import Asked
 from ident.robot import Robot
 from ident.robot.urdf import At, parse_document
 from ident.robot.xml import read_bytes
-
-if TYPE_CHECKING:
-    from ident.pipelines.signals import Signals
 
 #: Joints explain the torques no better than others where it is by less than this share of their variance.
 ALIKE = 0.02
@@ -107,24 +102,6 @@ def _rows(arm: Arm, size: int) -> Iterator[tuple[str, ...]]:
             yield tuple(arm.names[k] for k in way[first : first + size])
     for first in range(len(arm.names) - size + 1):
         yield arm.names[first : first + size]
-
-
-def parked(logs: Sequence[Signals], robot: Path) -> tuple[dict[str, float], list[str]]:
-    """Return the joints of a URDF that rest in every log and where [rad; m], none where all do; what is to be told."""
-    names = logs[0].robot.joint_names
-    if any(log.robot.joint_names != names or log.side == "motor" for log in logs):
-        return {}, []
-    each = [log.angles() for log in logs]
-    still = np.all([resting(q) for q in each], axis=0)
-    places = np.array([np.median(q, axis=0) for q in each])
-    one = (np.ptp(places, axis=0) < NOISE) & (robot.suffix.lower() != ".toml")
-    if still.all():
-        return {}, []
-    held = {name: round(float(places[0, j]), 4) + 0.0 for j, name in enumerate(names) if still[j] and one[j]}
-    told = [f"{name} rests in every log, at {at:g}: robot.toml locks it there" for name, at in held.items()]
-    free = ", ".join(name for name, rests in zip(names, still, strict=True) if rests and name not in held)
-    told += [f"{free} rests in every log, and stays free: nothing is found of its friction and drive"] * bool(free)
-    return held, told
 
 
 def misfit(cad: Path | None, robot: Robot) -> list[str]:

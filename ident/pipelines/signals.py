@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.manifest import UNITS, si_factor
 from ident.logs.raw import Column
+from ident.logs.readings import NOISE, resting
 from ident.logs.recognised import (
     ALIKE,
     LATE_ROWS,
@@ -45,7 +47,7 @@ class Signals:
     """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
 
     time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none; guessed: whether it is.
-    offset: of the joints' positions [rad; m], () for none.
+    zeros: of the joints' positions [rad; m], () for none.
     """
 
     robot: Robot
@@ -61,7 +63,7 @@ class Signals:
     torque_unit: tuple[str, ...]
     gain: tuple[float, ...]
     guessed: bool
-    offset: tuple[float, ...] = ()
+    zeros: tuple[float, ...] = ()
     why: dict[str, str] = field(default_factory=dict)
 
     def angles(self) -> Array:
@@ -70,12 +72,12 @@ class Signals:
         q = q * [si_factor(u, "position") for u in self.position_unit]
         transmission = self.robot.transmission
         q = np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
-        return np.asarray(q + self.offset) if self.offset else q
+        return np.asarray(q + self.zeros) if self.zeros else q
 
     def of_joints(self, robot: Robot) -> Signals:
         """Return the signals of a robot that has some of the joints only."""
         left = [self.robot.joint_names.index(name) for name in robot.joint_names]
-        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain", "offset")
+        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain", "zeros")
         own = {key: tuple(getattr(self, key)[k] for k in left) for key in each if getattr(self, key)}
         return replace(self, robot=robot, **own)  # type: ignore[arg-type]
 
@@ -337,3 +339,21 @@ def _velocity_unit(
         return ()
     why["velocity"] = "the change of the positions"
     return units
+
+
+def parked(logs: Sequence[Signals], robot: Path) -> tuple[dict[str, float], list[str]]:
+    """Return the joints of a URDF that rest in every log and where [rad; m], none where all do; what is to be told."""
+    names = logs[0].robot.joint_names
+    if any(log.robot.joint_names != names or log.side == "motor" for log in logs):
+        return {}, []
+    each = [log.angles() for log in logs]
+    still = np.all([resting(q) for q in each], axis=0)
+    places = np.array([np.median(q, axis=0) for q in each])
+    one = (np.ptp(places, axis=0) < NOISE) & (robot.suffix.lower() != ".toml")
+    if still.all():
+        return {}, []
+    held = {name: round(float(places[0, j]), 4) + 0.0 for j, name in enumerate(names) if still[j] and one[j]}
+    told = [f"{name} rests in every log, at {at:g}: robot.toml locks it there" for name, at in held.items()]
+    free = ", ".join(name for name, rests in zip(names, still, strict=True) if rests and name not in held)
+    told += [f"{free} rests in every log, and stays free: nothing is found of its friction and drive"] * bool(free)
+    return held, told

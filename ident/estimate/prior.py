@@ -306,13 +306,13 @@ def _tolerance_root(body: Array, mass: float, centre: float, tensor: float) -> A
 
 def natural_jacobian(mass: float, centre: Array) -> Array:
     """Return d theta / d (m, c, I_c) (10, 10) at a body: h = m c, I = I_c + m (c'c E - c c')."""
-    x, y, z = centre
-    steiner = np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
+    x, y, z = np.asarray(centre, dtype=np.float64).tolist()
+    steiner = [y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y]
     slopes = [[0.0, -y, -z, 2 * x, 0.0, 2 * x], [2 * y, -x, 0.0, 0.0, -z, 2 * y], [2 * z, 0.0, -x, 2 * z, -y, 0.0]]
     D = np.eye(10)
     D[1:4, 0] = centre
     D[4:, 0] = steiner
-    D[1:4, 1:4] = mass * np.eye(3)
+    D[1, 1] = D[2, 2] = D[3, 3] = mass
     D[4:, 1:4] = mass * np.array(slopes).T
     return D
 

@@ -199,9 +199,9 @@ def inertials_of(numbers: Array, about_origin: bool) -> Array:
 
 def _shift(c: Array) -> Array:
     """Return what a tensor about the origin has more than about the centre (..., 3), per mass: xx xy xz yy yz zz."""
-    x, y, z = c[..., 0], c[..., 1], c[..., 2]
+    x, y, z = c.tolist() if c.ndim == 1 else c.T  # numbers of one body are quicker than arrays
     xx, yy, zz = x * x, y * y, z * z
-    return np.stack([yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy], axis=-1)
+    return np.array([yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy]).T
 
 
 def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:

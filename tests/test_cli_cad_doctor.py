@@ -18,6 +18,7 @@ from ident.cli.cad import app
 from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
+from ident.compare.doctor.mistakes import inertials_of, natural
 from ident.estimate import refine_cad, solid_bodies
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
@@ -186,6 +187,32 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     assert corrected.table is not None
     assert corrected.table.convention == MILLI
     np.testing.assert_allclose(corrected.inertials[:, 0], 1.01 * bodies[:, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("number", "factor", "said"),
+    [(0, 1e3, "mass is in g where kg is declared"), (3, 1e3, "cz is 1000 times too large")],
+)
+def test_one_wrong_number_is_said_alike_by_every_command(made, tmp_path, number, factor, said):
+    folder, bodies = made
+    there = tmp_path / "three"
+    shutil.copytree(folder, there)
+    rows = natural(np.array(read_cad(there / "cad.csv").inertials), False)
+    rows[2, number] *= factor
+    write_cad(Cad(("link1", "link2", "link3"), inertials_of(rows, False)), MILLI, there / "cad.csv")
+    for command in (["check", there / "cad.csv"], ["check", there / "cad.csv", "--robot", there / "robot.toml"]):
+        result = CliRunner().invoke(whole, [str(x) for x in command])
+        assert result.exit_code == PROBLEMS, result.output
+        assert "PROBLEM (unit): link 'link3': " in result.output
+    line = {0: "link3.m: ", 3: "link3.cz: "}[number]
+    out = str(tmp_path / "refined.csv")
+    for command in (["run"], ["doctor"], ["cad", "doctor"], ["cad", "refine", "--out", out]):
+        given = [*command[:2], str(there), *command[2:]] if command[0] == "cad" else [*command, str(there)]
+        result = CliRunner().invoke(whole, given)
+        told = " ".join((result.output + result.stderr).split())
+        assert f"link3: {said}" in told, told
+        assert line in told, told
+    assert read_cad(Path(out)).inertials[2, 0] == pytest.approx(bodies[2, 0], rel=0.05)
 
 
 def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):

@@ -236,7 +236,7 @@ def lacked(
 def misprinted(rng: np.random.Generator, robot: Robot, cad: np.ndarray) -> tuple[np.ndarray, str, str]:
     """Return a table (n, 10) with one mistake, its kind and where it is."""
     n, setting, numbers = robot.n, Setting(robot, False), natural(cad, False)
-    kinds = "unit unit sign point order axes count mirror frame swap missing override"
+    kinds = "unit unit number number sign point order axes count mirror frame swap missing override"
     kind = str(rng.choice(kinds.split()))
     i = int(rng.integers(n))
     if kind == "swap":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +19,10 @@ from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, ps
 
 #: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
 GYRATION = (1e-4, 2.0)
+#: Densities of bodies: no material is denser (osmium has 22,600), and none of a robot lighter than air [kg/m^3].
+DENSITIES = (1.2, 25_000.0)
+#: No centre of mass is so far from its link's frame [m], and no link so many times heavier than all others together.
+FARTHEST, HEAVIEST = 5.0, 30.0
 #: How far off a tensor may be, against its largest entry, for the nearest possible one to be offered.
 NEAR = 0.05
 
@@ -62,7 +67,16 @@ def check_cad(cad: Cad) -> tuple[LinkVerdict, ...]:
     A body of positive density exists exactly when m > 0 and tr(I_c)/2 E - I_c is positive semidefinite (Wensing, Kim,
     Slotine, RA-L 2018), which contains both other conditions.
     """
-    return tuple(_verdict(cad, i, exact) for i, exact in enumerate(cad.exact()))
+    found = [_verdict(cad, i, exact) for i, exact in enumerate(cad.exact())]
+    total = sum(v.mass for v in found)
+    return tuple(
+        replace(
+            v, doubts=(*v.doubts, f"it weighs {v.mass:.4g} kg, all others together {total - v.mass:.4g} kg: {_MASS}")
+        )
+        if len(found) > 1 and v.mass > HEAVIEST * (total - v.mass) > 0
+        else v
+        for v in found
+    )
 
 
 def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
@@ -88,7 +102,8 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     central = symmetric(exact[4:]) - steiner(mass, [h / mass for h in exact[1:4]])
     a, b, c = (float(x) for x in np.linalg.eigvalsh(central.astype(np.float64)))
     gap = float(a + b - c)
-    made = replace(made, moments=(a, b, c), triangle_gap=gap, doubts=_doubts(float(mass), c))
+    far = float(np.linalg.norm([float(h / mass) for h in exact[1:4]]))
+    made = replace(made, moments=(a, b, c), triangle_gap=gap, doubts=_doubts(float(mass), far, (a, b, c)))
     if is_positive_semidefinite(pseudo_inertia_exact(exact)):
         return made
     failures = []
@@ -122,13 +137,39 @@ def nearest_tensor(inertials: Array, convention: Convention) -> str:
     return f"{', '.join(f'{name} = {x:z.{decimals}f}' for name, x in entries)} {convention.inertia}"
 
 
-def _doubts(mass: float, largest: float) -> tuple[str, ...]:
-    """Return a doubt when the largest radius of gyration sqrt(I / m) is no link's; a unit wrong by 1e6 makes it so."""
-    radius = max(largest / mass, 0.0) ** 0.5
-    if GYRATION[0] <= radius <= GYRATION[1]:
-        return ()
-    limits = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
-    return (f"the radius of gyration is {radius:.3g} m, and {limits}: ask for the unit of the moments of inertia",)
+_BALL = 4.0 / 3.0 * math.pi * 5.0**1.5  # volume of a ball whose integral of x^2 is that of its volume
+_MASS = "ask for the unit and the decimal point of its mass"
+
+
+def densities(mass: float, moments: Sequence[float]) -> tuple[float, float]:
+    """Return the least density that a body's densest part has, and that of an ellipsoid of its moments [kg/m^3].
+
+    moments: principal, about the centre, ascending. Of all bodies whose density has a bound, a ball of that density has
+    the least of the largest integral of x^2 dm; so thin ones, and their rounding, do not matter. inf for a point.
+    """
+    with np.errstate(all="ignore"):
+        spread = np.maximum(sum(moments) / 2 - np.array(moments), 0.0) / mass  # of x^2, descending
+        even = mass / (_BALL * np.sqrt(np.prod(spread)))
+        return float(mass / (_BALL * spread[0] ** 1.5)), float(even)
+
+
+def _doubts(mass: float, far: float, moments: Sequence[float]) -> tuple[str, ...]:
+    """Return what no link of a robot has: radius of gyration, density, distance of the centre; wrong units do that."""
+    radius, found = max(moments[-1] / mass, 0.0) ** 0.5, []
+    if not GYRATION[0] <= radius <= GYRATION[1]:
+        limits = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
+        found.append(
+            f"the radius of gyration is {radius:.3g} m, and {limits}: ask for the unit of the moments of inertia"
+        )
+    least, even = densities(mass, moments)
+    both = f"{mass:.4g} kg with a radius of gyration of {radius:.3g} m"
+    if radius >= GYRATION[0] and least > DENSITIES[1]:
+        found.append(f"{both} are {least:.2g} kg/m^3 or more, and no material is so dense: {_MASS}, or of its inertia")
+    elif even < DENSITIES[0]:
+        found.append(f"{both} are {even:.2g} kg/m^3, lighter than air: {_MASS}, or of its inertia")
+    if far > FARTHEST:
+        found.append(f"the centre of mass is {far:.3g} m from the link's frame: ask for the unit of the centre")
+    return tuple(found)
 
 
 def _advice(cad: Cad, bad: int) -> str:

@@ -197,7 +197,7 @@ def diagnosed(found: Examined) -> dict[str, Any]:
     """Return what the doctor says of a CAD table."""
     diagnosis = ("undecidable", "combinations", "deviation", "tolerance", "notes", "unknown")
     own = parts_of(found.diagnosis, *diagnosis)
-    fault = ("kind", "where", "what", "asserted", "log_odds", "rivals", "evidence")
+    fault = ("kind", "where", "what", "asserted", "log_odds", "rivals", "evidence", "slight")
     faults = [parts_of(f, *fault) for f in found.diagnosis.faults]
     return {"source": found.source, "faults": faults, **own, "outside": found.outside, "warnings": found.warnings}
 

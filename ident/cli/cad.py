@@ -100,7 +100,7 @@ def doctor(
     _show_diagnosis(found)
     if out is not None:
         say(f"wrote {out.name}")
-    if found.diagnosis.faults:
+    if not all(fault.slight for fault in found.diagnosis.faults):
         raise typer.Exit(PROBLEMS)
 
 

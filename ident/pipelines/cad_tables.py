@@ -15,8 +15,10 @@ from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
 from ident.cad.source import is_sheet
 from ident.cad.table import Cad
-from ident.compare.causes.tables import about_origin
-from ident.compare.doctor import Diagnosis, doctor, other_convention, searching
+from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.tables import Table, table_search, told_of
+from ident.compare.causes.weighing import Weigher
+from ident.compare.doctor import Diagnosis, doctor, other_convention
 from ident.compare.doctor.hypotheses import InLinks
 from ident.errors import CadError, EstimationError, InputError, RegressionError, need
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
@@ -31,6 +33,7 @@ from ident.pipelines.checks import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of
+from ident.pipelines.select import with_terms
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
@@ -51,7 +54,7 @@ class Examined:
     """An experiment's model and factors, its CAD table, what the doctor says of it, and what to know of the logs.
 
     source: where the table comes from, None for the robot's own description. outside: what is wrong with the robot file
-    or the logs, which nothing else explains, where the table seems wrong: looked for in logs, not in saved factors.
+    or the logs, where the table seems wrong: looked for in logs, not in saved factors.
     """
 
     loaded: Loaded
@@ -161,37 +164,31 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if wishes.fit is not None:
         loaded, regression = _fitted(wishes.fit, loaded)
     else:
+        loaded = with_terms(loaded, warned, tell)
         moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
         regression = compress(loaded.model, moved, base=loaded.base)
     tell("looking for mistakes", 0, 1)
-    search = searching(
-        loaded.model,
-        regression,
-        inertials,
-        joint_values=table.joint_values,
-        about_origin=about_origin(table),
-        settled=settled_in(given),
-        motions=moved,
-        geometries=other_convention(experiment.robot),
-        tolerance=wishes.tolerance,
-    )
+    known = Table(table, settled_in(given), other_convention(experiment.robot))
+    search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
     diagnosis = doctor(search)
     tell("looking for mistakes", 1, 1)
-    outside = _outside(loaded, moved, tell) if moved and diagnosis.faults else ()
+    outside = tuple[NamedCause, ...]()
+    if moved and diagnosis.faults:
+        outside = causes_of(examination(loaded, tell, moved), loaded)
+        weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
+        told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, table)
+        faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
+        diagnosis = replace(diagnosis, faults=tuple(faults))
     log_warned(warned)
     return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside)
 
 
-def _outside(loaded: Loaded, moved: Sequence[Motion], tell: Tell) -> tuple[NamedCause, ...]:
-    """Return what is sure to be wrong with the robot file or the logs, whatever the table says."""
-    return tuple(cause for cause in causes_of(examination(loaded, tell, moved), loaded) if not cause.rivals)
-
-
 def _require_table_alone(found: Examined) -> None:
     """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
-    if found.outside:
+    sure = [cause for cause in found.outside if not cause.rivals]
+    if sure:
         raise CadError(
-            f"is not to be corrected: the mistake is elsewhere, {found.outside[0]}",
+            f"is not to be corrected: the mistake is elsewhere, {sure[0]}",
             file=found.source or found.loaded.experiment.robot,
             fix="Mend that first; `ident doctor` says more",
         )

@@ -31,6 +31,8 @@ from ident.cad.sheets.sheet import Products
 from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes
 from ident.errors import CadError, InputError, RobotError
+from ident.estimate import neutral_prior
+from ident.estimate.prior import implausible
 from ident.geometry.capsules import collision_clouds
 from ident.logs import LogReport, Manifest, iter_logs, locate, read_manifest
 from ident.logs.manifest import manifest_of, recordings_of
@@ -285,7 +287,7 @@ def cad_check(source: str | Path, meshes: Path | None = None, robot: Path | None
         except CadError as cause:
             fix = f"{cause.fix}."
         shapes = _shapes(source, (meshes or source.parent).resolve()) if urdf else Shapes()
-        return CheckedCad({}, cad, tuple(check_cad(cad)), {"": tuple(examine_table(cad))}, shapes, fix, robot)
+        return CheckedCad({}, cad, _judged(cad, robot), {"": tuple(examine_table(cad))}, shapes, fix, robot)
     reports: dict[str, Sheet | CadError] = {}
     for link, path in (find_sheets(source) if source.is_dir() else {source.stem: source}).items():
         try:
@@ -297,6 +299,21 @@ def cad_check(source: str | Path, meshes: Path | None = None, robot: Path | None
     read = {link: report for link, report in reports.items() if isinstance(report, Sheet)}
     findings = {link: tuple(examine(report)) for link, report in read.items()}
     return CheckedCad(reports, None, (), findings | {"": tuple(examine_together(read))})
+
+
+def _judged(cad: Cad, robot: Path | None) -> tuple[LinkVerdict, ...]:
+    """Return what each link's numbers say, also against the lengths of the robot where there is one."""
+    verdicts = check_cad(cad)
+    if robot is None or any(v.status == "impossible" for v in verdicts):
+        return verdicts
+    arm = read_robot(robot)
+    odd = implausible(arm, cad.for_robot(arm), neutral_prior(arm))
+    return tuple(
+        replace(v, doubts=tuple(x.removeprefix(f"{v.link}: ") for x in odd if x.startswith(f"{v.link}: ")))
+        if not v.doubts
+        else v
+        for v in verdicts
+    )
 
 
 def _shapes(source: Path, folder: Path) -> Shapes:

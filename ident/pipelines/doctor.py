@@ -12,15 +12,17 @@ from ident.cad import Cad
 from ident.cad.source import read_source
 from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
-from ident.compare.causes.tables import Table
+from ident.compare.causes.tables import Table, table_search
 from ident.compare.doctor import other_convention, settled_by
+from ident.compare.doctor.doctor import exact_search
+from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
 from ident.logs.motion import Motion
 from ident.pipelines.checks import words_of
-from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.select import with_terms
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
 from ident.pipelines.wishes import CadWishes
 from ident.robot import Robot
@@ -58,12 +60,34 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
         found = load(experiment)
     except CadError:  # a table that cannot exist is examined, no prior
         found = load(replace(experiment, cad="none"))
-    loaded, table = with_friction(found, list[Warned]()), None
-    if experiment.cad != "none" and (isinstance(experiment.cad, Path) or loaded.cad is not None):
-        cad, source = table_of(experiment, loaded.robot)
-        if np.isfinite(cad.for_robot(loaded.robot)).all():
-            table = Table(cad, settled_in(source), other_convention(experiment.robot))
-    return Examined(loaded, examination(loaded, tell, table=table))
+    loaded = with_terms(found, list[Warned](), tell)
+    given = experiment.cad != "none" and (isinstance(experiment.cad, Path) or loaded.cad is not None)
+    return Examined(loaded, examination(loaded, tell, table=whole_table(experiment, loaded.robot) if given else None))
+
+
+def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
+    """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
+    cad, source = table_of(experiment, robot)
+    if not np.isfinite(cad.for_robot(robot)).all():
+        return None
+    return Table(cad, settled_in(source), other_convention(experiment.robot))
+
+
+def contradicted(result: Result) -> Table | None:
+    """Return the CAD file's table where a known mistake in it is likelier than it is as given, by the fit's factors."""
+    experiment, regression = result.loaded.experiment, result.regression
+    if regression is None or not isinstance(experiment.cad, Path):
+        return None
+    table = whole_table(experiment, result.loaded.robot)
+    if table is None:
+        return None
+    search = table_search(result.loaded.model, regression, table)
+    for each in (search, exact_search(search) or search):
+        start = each.space.start(each.table)
+        options = each.options(start)
+        if options and options[0].score > each.score(start) + MARGIN:
+            return table
+    return None
 
 
 def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) -> tuple[Cad, Path | None]:

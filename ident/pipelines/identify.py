@@ -23,16 +23,14 @@ from ident.pipelines.calibration import Found, widened, with_calibration
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
-from ident.pipelines.friction import with_friction
 from ident.pipelines.loaded import Loaded, load, urdf_source
-from ident.pipelines.select import advised, with_selection
+from ident.pipelines.select import advised, with_terms
 from ident.pipelines.steps import (
     Failed,
     Result,
     Warned,
     as_estimated,
     compared,
-    first_parts_of,
     log_warned,
     reported,
     truth_of,
@@ -72,7 +70,7 @@ def run(
 
     warned, failed = list[Warned](), list[Failed]()
     told = list[Warned]()
-    loaded, calibration = with_calibration(_with_terms(load(experiment), told, tell), told, tell)
+    loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
@@ -85,7 +83,9 @@ def run(
         except IdentError as cause:
             failed.append(Failed(VALIDATION, cause))
         if not unusable(warned):  # a torque that is no measurement says nothing of files
-            estimate = _doctored(result, tell)
+            estimate, of_table = _doctored(result, tell)
+            warned += of_table
+            estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
         more = advised(loaded, estimate, tell)
         warned += more
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, more)))
@@ -137,9 +137,12 @@ def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
 
 
-def _doctored(result: Result, tell: Tell) -> Estimate:
-    """Return the estimate with what is wrong with the robot file or the logs, where the result looks like that."""
-    from ident.pipelines.doctor import badly_predicted, causes_of, examination, suspicious
+def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...]]:
+    """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
+
+    A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back.
+    """
+    from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, suspicious
 
     loaded, estimate = result.loaded, result.estimate
     if guesses := list(_guesses(loaded)):
@@ -147,13 +150,17 @@ def _doctored(result: Result, tell: Tell) -> Estimate:
         each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
         same = (), tuple(known), each, each, (total, total)
         told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
-        return replace(estimate, causes=tuple(told))
-    if not suspicious(result):
-        return estimate
-    found = causes_of(examination(loaded, tell, kept=badly_predicted(result)), loaded, terms=False)
+        return replace(estimate, causes=tuple(told)), ()
+    table, odd = contradicted(result), suspicious(result)
+    if table is None and not odd:
+        return estimate, ()
+    found = causes_of(examination(loaded, tell, kept=badly_predicted(result), table=table), loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         found = causes_of(examination(loaded, tell), loaded, terms=False)
-    return replace(result.estimate, causes=found)
+    if odd:
+        return replace(estimate, causes=found), ()
+    name = files_of(loaded)["table"]
+    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name)
 
 
 def fit(
@@ -221,15 +228,9 @@ def _compressed(
 ) -> tuple[Loaded, Factors, Found | None]:
     """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
     told = list[Warned]()
-    loaded, calibration = with_calibration(_with_terms(load(experiment), told, tell), told, tell)
+    loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
     with sharing(share) as client:
         return loaded, compressed(loaded, told, tell, client), calibration
-
-
-def _with_terms(loaded: Loaded, told: list[Warned], tell: Tell) -> Loaded:
-    """Return an experiment with the width of friction and the further terms that its logs ask for."""
-    read = first_parts_of(loaded)
-    return with_selection(with_friction(loaded, told, read), told, tell, read)
 
 
 def _require_logs(loaded: Loaded) -> None:

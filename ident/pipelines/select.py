@@ -88,6 +88,15 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, re
     return replace(loaded, pulls=found.pulls)
 
 
+def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loaded:
+    """Return an experiment with the width of friction and the further terms that its logs ask for.
+
+    Raises LogError for the logs.
+    """
+    read = first_parts_of(loaded)
+    return with_selection(with_friction(loaded, told, read), told, tell, read)
+
+
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:
     """Return what a choice of terms would add to an experiment's own [model] where that is worth `WORTH`, else nothing.
 

@@ -57,17 +57,10 @@ def lines_in(mend: str) -> str:
 
 
 def _cause(cause: Cause, file: str, robot: str) -> list[str]:
-    head = (
-        "note, of an ordinary size"
-        if cause.ordinary
-        else "PROBLEM"
-        if cause.asserted
-        else "PROBLEM, of several possible"
-    )
     odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
     of = "what CAD predicts misses" if cause.mistake.file == "table" else "error on stretches left out"
     return [
-        f"{head}: {cause.where}: {cause.what}",
+        f"{_head(cause.ordinary, cause.asserted)}: {cause.where}: {cause.what}",
         f"    {of} {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
         f"    {_joints(cause)}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
@@ -78,6 +71,10 @@ def _cause(cause: Cause, file: str, robot: str) -> list[str]:
             else []
         ),
     ]
+
+
+def _head(slight: bool, asserted: bool) -> str:
+    return "note, of an ordinary size" if slight else "PROBLEM" if asserted else "PROBLEM, of several possible"
 
 
 def _joints(cause: Cause) -> str:
@@ -113,7 +110,7 @@ def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
             else:
                 found.append(f"{said}: the table as a whole is off by more, no single number stands out")
     for fault in diagnosis.faults:
-        found.append(f"{'PROBLEM' if fault.asserted else 'PROBLEM, of several possible'}: {fault.where}: {fault.what}")
+        found.append(f"{_head(fault.slight, fault.asserted)}: {fault.where}: {fault.what}")
         found += [f"    {fault.sure}", f"    {fault.evidence}"]
         changed = changed_by(fault)
         shown = changed[:_SHOWN]

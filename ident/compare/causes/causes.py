@@ -206,7 +206,7 @@ def _examined(
     if table is not None and may:
         causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)
-    causes.sort(key=lambda c: -c.log_odds)
+    causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -c.log_odds))
     return Examination(
         tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
     )

@@ -18,24 +18,28 @@ from ident.compare.causes.mistakes import Mistake
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault, doctor, searching
+from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.regression.compress import compress
+from ident.regression.regression import Regression
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
 
 #: Numbers of one fault that are told.
 SHOWN = 3
+#: Gains [log] that are all so near to 1 are those of a robot that may be exact.
+_EXACT = 0.015
 #: How often all gains are sought in turn.
 _ROUNDS = 4
 #: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
 _ROBOT = ("gravity", "geometry")
-#: Standard deviation of gains, and gains [log] that any robot has.
-_GAIN_ERROR, _GAIN = 0.04, 0.11
+#: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
+_GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
 #: The same of a body that is left out, which has ten numbers of its own.
@@ -68,6 +72,8 @@ class Found:
                 return factor > 0 and abs(log(factor)) <= _GAIN
             case Unexplained(asked=()):
                 return True
+            case Unexplained(part="density", asked=(factor,)):
+                return abs(log(factor)) <= DENSITIES
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
         extra = self.fault.kind == "extra" and not self.fault.asserted  # ten numbers more always help some joint
         worse = not self.fault.asserted and self.after.relative > (_HELPS if extra else 1.0) * self.before.relative
@@ -86,25 +92,49 @@ def table_faults(
     """Return what is wrong with a table if a log is read so, which `may_examine` has to allow."""
     right = replace(model, robot=reading.robot, terms=(*model.terms, *reading.terms))
     as_read = [reading.motion(m) for m in motions]
-    gains = own_gains(evidence(right, compress(right, as_read), {}))
-    as_read = [replace(m, tau=gains * m.tau) for m in as_read]
-    cad, robot = table.cad, model.robot
-    same = reading.robot is robot
-    search = searching(
-        right,
-        compress(right, as_read),
+    search = table_search(right, compress(right, as_read), table, as_read, described=model.robot)
+    return told_of(weigher, reading, search, doctor(search).faults, table.cad)
+
+
+def table_search(
+    model: Model,
+    regression: Regression,
+    table: Table,
+    motions: Sequence[Motion] = (),
+    *,
+    described: Robot | None = None,
+    tolerance: float | None = None,
+) -> Search:
+    """Return the search for mistakes of a table, with the gains that the torques ask for by themselves.
+
+    described: the robot of the table, where the model has another; motions, tolerance: as of `searching`.
+    """
+    cad, robot = table.cad, described or model.robot
+    gains = own_gains(evidence(model, regression, {}))
+    gains = np.where(np.abs(np.log(gains)).max() < _EXACT, 1.0, gains)
+    same = model.robot is robot
+    return searching(
+        model,
+        regression.scaled(gains),
         cad.for_robot(robot),
         joint_values=cad.joint_values,
         about_origin=about_origin(cad),
         settled=table.settled,
-        motions=as_read,
+        motions=[replace(m, tau=gains * m.tau) for m in motions],
         geometries={**table.geometries, **_lengths(robot)} if same else {},
+        tolerance=tolerance,
         gain_error=_GAIN_ERROR,
+        zero_error=_ZERO_ERROR,
+        density_error=_DENSITY_ERROR,
     )
+
+
+def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence[Fault], cad: Cad) -> list[Found]:
+    """Return the faults of a table as mistakes, each with what the table predicts with it and without it."""
     found = list[Found]()
     moves: tuple[Move, ...] = ()
     before = _told(weigher, reading, search, search.space.start(search.table))
-    for fault in doctor(search).faults:
+    for fault in faults:
         moves = (*moves, fault.move)
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ROBOT else f"CAD {fault.kind}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ident.compare.doctor.hypotheses import Hypothesis, InLinks, Move, Swapped, Unexplained
-from ident.compare.doctor.search import MARGIN, Search, alike, can_exist_within
+from ident.compare.doctor.hypotheses import Hypothesis, InLinks, Move, Swapped, Unexplained, can_exist_within
+from ident.compare.doctor.search import MARGIN, Search, alike
 
 MOST = 3  # mistakes
 _BEAM = 5

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.cad.check import GYRATION
 from ident.cad.sheets.read import find_sheets, read_sheet
 from ident.cad.sheets.readings import decide
 from ident.cad.table import COLUMNS
+from ident.compare.doctor.agreed import FREED, agreement, contained, unknown
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
@@ -28,6 +28,7 @@ from ident.compare.doctor.hypotheses import (
     Swapped,
     Unexplained,
     can_exist,
+    touched,
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Option, Search, alike
@@ -38,7 +39,6 @@ from ident.model.model import Model
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot import Robot, read_robot
-from ident.spatial.inertia import to_com
 from ident.tables import read_toml
 
 
@@ -54,6 +54,8 @@ def searching(
     geometries: Mapping[str, Robot] | None = None,
     tolerance: float | None = None,
     gain_error: float = 0.0,
+    zero_error: float = 0.0,
+    density_error: float = 0.0,
 ) -> Search:
     """Return the search for known mistakes of a CAD table (n, 10) that explain the logs, for `doctor`.
 
@@ -63,7 +65,8 @@ def searching(
     as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
     share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
     all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
-    numbers that are all a little off raise no alarm. gain_error: as of `Search`.
+    numbers that are all a little off raise no alarm. gain_error, zero_error: as of `Search`; the
+    latter needs motions. density_error: as of `Space`.
 
     Raises ModelError for a table that does not fit the robot.
     """
@@ -89,7 +92,7 @@ def searching(
         if view not in factors:
             turned = replace(model, robot=others[view])
             factors[view] = (turned, compress(turned, motions))
-        return evidence(*factors[view], given, gains)
+        return evidence(*factors[view], given, gains, motions if zero_error else ())
 
     places = {link: i for i, link in enumerate(robot.links)}
     space = Space(
@@ -98,9 +101,10 @@ def searching(
         frozenset((places[link], kind) for link, kind in settled),
         tuple(views),
         others,
+        density_error,
     )
     start = look("", np.ones(robot.n))
-    return Search(space, values, look, start.effective, gain_error=gain_error)
+    return Search(space, values, look, start.effective, gain_error=gain_error, zero_error=zero_error)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ class Fault:
     kind: family of the mistake ("sign", "point", "unit", "order", "axes", "frame", "count", "swap", "gravity",
     "geometry", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or "whole table".
     what: in words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` are those that do.
-    log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence.
+    log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence. slight: no
+    larger than in any robot, or no help to any prediction, where logs have been asked that.
     """
 
     kind: str
@@ -131,6 +136,7 @@ class Fault:
     evidence: str
     move: Move
     numbers: tuple[CorrectedNumber, ...] = ()
+    slight: bool = False
 
     @property
     def sure(self) -> str:
@@ -186,15 +192,20 @@ def doctor(search: Search) -> Diagnosis:
     its place; with prior odds that sum to 1 over all mistakes, a right table is accused less than once in a thousand,
     as far as the covariances hold.
     """
-    space, robot = search.space, search.space.setting.robot
     best, second = best_of(search)
+    if (exact := exact_search(search)) is not None:
+        other = best_of(exact)
+        if exact.score(other[0]) > search.score(best):
+            search, (best, second) = exact, other
+    space, robot = search.space, search.space.setting.robot
     tolerance = search.tolerance(best)
-    faults, asserted, shares = [], [], best.shares
+    faults, asserted, shares = [], list[Move](), best.shares
+    mended = list[tuple[Move, Move]]()  # of what is not sure: numbers on which all that it may be agree
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
-        near = [o for o in rivals if o.score > -MARGIN]
-        instead = second is not None and not any(alike(move, m) for m in second.moves)
         less = search.without(best, move)
+        near = [o for o in rivals if o.score > -MARGIN and not contained(space, less, move, o.move)]
+        instead = None if second is None or any(alike(move, m) for m in second.moves) else second
         for option in near:
             shares = np.maximum(shares, space.after(less, option.move).shares)
         state, told = best, move
@@ -204,15 +215,18 @@ def doctor(search: Search) -> Diagnosis:
             odds += named.score
             near = [Option(move, 0.0), *(o for o in near if o is not named)]
         said = _in_words(near, search, less)
-        if second is not None and instead:
-            said.append(" together with ".join(": ".join(described(m, robot, search, second)) for m in second.moves))
+        if instead is not None:
+            said.append(" together with ".join(": ".join(described(m, robot, search, instead)) for m in instead.moves))
         said += _beside(move, best, robot)
         if not said:
             asserted.append(move)
+        elif instead is None and _only(move, best) and (agreed := agreement(space, less, told, near)) is not None:
+            shares = np.maximum(shares, agreed)
+            mended.append((move, told))
         faults.append(_fault(search, less, state, told, odds, said))
     if not faults and len(space.tolerances) > 1 and tolerance > RIGHT:
         faults += _likely(search, best, tolerance)
-    right = space.of(search.table, tuple(asserted))
+    right = space.of(search.table, (*asserted, *(told for _, told in mended)))
     E = search.evidence(best)
     notes = []
     if not space.views:
@@ -232,9 +246,23 @@ def doctor(search: Search) -> Diagnosis:
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.inertials(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
-        np.maximum(search.shares(right), shares)[:, [0, 1, 4]], E.kind, tuple(notes), _learnt(search, best),
-        _unknown(space, best, right, asserted),
+        _tolerances(np.maximum(search.shares(right), shares), space), E.kind, tuple(notes), _learnt(search, best),
+        unknown(space, best, right, [*asserted, *(move for move, _ in mended)]),
     )  # fmt: skip
+
+
+def _tolerances(shares: Array, space: Space) -> Array:
+    """Return tolerances (n, 3) of masses, centres and tensors of those of all numbers (n, 11)."""
+    density = space.density_error * np.array([1.0, 0.0, 1.0])
+    return np.hypot(shares[:, [0, 1, 4]], density)
+
+
+def exact_search(search: Search) -> Search | None:
+    """Return the search for a robot without errors of gains, zeros and densities: simulated, or calibrated; or None."""
+    if not (search.gain_error or search.zero_error or search.space.density_error):
+        return None
+    space = replace(search.space, density_error=0.0)
+    return replace(search, space=space, gain_error=0.0, zero_error=0.0, _links={}, _expanded={})
 
 
 #: Densities of parts differ by so much [log] without anybody's mistake.
@@ -244,6 +272,11 @@ DENSITIES = 0.12
 def _nameless(move: Move) -> bool:
     """Return whether a move says that numbers are off, and no more."""
     return isinstance(move, Unexplained) and not move.asked
+
+
+def _only(move: Move, best: Hypothesis) -> bool:
+    """Return whether no other move says that the numbers of the same link are wrong."""
+    return not any(set(touched(move)) & set(touched(m)) for m in best.moves if m is not move)
 
 
 def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
@@ -258,8 +291,6 @@ def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
         match move, other:
             case Unexplained((i,)), ExtraBody(link) if i == link:
                 found.append(f"{robot.links[i]}: the body that CAD leaves out is another one")
-            case Swapped(a, b), Unexplained((i,)) if i in (a, b):
-                found.append(f"{robot.links[i]}: its numbers are off, and not those of another link")
             case InLinks() | Swapped(), Unexplained((_, _, *_), share) if share >= FREED[0]:
                 found.append("the whole table: whatever else makes all of its numbers wrong")
     return found
@@ -302,42 +333,6 @@ def _likely(search: Search, start: Hypothesis, tolerance: float) -> list[Fault]:
     near = [o for o in search.rivals(state, move)[1] if o.score > -MARGIN]
     whole = f"the whole table: all numbers are off by about {100 * tolerance:.0f} %"
     return [_fault(search, start, state, move, odds, [whole, *_in_words(near, search, start)])]
-
-
-#: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
-#: another link that is off.
-FREED = (0.3, 1.0)
-
-
-def _unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collection[Move]) -> dict[str, str]:
-    """Return the links whose numbers no mistake that is sure makes right, and why."""
-    robot, found = space.setting.robot, dict[int, str]()
-    for i, (body, inertials) in enumerate(zip(right.numbers, space.inertials(right), strict=True)):
-        if not can_exist(body, space.setting.about_origin):
-            found[i] = "a body with these numbers cannot exist"
-            continue
-        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(inertials)[2])[2] / body[0]))
-        if not GYRATION[0] <= radius <= GYRATION[1]:
-            found[i] = f"its radius of gyration would be {radius:.2g} m"
-    alone = Counter(m.links[0] for m in best.moves if isinstance(m, InLinks | Unexplained) and len(m.links) == 1)
-    found |= {i: "too much is wrong with it" for i, count in alone.items() if count > 2 and i not in found}
-    for move in best.moves:
-        match move:
-            case Unexplained(links, share, "all" | "tensor") if share >= FREED[move not in asserted]:
-                found |= dict.fromkeys(links, "no mistake of the list explains how far its numbers are off")
-            case Unexplained(links, share) if move not in asserted and share >= FREED[True]:
-                found |= dict.fromkeys(links, "what is wrong with it cannot be told apart")
-            case ExtraBody(link):
-                found[link] = "it carries a body that the table leaves out"
-            case InLinks(_, (i,)) if move not in asserted:
-                found[i] = "what is wrong with it cannot be told apart"
-            case Swapped(a, b) if move not in asserted:
-                found |= dict.fromkeys((a, b), "what is wrong with it cannot be told apart")
-    for a, b in ((m.first, m.second) for m in best.moves if isinstance(m, Swapped)):
-        for i, other in ((a, b), (b, a)):
-            if other in found:  # whose numbers it would have
-                found.setdefault(i, found[other])
-    return {robot.links[i]: why for i, why in sorted(found.items())}
 
 
 def undecidable(search: Search, best: Hypothesis) -> tuple[Undecidable, ...]:
@@ -386,6 +381,7 @@ _KIND_WORDS = {
     "sign": "sign of the products", "point": "point of the tensor", "unit": "units", "order": "order of the products",
     "axes": "directions of the axes", "mirror": "mirrored parts",
     "frame": "frame of the centre and the tensor", "count": "number of parts",
+    "number": "a decimal point or the sign of one number",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ the effective number of samples, and friction that would have to be negative cou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,8 @@ from ident.compare.doctor.mistakes import inertials_of
 from ident.estimate.covariance import jackknife
 from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.prior import natural_jacobian
-from ident.model.model import Model
+from ident.logs.motion import Motion
+from ident.model.model import Model, regressor, torque
 from ident.model.standard import DriveInertia
 from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
@@ -37,6 +38,7 @@ _JOINT_TOLERANCE = 0.3  # of joint terms that CAD states
 _FLAT = 1e6  # an uncertainty of so many standard errors, for numbers off by 100 %, is as good as any larger one
 _SINGULAR = 1e-9
 _CLUSTERS = 5
+_ROWS, _SMALL = 500, 1e-5  # samples that show what a zero does, and how far off it is [rad]
 _FAR = 3.0  # a number that is off alone is off by no more than so many times itself
 
 
@@ -45,7 +47,8 @@ class Evidence:
     """The logs of one view (gravity, geometry, signs of torque) in coordinates where the fit's covariance is 1.
 
     y (d, n): what the logs say, joint by joint with the torques multiplied by `gains` (n,); A (d, 10 n): what links add
-    to it; B (d, k): joint terms that CAD states, times their tolerance, and `stated` (d,) their values.
+    to it; B (d, k): joint terms that CAD states, times their tolerance, and `stated` (d,) their values; zeros (d, n):
+    what a zero of each joint that is off adds [1/rad].
     residuals[j] (n, n): Gram matrix of the residual of joint j, torque by torque. friction (f, n): summed over n, what
     must not be negative, in standard errors. effective (n,): number of independent samples. kind: of the covariance.
     seen: what links have been asked for.
@@ -60,6 +63,7 @@ class Evidence:
     effective: Array
     gains: Array
     kind: str
+    zeros: Array
     seen: dict[tuple[int, bytes], tuple[Array, Array]] = field(default_factory=dict)
 
     @property
@@ -198,9 +202,16 @@ def spread(body: Array) -> Array:
 
 
 def evidence(
-    model: Model, regression: Regression, joint_values: Mapping[str, float], gains: Array | None = None
+    model: Model,
+    regression: Regression,
+    joint_values: Mapping[str, float],
+    gains: Array | None = None,
+    motions: Sequence[Motion] = (),
 ) -> Evidence:
-    """Return what these logs say with torques multiplied by gains (n,), with weights and covariance of their own."""
+    """Return what these logs say with torques multiplied by gains (n,), with weights and covariance of their own.
+
+    motions: those of the regression, for what zeros that are off do; without them nothing.
+    """
     gains = np.ones(regression.n_joints) if gains is None else gains
     regression = regression.scaled(gains)
     sigma = joint_noise(regression)
@@ -254,7 +265,31 @@ def evidence(
         effective,
         gains,
         kind,
+        Qc.T @ (whiten @ W @ zero_slopes(model, regression, phi, sigma, motions)),
     )
+
+
+def zero_slopes(model: Model, regression: Regression, phi: Array, sigma: Array, motions: Sequence[Motion]) -> Array:
+    """Return by how much base parameters phi (b,) seem to change per radian of a joint's zero that is off (b, n)."""
+    base, robot, slopes = regression.base, model.robot, np.zeros((len(phi), model.robot.n))
+    own = [k for k, at in enumerate(base.kept) if at < model.n_rigid]
+    rigid = Model(robot)
+    theta = np.zeros(model.n_rigid)
+    theta[[base.kept[k] for k in own]] = phi[own]
+    rows = [np.flatnonzero(m.keep.any(axis=1)) for m in motions]
+    chosen = [some[:: max(sum(map(len, rows)) // _ROWS, 1)] for some in rows]
+    if not sum(map(len, chosen)):
+        return slopes
+    parts = zip(motions, chosen, strict=True)
+    states = [(m.q[some], m.qd[some], m.qdd[some]) for m, some in parts]
+    q, qd, qdd = (np.concatenate(x) for x in zip(*states, strict=True))
+    Y = regressor(rigid, q, qd, qdd)[:, :, [base.kept[k] for k in own]] / sigma[:, None]
+    turning = [j for j, joint in enumerate(robot.joints) if not joint.slides]
+    ahead = [torque(rigid, theta, q + _SMALL * np.eye(robot.n)[j], qd, qdd) for j in turning]
+    change = np.stack(ahead, axis=-1) - torque(rigid, theta, q, qd, qdd)[:, :, None]
+    change = (change / (_SMALL * sigma[:, None])).reshape(-1, len(turning))
+    slopes[np.ix_(own, turning)] = np.linalg.lstsq(Y.reshape(len(change), -1), change, rcond=1e-9)[0]
+    return slopes
 
 
 def _noise(regression: Regression, sigma: Array, phi: Array, W: Array) -> tuple[Array, str]:

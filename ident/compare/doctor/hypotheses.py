@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from ident.arrays import Array
+from ident.cad.check import DENSITIES, densities
 from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, known_mistakes, natural
 from ident.robot.robot import Robot
-from ident.spatial.inertia import from_com
+from ident.spatial.inertia import from_com, pseudo_inertia
 
 #: How far right CAD numbers may be off, where that is not stated: log-uniform over these shares.
 TOLERANCES = tuple(0.003 * (0.1 / 0.003) ** (k / 10) for k in range(11))
@@ -34,12 +35,16 @@ _AT_THE_END = 0.7
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
 PRIOR = {
-    "sign": 0.11, "point": 0.11, "unit": 0.16, "order": 0.04, "axes": 0.07, "mirror": 0.03, "frame": 0.07,
-    "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.03, "torque sign": 0.04, "torque gain": 0.04,
-    "extra": 0.07, "override": 0.06, "unexplained": 0.04,
+    "sign": 0.09, "point": 0.09, "unit": 0.14, "number": 0.09, "order": 0.04, "axes": 0.07, "mirror": 0.03,
+    "frame": 0.07, "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.02, "torque sign": 0.04,
+    "torque gain": 0.04, "extra": 0.05, "override": 0.06, "unexplained": 0.04,
 }  # fmt: skip
+#: Mistakes of this kind are made in one link.
+SINGLE = "number"
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
 _ROUNDING = 1e-3
+#: What has a smaller radius of gyration was meant as a point [m].
+_POINT = 1e-9
 
 
 # What follows may have been done to a table or a log. `kind` is one word for the family, of PRIOR.
@@ -136,6 +141,21 @@ class OtherView:
 Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueGain | OtherView
 
 
+def touched(move: Move) -> tuple[int, ...]:
+    """Return the single links whose numbers a move says are wrong."""
+    match move:
+        case InLinks(_, (i,)) | Unexplained((i,)):
+            return (i,)
+        case Swapped(a, b):
+            return (a, b)
+    return ()
+
+
+def excludes(a: Move, b: Move) -> bool:
+    """Return whether two moves cannot both be: the numbers that links have of each other are right ones."""
+    return (isinstance(a, Swapped) or isinstance(b, Swapped)) and not set(touched(a)).isdisjoint(touched(b))
+
+
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
     """What is right if these mistakes have been made.
@@ -163,6 +183,7 @@ class Space:
 
     tolerances: what the tolerance may be, each as probable as the others, rising. settled: (link, kind) pairs that
     reports decide, which are not questioned. views: other gravities and geometries, robots: theirs, by name.
+    density_error: standard deviation of a link's density, as a share, without anybody's mistake.
     """
 
     setting: Setting
@@ -170,6 +191,7 @@ class Space:
     settled: frozenset[tuple[int, str]]
     views: tuple[OtherView, ...]
     robots: Mapping[str, Robot]
+    density_error: float = 0.0
 
     def setting_in(self, view: str) -> Setting:
         """Return the setting of mistakes in a view: frames are those of its geometry."""
@@ -186,7 +208,8 @@ class Space:
         return self._from(numbers)
 
     def _from(self, numbers: Array) -> Hypothesis:
-        return Hypothesis((), numbers, numbers, np.zeros((self.n, 11)), np.ones(self.n))
+        shares = np.tile(self.density_error * PARTS["density"], (self.n, 1))
+        return Hypothesis((), numbers, numbers, shares, np.ones(self.n))
 
     def after(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one mistake more."""
@@ -238,8 +261,10 @@ class Space:
         """Return the log of a move's odds beforehand; half of a kind's share goes to whole tables."""
         n, among, cost = self.n, 1, 0.0
         match move:
-            case InLinks(_, links):
-                among = _MEMBERS[move.kind] * (1 if n == 1 else 2 if len(links) > 1 else 2 * n)
+            case InLinks(mistake, links):
+                single = move.kind == SINGLE  # never of a whole table
+                among = 1 if n == 1 else n if single else 2 if len(links) > 1 else 2 * n
+                cost = math.log(mistake.weight / _MEMBERS[move.kind])
             case Swapped():
                 among = max(n * (n - 1) // 2, 1)
             case Unexplained(links, _, "all"):
@@ -261,15 +286,37 @@ class Space:
 
 
 KNOWN = known_mistakes()
-_MEMBERS = {kind: sum(m.kind == kind for m in KNOWN) for kind in {m.kind for m in KNOWN}}
+_MEMBERS = {kind: sum(m.weight for m in KNOWN if m.kind == kind) for kind in {m.kind for m in KNOWN}}
 
 
-def can_exist(body: Array, about_origin: bool) -> bool:
-    """Return whether a body (10,) is physically consistent (can exist), but for the rounding of its digits."""
+def can_exist(body: Array, about_origin: bool, *, made: bool = True) -> bool:
+    """Return whether a body (10,) is physically consistent, but for the rounding of its digits.
+
+    made: and of some material; what has no extent is taken as it is, a point mass.
+    """
     if not body[0] > 0:
         return False
     central = natural(inertials_of(body, about_origin), False) if about_origin else body
     xx, xy, xz, yy, yz, zz = central[4:]
     half = (xx + yy + zz) / 2
     matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
-    return bool(half >= 0 and np.linalg.eigvalsh(matter)[0] >= -_ROUNDING * half)
+    values = np.linalg.eigvalsh(matter)
+    if not (half >= 0 and values[0] >= -_ROUNDING * half):
+        return False
+    if not made:
+        return True
+    moments = [half - x for x in values[::-1]]
+    radius = math.sqrt(max(moments[-1], 0.0) / body[0])
+    least, even = densities(body[0], moments)
+    return radius < _POINT or bool(DENSITIES[0] < even and least < DENSITIES[1])
+
+
+def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
+    """Return whether inertials (10,) with covariance root @ root.T may be those of a body that can exist."""
+    J = pseudo_inertia(body)
+    values, vectors = np.linalg.eigh(J)
+    if values[0] >= 0:
+        return bool(body[0] > 0)
+    v = vectors[:, 0]
+    spread = np.linalg.norm([v @ pseudo_inertia(column) @ v for column in root.T])
+    return bool(values[0] > -times * spread and body[0] > 0)

@@ -6,6 +6,7 @@ as the table declares.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,7 @@ from ident.spatial.inertia import Pose, transformed
 
 _PRODUCTS = {"Ixy": 5, "Ixz": 6, "Iyz": 8}  # their places among the ten numbers
 _LB, _IN = 0.45359237, 0.0254
+_RARE = 0.1  # of the weight of kg and g, m and mm: pounds, inches and centimetres
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +41,15 @@ Frame = Callable[[Robot, int], Pose]
 class Mistake:
     """One mistake in the numbers of one body: its family, and what is wrong in words.
 
-    frame: where centre and tensor are printed in another frame, the link's seen from it.
+    frame: where centre and tensor are printed in another frame, the link's seen from it. weight: how common it is
+    within its family.
     """
 
     kind: str
     name: str
     change: Change = field(compare=False, repr=False)
     frame: Frame | None = field(default=None, compare=False, repr=False)
+    weight: float = field(default=1.0, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -70,6 +74,7 @@ def known_mistakes() -> tuple[Mistake, ...]:
         Mistake("count", "part is counted twice", _scaled(_sizes(2.0, 1.0, 2.0))),
         Mistake("count", "half of the part is missing", _scaled(_sizes(0.5, 1.0, 0.5))),
         *_units(),
+        *_single_numbers(),
     ]
     names = tuple(_PRODUCTS)
     for order in permutations(names):
@@ -121,8 +126,23 @@ def _units() -> list[Mistake]:
         found.append((1.0, 1.0, 1.0 / f, f"moments of inertia are {f:.6g} times too small"))
     distinct: dict[tuple[float, ...], Mistake] = {}
     for *factors, name in found:  # "mm where m" and "m where km" are one and the same: the first name stays
-        distinct.setdefault(tuple(float(f"{x:.9g}") for x in factors), Mistake("unit", name, _scaled(_sizes(*factors))))
+        thousands = all(abs(math.log10(f) % 3 - 1.5) > 1.4 for f in factors)
+        made = Mistake("unit", name, _scaled(_sizes(*factors)), weight=1.0 if thousands else _RARE)
+        distinct.setdefault(tuple(float(f"{x:.9g}") for x in factors), made)
     return list(distinct.values())
+
+
+def _single_numbers() -> list[Mistake]:
+    """Return one number with its decimal point elsewhere (a comma, mm for m), or one coordinate with the other sign."""
+    found = []
+    for k, number in ((0, "mass"), (1, "cx"), (2, "cy"), (3, "cz"), (4, "Ixx"), (7, "Iyy"), (9, "Izz")):
+        for factor in (10.0, 100.0, 1e3)[: 3 if k else 2]:  # a mass a thousand times off is in g
+            for power, way in ((1.0, "large"), (-1.0, "small")):
+                sizes = np.where(np.arange(10) == k, factor**power, 1.0)
+                found.append(Mistake("number", f"{number} is {factor:g} times too {way}", _scaled(sizes)))
+        if 0 < k < 4:
+            found.append(Mistake("number", f"{number} has the other sign", _scaled(1.0 - 2.0 * np.eye(10)[k])))
+    return found
 
 
 def _sizes(mass: float, length: float, inertia: float) -> Array:

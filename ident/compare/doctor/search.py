@@ -24,6 +24,7 @@ from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,
     PARTS,
+    SINGLE,
     UNEXPLAINED,
     ExtraBody,
     Hypothesis,
@@ -34,9 +35,10 @@ from ident.compare.doctor.hypotheses import (
     TorqueGain,
     Unexplained,
     can_exist,
+    can_exist_within,
+    excludes,
 )
 from ident.compare.doctor.mistakes import Mistake, inertials_of
-from ident.spatial.inertia import pseudo_inertia
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
@@ -45,7 +47,7 @@ _DENSER = 12.0  # no material is so many times denser than another one that part
 _SAME = 0.3  # tolerances within which two readings are the same
 
 
-#: Moves, their log probabilities (tolerances, moves), and how many links that cannot exist each of them mends.
+#: Moves, their log probabilities (tolerances, moves), and how many links that cannot exist each mends.
 _Scored = tuple[Sequence[Move], Array, Sequence[int]]
 
 
@@ -70,8 +72,8 @@ class _Readings:
 class Search:
     """Scores of hypotheses about one table (n, 10) under the logs; look(view, gains) returns their evidence.
 
-    broad: whether a whole table may be wrong in no known way. gain_error: standard deviation of the gains that torques
-    of joints have without anybody's mistake.
+    broad: whether a whole table may be wrong in no known way. gain_error, zero_error [rad]: standard deviations of
+    the gains that torques, and of the zeros that joints have without anybody's mistake.
     """
 
     space: Space
@@ -80,6 +82,7 @@ class Search:
     effective: Array
     broad: bool = True
     gain_error: float = 0.0
+    zero_error: float = 0.0
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
     _links: dict[tuple[int, bytes, str], _Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
@@ -190,8 +193,12 @@ class Search:
 
     def penalty(self, state: Hypothesis) -> float:
         """Return the log odds against links of a hypothesis that cannot exist."""
-        origin = self.space.setting.about_origin
-        return _IMPOSSIBLE * sum(not can_exist(b, origin) for b in state.numbers)
+        return _IMPOSSIBLE * sum(self._bad(state))
+
+    def _bad(self, state: Hypothesis) -> list[bool]:
+        """Return which links cannot exist; what is off by as much as it is large may be of any material."""
+        origin, off = self.space.setting.about_origin, state.shares[:, :10].max(axis=1) >= 1.0
+        return [not can_exist(b, origin, made=not x) for x, b in zip(off, state.numbers, strict=True)]
 
     def totals(self, E: Evidence, state: Hypothesis, tolerance: float) -> tuple[Array, Array]:
         """Return the residual (d,) and the covariance (d, d) beside the fit's own."""
@@ -202,7 +209,8 @@ class Search:
         """Return residual and covariance, the latter link by link."""
         residual = E.y @ (state.gains / E.gains) - E.stated
         off = self.gain_error * E.y * (state.gains / E.gains)
-        fixed = np.eye(E.size) + E.B @ E.B.T + off @ off.T
+        zeros = self.zero_error * E.zeros
+        fixed = np.eye(E.size) + E.B @ E.B.T + off @ off.T + zeros @ zeros.T
         links = [E.link(i, body) for i, body in enumerate(self.space.inertials(state))]
         for extra in state.extras:
             mean, part = E.extra(extra)
@@ -216,11 +224,11 @@ class Search:
         E = self.evidence(state)
         p = self._parts(E, state)
         base = self.log_prior(state.moves) + E.fit(state.gains, self.effective)
-        bad = [not can_exist(b, self.space.setting.about_origin) for b in state.numbers]
+        bad = self._bad(state)
         found: list[Option] = []
         for moves, logs, mended in self._scored(E, state, p, bad):
             for move, score, less in zip(moves, over_tolerances(logs), mended, strict=True):
-                if move not in state.moves:
+                if not any(move == m or excludes(move, m) for m in state.moves):
                     penalty = _IMPOSSIBLE * (sum(bad) - less)
                     found.append(Option(move, float(score) + base + self.space.log_prior(move) - penalty))
         return found + self._torque_options(E, state, p, _IMPOSSIBLE * sum(bad))
@@ -228,7 +236,6 @@ class Search:
     def _scored(self, E: Evidence, state: Hypothesis, p: Parts, bad: Sequence[bool]) -> Iterator[_Scored]:
         """Yield moves of links with their log probabilities (g, k), and how many impossible links each mends."""
         whole: dict[Mistake, dict[int, tuple[Array, Array]]] = {}
-        known = state.moves
         for i, alone in enumerate(links_alone(E, p)):  # in the ten directions or fewer that a link can change
             readings = self._readings(i, state.numbers[i], state.view)
             roots = E.roots(i, readings.spreads)
@@ -237,10 +244,14 @@ class Search:
             yield moves, alone.logs(E, readings.inertials, roots, shares), [bad[i]] * len(moves)
             A = E.A[:, 10 * i : 10 * i + 10]
             for mistake, mean, root in zip(readings.mistakes, readings.inertials @ A.T, A @ roots, strict=True):
-                whole.setdefault(mistake, {})[i] = (mean, root)
-            parts = [x for x in PARTS if x == "all" or not any(alike(Unexplained((i,), 0.0, x), m) for m in known)]
+                if mistake.kind != SINGLE:
+                    whole.setdefault(mistake, {})[i] = (mean, root)
+            parts = [
+                x for x in PARTS if x == "all" or not any(alike(Unexplained((i,), 0.0, x), m) for m in state.moves)
+            ]
             wider, logs = self._parts_off(E, state, p, alone, i, parts)
-            yield wider, logs, [0] * len(wider)
+            less = bad[i] and can_exist(state.numbers[i], self.space.setting.about_origin, made=False)
+            yield wider, logs, [(less and m.share >= 1.0) or (bad[i] and bool(m.asked)) for m in wider]
             if not state.extras:
                 carried, logs = self._carried(E, state, p, alone, i)
                 yield carried, logs, [0] * len(carried)
@@ -253,8 +264,7 @@ class Search:
         if not extras:
             return [], np.empty((len(p.shares), 0))
         body = self.space.inertials(state)[i]
-        own = E.roots(i, spread(body)[None])[0]
-        roots = np.array([np.column_stack([own, x.root]) for x in extras])
+        roots = np.array([np.column_stack([E.roots(i, spread(body)[None])[0], x.root]) for x in extras])
         shares = np.column_stack([p.shares[:, i], np.ones((len(p.shares), 10))])
         bodies = body + np.array([x.mean for x in extras])
         return extras, alone.logs(E, bodies, roots, np.repeat(shares[:, None], len(extras), axis=1))
@@ -337,7 +347,9 @@ class Search:
         for u in UNEXPLAINED:
             if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
                 wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))
-                found.append((Unexplained(tuple(range(n)), u), p.residual, wide.covariances(), 0))
+                off = Unexplained(tuple(range(n)), u)
+                less = sum(bad) - sum(self._bad(self.space.after(state, off)))
+                found.append((off, p.residual, wide.covariances(), less))
         if found:
             moves, residuals, covariances, mended = zip(*found, strict=True)
             yield moves, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mended
@@ -405,17 +417,6 @@ class Search:
             i in changes or can_exist(mistake.undone(b, i, self.space.setting_in(state.view)), origin)
             for i, b in enumerate(state.numbers)
         )
-
-
-def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:
-    """Return whether inertials (10,) with covariance root @ root.T may be those of a body that can exist."""
-    J = pseudo_inertia(body)
-    values, vectors = np.linalg.eigh(J)
-    if values[0] >= 0:
-        return bool(body[0] > 0)
-    v = vectors[:, 0]
-    spread = np.linalg.norm([v @ pseudo_inertia(column) @ v for column in root.T])
-    return bool(values[0] > -times * spread and body[0] > 0)
 
 
 def _same(a: Array, b: Array, share: float) -> bool:

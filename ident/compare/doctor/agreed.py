@@ -1,0 +1,111 @@
+"""What is to be kept of a table: numbers on which explanations agree that cannot be told apart, and links to free."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.cad.check import GYRATION
+from ident.compare.doctor.hypotheses import (
+    PARTS,
+    ExtraBody,
+    Hypothesis,
+    InLinks,
+    Move,
+    Space,
+    Swapped,
+    Unexplained,
+    can_exist,
+    touched,
+)
+from ident.compare.doctor.mistakes import natural
+from ident.compare.doctor.search import Option
+from ident.spatial.inertia import to_com
+
+#: No override makes a number so many times larger or smaller: one that asks for what a known mistake leaves is that.
+GROSS = 5.0
+#: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
+#: another link that is off.
+FREED = (0.3, 1.0)
+
+
+def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collection[Move]) -> dict[str, str]:
+    """Return the links whose numbers no mistake that is sure makes right, and why."""
+    robot, found = space.setting.robot, dict[int, str]()
+    for i, (body, inertials) in enumerate(zip(right.numbers, space.inertials(right), strict=True)):
+        if not can_exist(body, space.setting.about_origin):
+            found[i] = "a body with these numbers cannot exist"
+            continue
+        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(inertials)[2])[2] / body[0]))
+        if not GYRATION[0] <= radius <= GYRATION[1]:
+            found[i] = f"its radius of gyration would be {radius:.2g} m"
+    alone = Counter(i for move in best.moves for i in touched(move))
+    found |= {i: "too much is wrong with it" for i, count in alone.items() if count > 2 and i not in found}
+    for move in best.moves:
+        match move:
+            case Unexplained(links, share, "all" | "tensor") if share >= FREED[move not in asserted]:
+                found |= dict.fromkeys(links, "no mistake of the list explains how far its numbers are off")
+            case Unexplained(links, share) if move not in asserted and share >= FREED[True]:
+                found |= dict.fromkeys(links, "what is wrong with it cannot be told apart")
+            case ExtraBody(link):
+                found[link] = "it carries a body that the table leaves out"
+            case InLinks(_, (i,)) if move not in asserted:
+                found[i] = "what is wrong with it cannot be told apart"
+            case Swapped(a, b) if move not in asserted:
+                found |= dict.fromkeys((a, b), "what is wrong with it cannot be told apart")
+    for a, b in ((m.first, m.second) for m in best.moves if isinstance(m, Swapped)):
+        for i, other in ((a, b), (b, a)):
+            if other in found:  # whose numbers it would have
+                found.setdefault(i, found[other])
+    return {robot.links[i]: why for i, why in sorted(found.items())}
+
+
+def contained(space: Space, less: Hypothesis, move: Move, other: Move) -> bool:
+    """Return whether another move asks for the numbers that a known gross mistake of one link leaves, and has no name.
+
+    less: the hypothesis without either.
+    """
+    match move, other:
+        case InLinks(_, (i,)), Unexplained((k,), _, _, asked) if i == k and asked:
+            given, one, two = (natural(space.inertials(h), False) for h in (less, *_after(space, less, move, other)))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gross = np.nanmax(np.abs(np.log(np.abs(one[i] / given[i])))) > np.log(GROSS)
+            return bool(gross and _differences(one[i], two[i]).max() < FREED[0])
+    return False
+
+
+def agreement(space: Space, less: Hypothesis, told: Move, rivals: Sequence[Option]) -> Array | None:
+    """Return shares (n, 11) that hold what rivals make of a link's numbers; None where mass or centre is not known."""
+    found = np.zeros((space.n, 11))
+    for other in (option.move for option in rivals):
+        match told, other:
+            case ((InLinks(_, (i,)) | Unexplained((i,), _, _, (_, *_))), (InLinks(_, (k,)) | Unexplained((k,)))) if (
+                i == k
+            ):
+                one, two = (natural(space.inertials(h), False)[i] for h in _after(space, less, told, other))
+                off = _differences(one, two)
+                if off[:2].max() >= FREED[0]:
+                    return None
+                if isinstance(other, Unexplained) and not other.asked:
+                    off = np.maximum(off, other.share * PARTS[other.part][[0, 1, 4]])
+                found[i] = np.maximum(
+                    found[i], np.concatenate([off[:1], np.repeat(np.minimum(off, 1.0)[1:], (3, 6)), [0]])
+                )
+            case _:
+                return None
+    return found
+
+
+def _after(space: Space, less: Hypothesis, *moves: Move) -> list[Hypothesis]:
+    return [space.after(less, move) for move in moves]
+
+
+def _differences(one: Array, two: Array) -> Array:
+    """Return how far masses, centres and tensors of two bodies (10,) about their centres lie apart, as shares (3,)."""
+    tensors = np.abs(one[4:]).max(), np.abs(two[4:]).max()
+    size = max(np.linalg.norm(one[1:4]), np.linalg.norm(two[1:4]), np.sqrt(tensors[0] / abs(one[0])), 1e-9)
+    off = np.abs(one - two)
+    return np.array([off[0] / abs(one[0]), off[1:4].max() / size, off[4:].max() / max(*tensors, 1e-300)])

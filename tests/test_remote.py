@@ -1,5 +1,6 @@
 """Logs at addresses: real bytes from stand-ins on this machine for an object store (moto) and the web."""
 
+import os
 import socket
 import sys
 import threading
@@ -127,6 +128,17 @@ def test_a_copy_is_made_once_and_again_when_the_log_changes(tmp_path, web, cache
     again = found(tmp_path, f"{web}/run.csv")
     assert again.read_text() == "0,1,2\n1,2,3\n"
     assert kept(cache) == [again]
+
+
+def test_a_copy_that_nobody_asks_for_is_removed(tmp_path, web, cache):
+    copies = []
+    for name in ("old", "used", "new"):
+        (tmp_path / f"{name}.csv").write_text("0,1,2\n")
+        if name == "new":
+            assert found(tmp_path, f"{web}/used.csv") == copies[1]
+        copies.append(found(tmp_path, f"{web}/{name}.csv"))
+        os.utime(copies[-1].parent, (0, 0))
+    assert sorted(kept(cache)) == sorted(copies[1:])
 
 
 def test_machines_that_fetch_one_log_see_one_time_of_change(tmp_path, web, cache):

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from functools import lru_cache
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
 
 #: So long [s] an answer of the store counts. A log whose SHA-256 is the same before and after it was read is one log.
 FRESH_S = 2.0
+#: Copies are kept so long after they were last asked for.
+KEPT_S = 90 * 86400.0
 
 
 def fetched(url: str, manifest: Path) -> Path:
     """Return a copy of the object at an address, as it is now, with its ending.
 
-    It is kept in the user's cache in the place of older ones, and its time of change is the same wherever it is
-    fetched. Raises LogError, which names the manifest, where a package is missing, the object is not there, the
-    store refuses, or the object changes meanwhile; InputError where the cache cannot be written to.
+    It is kept in the user's cache in the place of older ones, until nobody has asked for it in 90 days, and its time of
+    change is the same wherever it is fetched. Raises LogError, which names the manifest, where a package is missing,
+    the object is not there, the store refuses, or the object changes meanwhile; InputError where the cache cannot be
+    written to.
     """
     import pooch
 
@@ -37,6 +41,8 @@ def fetched(url: str, manifest: Path) -> Path:
     root = Path(pooch.os_cache("robot-ident")) / "remote"
     path = root / _digest(url) / f"{version}{PurePosixPath(urlsplit(url).path).suffix[:16]}"
     if path.is_file():
+        with contextlib.suppress(OSError):
+            os.utime(path.parent)  # when it was last asked for
         return path
     with contextlib.suppress(OSError):  # said below
         root.mkdir(mode=0o700, parents=True, exist_ok=True)  # logs of a private store
@@ -54,7 +60,16 @@ def fetched(url: str, manifest: Path) -> Path:
         if older != path:
             with contextlib.suppress(OSError):  # another process reads it
                 older.unlink()
+    _forget(root)
     return path
+
+
+def _forget(root: Path) -> None:
+    """Remove copies that nobody has asked for in KEPT_S."""
+    for place in root.iterdir():
+        with contextlib.suppress(OSError):  # another process removes it, too
+            if time.time() - place.stat().st_mtime > KEPT_S:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 @lru_cache(maxsize=256)

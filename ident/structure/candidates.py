@@ -169,12 +169,20 @@ def candidates(
 
 
 def with_given(every: Sequence[Candidate], terms: Sequence[Term]) -> list[Candidate]:
-    """Return candidates, of the kinds of some terms these alone, as they are."""
-    own = {term.kind.name for term in terms}
+    """Return candidates, of the kinds of some terms these alone, with their shapes.
+
+    Terms whose numbers differ from joint to joint are tried as they are, others at all joints that move.
+    """
+    own = {name: tuple(t for t in terms if t.kind.name == name) for name in dict.fromkeys(t.kind.name for t in terms)}
     found = [candidate for candidate in every if candidate.kind.name not in own]
-    for name in dict.fromkeys(term.kind.name for term in terms):
-        alike = tuple(term for term in terms if term.kind.name == name)
-        found.append(Candidate(alike[0].kind.words, alike, numbers=tuple(numbers(alike[0])[:1])))
+    for name, alike in own.items():
+        number = numbers(alike[0])[0]
+        values = {getattr(term, number) for term in alike}
+        first = next((c for c in every if c.kind.name == name and c.numbers == (number,)), None)
+        if first is not None and first.usual is not None and len(values) == 1 and first.kind != Stribeck.kind:
+            found.append(first.settled_at(values.pop()))
+        else:
+            found.append(Candidate(alike[0].kind.words, alike, numbers=(number,)))
     return found
 
 

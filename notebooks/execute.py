@@ -26,11 +26,13 @@ def executed(*paths: Path) -> list[nbformat.NotebookNode]:
         notebook.metadata.pop("language_info", None)  # the version of Python
         for count, cell in enumerate([c for c in notebook.cells if c.cell_type == "code"], 1):
             cell.execution_count = count
-            cell.outputs = [_kept(output) for output in cell.outputs]
+            cell.outputs = [_kept(output, count) for output in cell.outputs]
     return notebooks
 
 
-def _kept(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+def _kept(output: nbformat.NotebookNode, count: int) -> nbformat.NotebookNode:
+    if "execution_count" in output:
+        output.execution_count = count
     if "data" in output and "image/png" in output.data:
         output.data.pop("text/plain", None)  # the figure's address in memory
     return output

@@ -317,7 +317,10 @@ def _parts(
     whole = [name for name, joints in moves.items() if joints.sum() == most]
     some = [name for name in spans if name not in whole and moves[name].any()]
     told = {name: int(moves[name].sum()) for name in spans if name not in whole}
-    why = [f"{name}: {k or 'none'} of {plural(most, 'joint')} move{'s' * (k < 2)}" for name, k in told.items()]
+    why = [
+        f"{name}: {k or 'none'} of {plural(most, 'joint')} move{'s' * (k < 2)}{'' if k else ', so it is left out'}"
+        for name, k in told.items()
+    ]
     if len(whole) == 1 and some and (np.any([moves[name] for name in some], axis=0) >= moves[whole[0]]).all():
         why += [f"{whole[0]} is kept for validation: the others together move as many joints"]
         return some, whole, manifest, tuple(why)

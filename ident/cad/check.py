@@ -165,7 +165,7 @@ def _doubts(mass: float, far: float, moments: Sequence[float]) -> tuple[str, ...
     both = f"{mass:.4g} kg with a radius of gyration of {radius:.3g} m"
     if radius >= GYRATION[0] and least > DENSITIES[1]:
         found.append(f"{both} are {least:.2g} kg/m^3 or more, and no material is so dense: {_MASS}, or of its inertia")
-    elif even < DENSITIES[0]:
+    elif radius <= GYRATION[1] and even < DENSITIES[0]:
         found.append(f"{both} are {even:.2g} kg/m^3, lighter than air: {_MASS}, or of its inertia")
     if far > FARTHEST:
         found.append(f"the centre of mass is {far:.3g} m from the link's frame: ask for the unit of the centre")

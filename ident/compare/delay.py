@@ -103,24 +103,32 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
 
     phi: by which torques change with a delay; none given: those columns are zero.
     """
+    from scipy.interpolate import make_interp_spline
+
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
     step, signals = float(np.median(np.diff(t))), motion.signals(slice(_SAMPLES))
+    now = np.stack([motion.q[: len(t)], motion.qd[: len(t)], motion.qdd[: len(t)]])
+    # straight lines between samples would take noise away from accelerations, at any delay
+    courses = [make_interp_spline(t, now[:, :, j].T) for j in range(n)]
 
-    def at(x: Array, late: Array) -> Array:
-        return np.column_stack([np.interp(t + d, t, own) for d, own in zip(late, x[: len(t)].T, strict=True)])
+    def state(j: int, late: float) -> Array:
+        """Return q, qd, qdd (3, M, n) with joint j so much [s] later."""
+        found = now.copy()
+        found[:, :, j] = courses[j](np.clip(t + late, t[0], t[-1])).T
+        return found
 
-    def state(late: Array) -> list[Array]:
-        return [at(x, late) for x in (motion.q, motion.qd, motion.qdd)]
-
+    for own in np.flatnonzero(late).tolist():
+        now = state(own, float(late[own]))
     theta = np.zeros(len(columns.model.names))
     theta[list(columns.base.kept)] = phi if len(phi) else 0.0  # the same torques, without the regressor
-    q, qd, qdd = state(late)
+    q, qd, qdd = now
     fastest = np.abs(qd).max(axis=0)
     smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]
     change = np.zeros((n, len(t), n))
-    for j, ahead in enumerate(step * np.eye(n) if len(phi) else ()):
-        after, before = (torque(columns.model, theta, *state(late + d), signals=signals) for d in (ahead, -ahead))
+    for j in range(n if len(phi) else 0):
+        at = (state(j, float(late[j]) + ahead) for ahead in (step, -step))
+        after, before = (torque(columns.model, theta, *states, signals=signals) for states in at)
         change[j] = (after - before) / (2.0 * step)
     rows = state_rows(columns, q, qd, qdd, signals=signals)
     packed, *beside = (_thin(motion, x) for x in (rows, *smooth, *change, tau))

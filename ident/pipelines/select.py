@@ -94,7 +94,10 @@ def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loade
     Raises LogError for the logs.
     """
     read = first_parts_of(loaded)
-    return with_selection(with_friction(loaded, told, read), told, tell, read)
+    found = with_selection(with_friction(loaded, told, read), told, tell, read)
+    if found.structure is None or not found.structure.lines:
+        return found
+    return replace(found, processing=processing_of(replace(found, processing=None)))  # what was missed hid their noise
 
 
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:

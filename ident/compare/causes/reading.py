@@ -163,7 +163,7 @@ class Reading:
         q, qd, qdd = rows.q, rows.qd, rows.qdd
         if self.speeds.any():
             q, qd, qdd = np.where(self.speeds, [rows.integrals, q, qd], [q, qd, qdd])
-        if self.late:  # states are smooth, torques are not: those of before
+        if self.late:  # states are smooth, torques jump: the states of before
             q, qd, qdd = (_earlier(x, rows, self.late) for x in (q, qd, qdd))
         tau, P = rows.tau @ self.torques.T, self.positions.T
         if self.fading.any():
@@ -185,9 +185,14 @@ class Reading:
 
 
 def _earlier(x: Array, rows: Rows, late: float) -> Array:
-    """Return states (M, n) as they were `late` [s] before."""
+    """Return states (M, n) as they were `late` [s] before.
+
+    By cubic splines: straight lines between samples would take noise away from accelerations, at any delay.
+    """
+    from scipy.interpolate import make_interp_spline
+
     found = np.empty_like(x)
     for part in rows.parts:
         t = rows.t[part]
-        found[part] = np.column_stack([np.interp(t - late, t, column) for column in x[part].T])
+        found[part] = make_interp_spline(t, x[part])(np.clip(t - late, t[0], t[-1])) if len(t) > 3 else x[part]
     return found

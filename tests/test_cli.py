@@ -27,7 +27,7 @@ from ident.files import whole_folder
 from ident.logs import Processing
 from ident.model import torque
 from ident.pipelines import factors as logs_as_factors
-from ident.pipelines import identify
+from ident.pipelines import identify, run, validate
 from ident.pipelines import steps as pipeline
 from ident.pipelines.compressed import compressed
 from ident.pipelines.loaded import load
@@ -399,6 +399,26 @@ def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
     assert call("export", "csv", two / "out", "-o", two / "x.csv").exit_code == 4
     if recording == "steps":
         assert call("validate", two / "out", two).exit_code == 4
+
+
+@pytest.mark.slow
+def test_torques_that_only_the_doctor_finds_late_are_read_so_unless_signals_are_read_by_hand(two, monkeypatch):
+    for name, seed in (("circle", 1), ("steps", 2)):
+        record(two, name, seed, late=1)
+    by_hand = call("run", two, "-o", two / "hand")
+    assert by_hand.exit_code == 4
+    assert "torques come 9.9" in by_hand.output
+    change(two / "experiment.toml", "[processing]\nedge_s = 0.1\n", "")
+    monkeypatch.setattr("ident.compare.settled.late_positions", lambda *_: ())
+    result = run(two, two / "out")
+    assert [c.unknown.name for c in result.estimate.calibration] == ["shoulder.skew", "elbow.skew"]
+    np.testing.assert_allclose([c.value for c in result.estimate.calibration], -1 / RATE, rtol=0.01)
+    assert not result.estimate.causes
+    assert any(w.kind == "late" for w in result.warnings)
+    error = result.validation.total("identified").relative_total
+    assert error < 0.01
+    again = validate(two / "out", two)  # reads them late by what the estimate says
+    assert again.validation.total("identified").relative_total == pytest.approx(error)
 
 
 @pytest.mark.slow

@@ -154,6 +154,8 @@ def _whitened(j: Array, reference: Array) -> Array:
 FROM_CAD = (5.0, 5.0)
 #: The same against a neutral body, which knows the robot's size and torques alone: small links are often hollow.
 FROM_NEUTRAL = (50.0, 30.0)
+#: A last link may have a tool that its description lacks, of such a share of the arm's own mass.
+CARRIED = 0.3
 #: A joint whose torque is so many times less than CAD's links need, more than that of others is, lacks gravity.
 LESS = 3.0
 
@@ -162,13 +164,15 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
     """Return a sentence for each link of inertials (n, 10) whose mass, spread or centre no such link has.
 
     Each body is compared with the prior's: its mass, and its least and largest radius of gyration about its centre.
-    Against CAD the centre may move by so many of CAD's largest radii; without, it stays within the robot's reach.
+    Against CAD the centre may move by so many of CAD's largest radii; without, it stays within the robot's reach. A
+    last link that is heavier than CAD's may carry a tool, of which nothing is known either.
     known: names of masses that the logs determine by themselves; they are believed.
     """
     found = []
     own, given = _shapes(neutral_inertials(robot)), _shapes(prior.inertials)
     for i, (link, m, c, k) in enumerate(zip(robot.links, *_shapes(inertials), strict=True)):
-        neutral = prior.neutral[i]
+        tool = i not in robot.parents and given[0][i] < m <= given[0][i] + CARRIED * float(given[0].sum())
+        neutral = prior.neutral[i] or (tool and m > FROM_CAD[1] * given[0][i])
         usual, centre, radii = (x[i] for x in (own if neutral else given))
         size = max(radii[-1], own[2][i, -1])
         against, (less, more) = ("a neutral body's", FROM_NEUTRAL) if neutral else ("CAD's", FROM_CAD)

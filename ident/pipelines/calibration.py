@@ -19,7 +19,7 @@ from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, as_calibrated, first_parts, processing_of
-from ident.robot.unknown import Calibrated
+from ident.robot.unknown import Calibrated, skews
 from ident.tables import read_toml
 from ident.tell import Tell, logged
 
@@ -58,6 +58,15 @@ def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) 
     warned += [Warned(f"calibrate {e.group}", "calibrated", f"{e}{_verdict(e)}") for e in evidence]
     settled = as_calibrated(replace(loaded, processing=processing), found)
     return settled, Found(found, np.zeros((0, 0)) if kept is None else kept.spread_of_parameters())
+
+
+def with_late_torques(loaded: Loaded, late: float, warned: list[Warned]) -> tuple[Loaded, Found]:
+    """Return the experiment with torques read as being late [s], which is all positions early, and that as found."""
+    said = f"all torques come {1e3 * late:.3g} ms late"
+    warned.append(Warned("torques", "late", f"{said}, as they follow the motion, and are read so"))
+    found = tuple(Calibrated(u, -late, float("nan"), said, True) for u in skews(loaded.robot))
+    settled = as_calibrated(replace(loaded, processing=processing_of(loaded)), found)
+    return settled, Found(found, np.zeros((0, 0)))
 
 
 def widened(estimate: Estimate, found: Found | None) -> Estimate:

@@ -19,7 +19,7 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
 from ident.logs.manifest import RAW, kind_of
-from ident.pipelines.calibration import Found, widened, with_calibration
+from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
@@ -42,6 +42,8 @@ from ident.robot import read_robot
 from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from ident.compare import Comparison
     from ident.compare.difference import Change
     from ident.export import Exported
@@ -68,29 +70,21 @@ def run(
     """
     from ident.export import with_validation
 
-    warned, failed = list[Warned](), list[Failed]()
     told = list[Warned]()
     loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
-            factors = compressed(loaded, told, tell, client)
-        estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
-        regression = factors.regression
-        result = Result(loaded, estimate, regression, compared(loaded, estimate), path=where)
-        try:
-            result = replace(result, validation=validated(loaded, estimate, regression, warned, tell))
-        except IdentError as cause:
-            failed.append(Failed(VALIDATION, cause))
-        if not unusable(warned):  # a torque that is no measurement says nothing of files
-            estimate, of_table = _doctored(result, tell)
-            warned += of_table
-            estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
+            factors, result, late = _judged(loaded, calibration, told, tell, command, client)
+            if late:
+                loaded, calibration = with_late_torques(loaded, late, told)
+                factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
+        warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
         more = advised(loaded, estimate, tell)
         warned += more
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, more)))
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
-        result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate))
+        result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate), path=where)
         tell("writing results", 0, 1)
         save_factors(factors, folder / "factors.npz", command)
         save_estimate(estimate, folder / "estimate.json")
@@ -102,6 +96,32 @@ def run(
         tell("writing results", 1, 1)
     log_warned(warned)
     return replace(result, warnings=tuple(warned), failed=tuple(failed))
+
+
+def _judged(
+    loaded: Loaded, calibration: Found | None, told: list[Warned], tell: Tell, command: str, client: Client | None
+) -> tuple[Factors, Result, float]:
+    """Return factors, their fit with its validation and what is wrong with it, and by how much torques are late [s].
+
+    The latter where nothing else is wrong and nobody has said how signals are read, else 0.
+    """
+    warned, failed = list[Warned](), list[Failed]()
+    factors = compressed(loaded, told, tell, client)
+    estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
+    result = Result(loaded, estimate, factors.regression, compared(loaded, estimate))
+    try:
+        result = replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
+    except IdentError as cause:
+        failed.append(Failed(VALIDATION, cause))
+    late = 0.0
+    if not unusable(warned):  # a torque that is no measurement says nothing of files
+        estimate, of_table, late = _doctored(result, tell)
+        warned += of_table
+        estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
+    experiment = loaded.experiment
+    by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
+    result = replace(result, estimate=estimate, warnings=tuple(warned), failed=tuple(failed))
+    return factors, result, 0.0 if by_hand else late
 
 
 def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, command: str) -> Estimate:
@@ -137,10 +157,11 @@ def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
 
 
-def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...]]:
+def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], float]:
     """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
 
-    A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back.
+    A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
+    nothing is wrong but that torques are late: by how much [s], else 0.
     """
     from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, suspicious
 
@@ -150,17 +171,20 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...]]
         each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
         same = (), tuple(known), each, each, (total, total)
         told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
-        return replace(estimate, causes=tuple(told)), ()
+        return replace(estimate, causes=tuple(told)), (), 0.0
     table, odd = contradicted(result), suspicious(result)
     if table is None and not odd:
-        return estimate, ()
-    found = causes_of(examination(loaded, tell, kept=badly_predicted(result), table=table), loaded, terms=False)
+        return estimate, (), 0.0
+    seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
+    found = causes_of(seen, loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
-        found = causes_of(examination(loaded, tell), loaded, terms=False)
+        seen = examination(loaded, tell)
+        found = causes_of(seen, loaded, terms=False)
     if odd:
-        return replace(estimate, causes=found), ()
+        late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
+        return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
     name = files_of(loaded)["table"]
-    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name)
+    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name), 0.0
 
 
 def fit(

@@ -244,7 +244,10 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     what = "the rate is wrong: the motion took {} longer than the log's time says"
     mend = "multiply its time by {factor}, or its rate by the inverse; the file of a robot of another size looks alike"
     yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.04))  # less is made up for by gains
-    what, mend = "torques come {} ms late", "[processing] delay_s, {} ms late"
+    what = "torques come {} ms late"
+    mend = (
+        "`ident run` reads them so where the experiment has no [processing] of its own; else delay_s there, {} ms late"
+    )
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
     what = "torques are blurred by a filter with a time constant of {} ms, positions are not"
     mend = "log them unfiltered, or positions through the same filter"

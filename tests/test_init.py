@@ -1,6 +1,7 @@
 """`ident init`: raw logs of a made-up arm, strangely named, become an experiment that reads them as they are meant."""
 
 import io
+import os
 import re
 import sys
 
@@ -553,6 +554,14 @@ def test_answers_may_be_piped_in(here, monkeypatch, capsys):
     command(monkeypatch, "init", "arm.urdf", "one.csv", "two.csv")
     assert "answered: Which recording is kept for validation? one" in capsys.readouterr().err
     assert ident.read_experiment(here).validate == ("one",)
+    for path in here.glob("*.toml"):
+        path.unlink()
+    silent, other = os.pipe()  # open, and nobody writes to it
+    monkeypatch.setattr("ident.cli.experiments.PATIENCE", 0.05)
+    monkeypatch.setattr(sys, "stdin", os.fdopen(silent))
+    command(monkeypatch, "init", "arm.urdf", "one.csv", "two.csv")
+    os.close(other)
+    assert "guessed: Which recording is kept for validation? two" in capsys.readouterr().err
 
 
 def test_a_cad_table_of_another_robot_and_rows_of_the_fitted_log_are_called_so(here, monkeypatch, capsys):

@@ -209,7 +209,7 @@ def test_a_massless_frame_is_no_impossible_body(tmp_path):
     body = '<link name="l{0}">{1}</link>'
     body += '<joint name="j{0}" type="continuous"><parent link="l{2}"/><child link="l{0}"/></joint>'
     inertial = '<inertial><mass value="{0}"/>'
-    inertial += '<inertia ixx="{0}" ixy="0" ixz="0" iyy="{0}" iyz="0" izz="{0}"/></inertial>'
+    inertial += '<inertia ixx="0.0{0}" ixy="0" ixz="0" iyy="0.0{0}" iyz="0" izz="0.0{0}"/></inertial>'
     links = [body.format(i + 1, inertial.format(m) if m else "", i) for i, m in enumerate(("2", "0", ""))]
     (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="l0"/>{"".join(links)}</robot>')
     found = check(tmp_path / "r.urdf")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from select import select as ready
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -133,10 +134,25 @@ def init(
     say(f"Next: ident run {into}")
 
 
+#: So long [s] an answer is waited for where they are piped in.
+PATIENCE = 2.0
+
+
 def _piped(question: Question) -> str | None:
-    """Return the next line of what is piped in, None after the last one."""
-    line = sys.stdin.readline()
-    return line.strip() if line else None
+    """Return the next line of what is piped in, None after the last one, and where nothing comes."""
+    with suppress(OSError):
+        if _comes():
+            line = sys.stdin.readline()
+            return line.strip() if line else None
+    return None
+
+
+def _comes() -> bool:
+    """Return whether a pipe has something to read soon: one that nobody writes to would be waited for forever."""
+    try:
+        return bool(ready([sys.stdin], [], [], PATIENCE)[0])
+    except (OSError, ValueError):  # no pipe, or on Windows
+        return True
 
 
 def _asked(question: Question) -> str:

@@ -13,6 +13,7 @@ from random_robots import pinocchio_model, random_pair
 from seeds import cases
 
 from ident.dynamics import frame_pose, jacobian, jacobian_derivative
+from ident.dynamics.rigid_body import point_jacobian, tree
 from ident.errors import ModelError
 from ident.robot import Robot, frame_poses
 from ident.robot.robot import FixedBody
@@ -125,6 +126,25 @@ def test_frames_of_the_base_do_not_move() -> None:
         assert not jacobian(robot, q, name, (1, 2, 3)).any()
         assert not jacobian_derivative(robot, q, qd, name, (1, 2, 3)).any()
     np.testing.assert_array_equal(frame_pose(robot, q, "camera")[1], [[1.0, -2.0, 0.5]] * STATES)
+    place, still = point_jacobian(tree(robot), q, -1, np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(place, [[1.0, 2.0, 3.0]] * STATES)
+    np.testing.assert_array_equal(still, np.zeros((STATES, 6, robot.n)))
+
+
+def test_a_joint_carries_what_hangs_on_its_link_and_nothing_else() -> None:
+    for seed in range(5):
+        robot = random_tree(np.random.default_rng(seed), 6)
+        for joint in range(robot.n):
+            own = {i for i in range(robot.n) if joint in ways(robot)[i]}
+            assert robot.carried_by(joint) == tuple(sorted(own))
+
+
+def ways(robot: Robot) -> list[list[int]]:
+    """Return the joints from each link to the base, itself first."""
+    found: list[list[int]] = []
+    for i, parent in enumerate(robot.parents):
+        found.append([i, *(found[parent] if parent >= 0 else [])])
+    return found
 
 
 def test_a_point_moves_as_its_jacobian_says() -> None:

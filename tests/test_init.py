@@ -18,6 +18,7 @@ from ident.errors import IdentError, InputError, LogError
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
+from ident.pipelines.questions import Asked
 from ident.robot.urdf import read_urdf
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
@@ -543,6 +544,13 @@ def test_the_order_of_the_files_does_not_decide(here):
             texts += [path.read_text().partition("[[recording]]")[0]] if path.name == "dataset.toml" else []
             path.unlink()
     assert texts[0] == texts[1]
+
+
+def test_numbers_that_nobody_changes_are_the_guess_to_the_last_digit():
+    guess = (0.0427 / 2 + 0.266 / 2, 1 / 3)
+    for ask in (None, lambda question: "", lambda question: question.guess):
+        assert Asked(ask).numbers("gain", "How much?", guess, "so much") == guess
+    assert Asked(lambda _: "0.15, 0.3").numbers("gain", "How much?", guess, "so much") == (0.15, 0.3)
 
 
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):

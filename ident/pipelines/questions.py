@@ -63,7 +63,10 @@ class Asked:
 
     def numbers(self, key: str, text: str, guess: tuple[float, ...], why: str) -> tuple[float, ...]:
         """Return as many finite numbers as are guessed."""
-        answer = self(key, text, ", ".join(f"{x:g}" for x in guess), why)
+        shown = ", ".join(f"{x:g}" for x in guess)
+        answer = self(key, text, shown, why)
+        if answer == shown:  # to the last digit: whoever compares has to see that it is the guess
+            return tuple(map(float, guess))
         try:
             found = tuple(float(word) for word in answer.strip("[]").replace(",", " ").split())
         except ValueError:

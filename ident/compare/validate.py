@@ -242,9 +242,9 @@ def _full(model: Model, base: BaseParameters, phi: Array) -> Array:
 
 
 def _sums(model: Model, base: BaseParameters, phi: Array, motion: Motion, slow: Array) -> Array:
-    """Return sums (5, n): squared residuals and torques as logged; those of thinned rows where joints move; these.
+    """Return sums (5, n): squared residuals and squared torques as logged, and where joints move, and rows of these.
 
-    slow (n,): a joint that is slower stands [rad/s; m/s].
+    The latter three are of thinned rows. slow (n,): a joint that is slower stands [rad/s; m/s].
     """
     theta = _full(model, base, phi)
     residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())

@@ -94,7 +94,7 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
         for bag in filter(is_bag, logs):
             tables[bag] = as_table(bag, folder / f"{bag.stem}.parquet")
         return _started(folder, robot, cad, [tables.get(log, log) for log in logs], Asked(ask), tuple(tables.values()))
-    except IdentError:
+    except BaseException:  # also one that is stopped leaves nothing half done
         for table in tables.values():
             table.unlink()
         raise

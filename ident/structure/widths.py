@@ -124,13 +124,14 @@ def _on_the_grid(logs: Logs, model: Model, fastest: Array) -> list[Any]:
     alike = [size(judge.weighed(judge.left_out(columns([k] * n), judge.folds))) for k in range(len(WIDTHS))]
     common = int(np.argmin(alike))
     choice = [common] * n
-    while True:
+    for _ in range(n * len(WIDTHS)):  # far more than it takes
         last = list(choice)
         for j in range(n):
             each = [misfit([*choice[:j], k, *choice[j + 1 :]], common) for k in range(len(WIDTHS))]
             choice[j] = int(np.argmin(each))
         if choice == last:
-            return [terms[choice[j]][k] for k, j in enumerate(owner)]
+            break
+    return [terms[choice[j]][k] for k, j in enumerate(owner)]
 
 
 def _refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:

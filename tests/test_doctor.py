@@ -258,6 +258,12 @@ def test_gravity_and_a_sign_that_hide_each_other_are_found_together():
     assert tally.wrong == ()
 
 
+def test_what_another_mistake_may_hide_in_a_link_is_not_said_of_the_whole_table():
+    tally = judged(715, 3)  # two mirrored links of three, the third one's mass in another unit
+    assert tally.named == tally.identifiable == ("mirror",)
+    assert tally.wrong == ()
+
+
 def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
     c = case(8, 0)
     i = c.model.robot.n - 3

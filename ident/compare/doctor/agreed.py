@@ -22,7 +22,7 @@ from ident.compare.doctor.hypotheses import (
     touched,
 )
 from ident.compare.doctor.mistakes import natural
-from ident.compare.doctor.search import Option
+from ident.compare.doctor.search import MARGIN, Option, Search
 from ident.spatial.inertia import to_com
 
 #: No override makes a number so many times larger or smaller: one that asks for what a known mistake leaves is that.
@@ -61,6 +61,25 @@ def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collect
             if other in found:  # whose numbers it would have
                 found.setdefault(i, found[other])
     return {robot.links[i]: why for i, why in sorted(found.items())}
+
+
+def told_by(search: Search, state: Hypothesis) -> Hypothesis:
+    """Return a hypothesis that says of each link only what the logs show of it.
+
+    A mistake of the whole table is seen in its links. One that another mistake touches may hide it there, so that
+    nothing but its prior speaks for it: then it is told of the others, one by one.
+    """
+    least = search.score(state) - MARGIN
+    for move in state.moves:
+        match move:
+            case InLinks(mistake, (_, _, *_) as links):
+                rest = tuple(m for m in state.moves if m is not move)
+                but = {i: InLinks(mistake, tuple(k for k in links if k != i)) for m in rest for i in touched(m)}
+                hidden = [i for i, m in but.items() if search.score(search.space.of(search.table, (m, *rest))) > least]
+                if hidden:
+                    single = (InLinks(mistake, (i,)) for i in links if i not in hidden)
+                    return told_by(search, search.space.of(search.table, (*single, *rest)))
+    return state
 
 
 def contained(space: Space, less: Hypothesis, move: Move, other: Move) -> bool:

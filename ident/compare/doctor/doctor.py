@@ -14,7 +14,7 @@ from ident.arrays import Array, frozen
 from ident.cad.sheets.read import find_sheets, read_sheet
 from ident.cad.sheets.readings import decide
 from ident.cad.table import COLUMNS
-from ident.compare.doctor.agreed import FREED, agreement, contained, unknown
+from ident.compare.doctor.agreed import FREED, agreement, contained, told_by, unknown
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
@@ -197,6 +197,7 @@ def doctor(search: Search) -> Diagnosis:
         other = best_of(exact)
         if exact.score(other[0]) > search.score(best):
             search, (best, second) = exact, other
+    best = told_by(search, best)
     space, robot = search.space, search.space.setting.robot
     tolerance = search.tolerance(best)
     faults, asserted, shares = [], list[Move](), best.shares

@@ -320,6 +320,21 @@ def test_a_motion_decides_where_the_torques_of_two_causes_lie_apart() -> None:
     assert result.apart(replace(cause, pair=pair), *states_) > 0.1
 
 
+@pytest.mark.parametrize(("friction", "told"), [(1.5, False), (0.1, True)])
+def test_a_small_tilt_is_told_where_it_is_most_of_a_vertical_joints_torque(friction: float, told: bool) -> None:
+    rng = np.random.default_rng(1)
+    model, m = log(rng, arm())
+    q, qd, qdd = m.q, m.qd / 4, m.qdd / 16  # slow
+    theta = np.concatenate([np.ravel(links_of(rng, 3)), *(friction * np.full(3, x) for x in (0.5, 1.0, 0.0))])
+    tau = torque(model, theta, q, qd, qdd)
+    tau = tau + 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    tilted = arm().with_gravity(axis_angle([0.6, -0.8, 0], 0.95 * DEGREE) @ arm().gravity)
+    first = found(model, tilted, replace(m, t=4 * m.t, qd=qd, qdd=qdd, tau=tau)).causes[0]
+    assert first.mistake.kind == "tilt"  # not a joint without gravity
+    assert abs(first.value) == pytest.approx(0.95 * DEGREE, rel=0.1)
+    assert first.ordinary != told
+
+
 LACKING = {
     "Coulomb friction": ("all joints", (Viscous(), Offset()), 0.0),
     "a spring at it": ("joint2", (Viscous(), Coulomb(), Offset()), 60.0),

@@ -362,7 +362,9 @@ def main() -> None:
         if not own:
             result = "silent" if first is None else "ALARM" if first.asserted else "alarm"
         elif first is None:
-            result = "silent, no harm" if harm < (2.0 if own == "table" else 1.05) else "SILENT"
+            noted = any((kind_of(c), c.where) == (kind, where) for c in found.causes)
+            harms = harm >= (2.0 if own == "table" else 1.05)
+            result = "silent, no harm" if not harms else "note" if noted else "SILENT"
         else:
             result = "first" if right else "rival" if among else "WRONG" if first.asserted else "other"
         told[result] += 1

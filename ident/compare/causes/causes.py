@@ -15,7 +15,8 @@ from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
-from ident.compare.causes.terms import lacking
+from ident.compare.causes.terms import PART, lacking
+from ident.compare.causes.tilts import tilts
 from ident.compare.causes.touches import touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -45,6 +46,9 @@ RISEN = 1.01
 FAR = 3.0
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
 FELT, OF_NOISE = 0.005, 0.5
+#: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
+#: but for a small tilt.
+SPOILT = 0.2
 #: What changes within a recording: neither is a matter of the files.
 DRIFTS = ("fading", "warming")
 _STEP = 1e-4
@@ -167,6 +171,7 @@ def _examined(
         tell("weighing mistakes", round_, MOST)
         asked = (
             *known,
+            *tilts(rough, reading),
             *speeds(rough.rows, model.robot),
             *loads(rough, reading, names),
             *touches(fine, reading, names),
@@ -374,10 +379,14 @@ def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
 
 
 def _ordinary(c: Candidate, now: Weighed) -> bool:
-    if c.mistake.size is None:
-        fell = _channels(now, now.left) - _channels(c.weighed, c.weighed.left)
-        return bool(np.all(fell <= c.mistake.slight**2 * _channels(now, now.torques))) and c.mistake.slight > 0.0
-    return abs(c.value) <= c.mistake.size.ordinary
+    left, torques = _channels(now, now.left), _channels(now, now.torques)
+    fell = left - _channels(c.weighed, c.weighed.left)
+    halved = fell > 0.75 * left
+    if c.mistake.size is None:  # no model has all of its friction, but one half of whose error that is lacks a part
+        slight = np.where(halved, min(c.mistake.slight, PART), c.mistake.slight)
+        return bool(np.all(fell <= slight**2 * torques)) and c.mistake.slight > 0.0
+    spoilt = bool(np.any(halved & (fell > SPOILT**2 * torques)))
+    return abs(c.value) <= c.mistake.size.ordinary and not spoilt
 
 
 def _same(a: Candidate, b: Candidate) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import cos, exp, log, pi, radians, sin
+from math import cos, exp, log, pi, radians
 
 import numpy as np
 
@@ -28,8 +28,8 @@ ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths"
 FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
-#: Directions of the axis that a base may be tilted about, over half a turn.
-_DIRECTIONS = 4
+#: Positions of all joints [rad; m] at which it is looked on which gravity acts.
+_POSTURES = (0.0, 0.7, -1.1)
 _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
@@ -133,22 +133,25 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
         return
     what = "the torques are without gravity, as after a drive that takes it out"
     yield Mistake("gravity", "all joints", what, told(np.zeros(3)), undone.gravity(np.zeros(3)))
-    for j, name in enumerate(robot.joint_names):
+    for j in np.flatnonzero(_pulled(robot)):
+        name = robot.joint_names[j]
         what = "its torque is without gravity, as where a balancer or its drive takes it out"
         mend = "log its whole torque; without gravity it tells nothing of masses"
         yield Mistake("weightless", name, what, mend, undone.weightless(np.arange(robot.n) == j))
     if 0.9 < size < 1.1:
         gravity = 9.81 * robot.gravity / size
         yield Mistake("gravity", "robot", "gravity is a direction alone", told(gravity), undone.gravity(gravity))
-    down = int(np.argmax(np.abs(robot.gravity)))
-    across = np.delete(np.eye(3), down, axis=0)
-    for angle in np.arange(_DIRECTIONS) * pi / _DIRECTIONS:
-        axis = cos(angle) * across[0] + sin(angle) * across[1]
-        about = "(" + ", ".join(f"{x:.2g}" for x in axis.round(9) + 0.0) + ")"
-        what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
-        tilt = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
-        mend = f"turn gravity by {{}} degrees about {about}; or [calibrate] gravity = true"
-        yield Mistake("tilt", "robot", what, mend, undone.tilted(axis), tilt)
+
+
+def _pulled(robot: Robot) -> Array:
+    """Return whether gravity acts on each joint (n,): more than a tilted base makes it act on any, in some posture."""
+    found = np.zeros(robot.n)
+    for posture in _POSTURES:
+        for j, (joint, pose) in enumerate(zip(robot.joints, robot.poses(np.full(robot.n, posture)), strict=True)):
+            axis = pose.rotation @ joint.axis
+            share = axis @ robot.gravity if joint.slides else np.linalg.norm(np.cross(axis, robot.gravity))
+            found[j] = max(found[j], abs(float(share)))
+    return np.asarray(found > (1.0 - _ALONG**2) ** 0.5 * np.linalg.norm(robot.gravity))
 
 
 def _lengths(robot: Robot) -> Iterator[Mistake]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bags import KINDS, write_bag
+from oracles import mjcf
 
 import ident
 from ident import pipelines
@@ -517,12 +518,14 @@ def test_an_answer_that_is_none_is_refused(here):
 
 
 @pytest.mark.usefixtures("sketched")
-def test_two_commands_lead_from_raw_files_to_a_report(here, monkeypatch, capsys):
-    arm(here)
+@pytest.mark.parametrize("file", ["arm.urdf", "arm.xml"])
+def test_two_commands_lead_from_raw_files_to_a_report(here, monkeypatch, capsys, file):
+    robot = read_urdf(arm(here))
+    (here / "arm.xml").write_text(mjcf(robot, robot.inertials), encoding="utf-8")
     for k, name in enumerate(("first.csv", "second.csv")):
         t, q, _, tau = log(here, seed=k, rate=100.0)
         pd.DataFrame({"Time [s]": t, **columns("J{}_deg", np.rad2deg(q)), **columns("J{}_Nm", tau)}).to_csv(name)
-    for words in (["init", "arm.urdf", "first.csv", "second.csv", "--yes"], ["run", "."]):
+    for words in (["init", file, "first.csv", "second.csv", "--yes"], ["run", "."]):
         monkeypatch.setattr(sys, "argv", ["ident", *words])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -530,7 +533,9 @@ def test_two_commands_lead_from_raw_files_to_a_report(here, monkeypatch, capsys)
     said = capsys.readouterr().out
     assert "wrote dataset.toml" in said
     assert "Next: ident run ." in said
-    assert (next((here / "results").iterdir()) / "report.html").is_file()
+    results = next((here / "results").iterdir())
+    assert (results / "report.html").is_file()
+    assert ident.read_robot(results / file.replace("arm", "robot")).joint_names == robot.joint_names
 
 
 def test_the_order_of_the_files_does_not_decide(here):

@@ -19,14 +19,13 @@ from ident.cad.sheets.sheet import Products
 from ident.cad.table import Cad
 from ident.errors import CadError, RobotError
 from ident.robot.mjcf import Mjcf
+from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import parse_document
 from ident.robot.xml import Element, parse_xml, read_bytes
 from ident.spatial.inertia import Pose
 
 if TYPE_CHECKING:
     from ident.robot.robot import Robot
-
-DESCRIPTIONS = (".urdf", ".xml", ".mjcf")
 
 
 def is_sheet(source: Path) -> bool:

@@ -245,7 +245,7 @@ ExperimentPath = Annotated[
 EstimatePath = Annotated[
     Path, typer.Argument(metavar="ESTIMATE", help="estimate.json that `run` or `fit` wrote, or its folder")
 ]
-RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .toml)")]
+RobotPath = Annotated[Path, typer.Argument(metavar="ROBOT", help="Robot (.urdf, .xml, .toml)")]
 
 
 #: What every command has besides its own options.

@@ -199,13 +199,13 @@ def files_of(experiment: Path) -> list[Path]:
     from ident.experiment import read_experiment
     from ident.files import data_path
     from ident.logs import read_manifest
-    from ident.pipelines.loaded import urdf_source
+    from ident.pipelines.loaded import described_in
 
     found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
     with suppress(IdentError):
         read = read_experiment(experiment)
         found += [read.robot, read.data, *(p for p in (read.cad, read.truth) if isinstance(p, Path))]
-        source = urdf_source(read.robot)
+        source = described_in(read.robot)
         found += [] if source is None else [source]
         manifest = read_manifest(read.data)
         folder = data_path(manifest.folder, read.data.parent)

@@ -114,7 +114,7 @@ logs = typer.Typer(no_args_is_help=True, help="Look into recordings: ROS bags, M
 RecordingPath = Annotated[Path, typer.Argument(metavar="FILE", help="Bag (.bag, .db3, .mcap, folder), or CSV")]
 TopicName = Annotated[str, "Topic of sensor_msgs/JointState; without: the only one"]
 JointNames = Annotated[str, "Joints in the order wanted, as 'a,b,c'"]
-RobotPath = Annotated[Path | None, "Robot (.urdf, .toml) whose joints are wanted"]
+RobotPath = Annotated[Path | None, "Robot (.urdf, .xml, .toml) whose joints are wanted"]
 
 
 @logs.command()

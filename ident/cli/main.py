@@ -162,7 +162,7 @@ def compress(
 def compare(
     estimate: EstimatePath,
     cad: Annotated[Path | None, "CAD table (.csv, .toml); without: the robot's own"] = None,
-    robot: Annotated[Path | None, "Robot (.urdf, .toml) of the estimate"] = None,
+    robot: Annotated[Path | None, "Robot (.urdf, .xml, .toml) of the estimate"] = None,
     everything: Annotated[bool, "Show every base parameter", "--all"] = False,
 ) -> None:
     """Compare an estimate with CAD, on the combinations that torque can show."""

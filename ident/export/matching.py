@@ -25,21 +25,22 @@ def own_bodies(
     """Return the robot's links (n, 10) in the frames of the file's bodies, without what the file fixes to them.
 
     The rule of the split: a body that the file fixes to a link (or moves by a joint that the robot does not have,
-    which is then held at zero) keeps what the file says of it, and the link takes the rest. Names decide which is
-    which; the order in the file does not matter. The file's frames may differ from the robot's, its joints may not.
+    which is then held, at zero if the robot does not say where) keeps what the file says of it, and the link takes the
+    rest. Names decide which is which; the order in the file does not matter. The file's frames may differ from the
+    robot's, its joints may not.
     Raises RobotError, naming the first link or joint that is missing or elsewhere, InfeasibleError where the rest
     cannot exist.
     """
     _all_there(robot, found, joints, file)
     base = found[robot.base].pose if robot.base in found else Pose.identity()
     at_zero = robot.poses(np.zeros(robot.n))
-    out = np.empty_like(inertials)
+    out, same = np.empty_like(inertials), np.empty(robot.n, dtype=bool)
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         there = base @ at_zero[i]
         _same_joint(robot, i, there, joints[joint.name], found, file)
         frame = found[link].pose.inverse() @ there
-        same = np.abs(frame.matrix - np.eye(4)).max() < CLOSE  # the same frame, up to the file's rounding
-        out[i] = inertials[i] if same else moved(inertials[i], frame)
+        same[i] = np.abs(frame.matrix - np.eye(4)).max() < CLOSE  # the same frame, up to the file's rounding
+        out[i] = inertials[i] if same[i] else moved(inertials[i], frame)
     for key, body in found.items():
         if key in robot.links or (body.inertial is None and body.unclear is None):
             continue
@@ -53,7 +54,10 @@ def own_bodies(
                 file=file,
                 fix=f"Give '{key}' an <inertial> of its own, with mass 0 if it has none",
             )
-        share = transformed(body.inertial, found[carrier].pose.inverse() @ body.pose)
+        pose = found[carrier].pose.inverse() @ body.pose
+        if same[i] and robot.frames.get(key, (-1, pose))[0] == i:
+            pose = robot.frames[key][1]  # held where the robot has it
+        share = transformed(body.inertial, pose)
         out[i] = out[i] - share
         try:
             com_numbers(out[i], size=float(np.abs(inertials[i, 4:]).max()))

@@ -12,9 +12,9 @@ from ident.export.matching import commented
 from ident.export.text import filled, placed_links, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.unknown import applied
-from ident.robot.urdf import Urdf, parse_document, parse_urdf, to_robot
+from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
-from ident.robot.xml import exchanged, parse_xml
+from ident.robot.xml import Urdf, exchanged, parse_xml
 from ident.spatial.inertia import Pose, roll_pitch_yaw, transformed
 
 CONVENTIONS = (

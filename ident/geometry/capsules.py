@@ -21,8 +21,8 @@ from ident.files import data_path
 from ident.geometry.mesh import mesh_points
 from ident.geometry.scene import Box, Capsule
 from ident.robot.robot import Robot
-from ident.robot.urdf import At, Urdf, parse_document, to_robot
-from ident.robot.xml import Element, read_bytes
+from ident.robot.urdf import parse_document, read_description, to_robot
+from ident.robot.xml import At, Element, Urdf, read_bytes
 
 
 def fit_capsules(
@@ -207,7 +207,7 @@ def link_shapes(path: str | Path, robot: Robot) -> dict[str, list[Array]]:
     often not beside a description.
     """
     path, found = Path(path), dict[str, list[Array]]()
-    document = parse_document(read_bytes(path), file=path.name)
+    document = read_description(path)
     for tag in ("collision", "visual"):
         for name, at, element in _described(document, tag):
             with suppress(RobotError):

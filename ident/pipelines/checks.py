@@ -43,6 +43,7 @@ from ident.pipelines.steps import NOTES
 from ident.regression import base_parameters, rank_margin
 from ident.regression.base import DOUBTFUL, ROUNDING
 from ident.robot import Robot, read_robot
+from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import parse_document, to_robot
 from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import Pose, consistency
@@ -133,7 +134,7 @@ def kind_of(file: Path) -> Kind:
             raise InputError("is a folder without an experiment.toml", file=file, fix=fix)
         return "experiment"
     ending = file.suffix.lower()
-    if ending in (".urdf", ".xml"):
+    if ending in DESCRIPTIONS:
         return "robot"
     if ending in (".npz", ".mat", ".parquet") or (ending in (".txt", ".csv") and manifest_of(file)):
         return "log"
@@ -148,7 +149,7 @@ def kind_of(file: Path) -> Kind:
             raise InputError(problem, file=file, fix=fix)
         return "cad"
     if ending != ".toml":
-        raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .csv or log file")
+        raise InputError("is nothing that can be checked", file=file, fix="Give a .toml, .urdf, .xml, .csv or log file")
     keys = read_toml(file, InputError).keys()
     kinds: dict[Kind, set[str]] = {
         "experiment": {"experiment"},
@@ -276,7 +277,7 @@ def cad_check(source: str | Path, meshes: Path | None = None, robot: Path | None
     RobotError for a file that cannot be read.
     """
     source = Path(source)
-    urdf = source.suffix.lower() in (".urdf", ".xml")
+    urdf = source.suffix.lower() in DESCRIPTIONS
     if meshes is not None and not (urdf and meshes.is_dir()):
         problem = "is no folder" if urdf else "is for a URDF"
         raise InputError(problem, key="--meshes", fix="Leave it out" if not urdf else "Give the folder of the meshes")

@@ -29,7 +29,7 @@ from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
 from ident.pipelines.doctor import doctor
-from ident.pipelines.loaded import load, urdf_source
+from ident.pipelines.loaded import described_in, load
 from ident.pipelines.steps import NOTES, Warned, motions
 from ident.pipelines.wishes import ExciteWishes
 from ident.regression import Regression, compress
@@ -123,7 +123,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     _sensible(wishes)
     notes: list[str] = []
     robot = read_robot(file)
-    inputs = hashes(file, urdf_source(file))
+    inputs = hashes(file, described_in(file))
     known = _known(wishes, robot, notes, inputs)
     spans = [j.limits.upper - j.limits.lower for j in robot.joints if not j.slides]
     if spans and max(spans) < _NARROW:

@@ -22,7 +22,7 @@ from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
 from ident.model import Model
 from ident.pipelines.friction import restored
-from ident.pipelines.loaded import Loaded, urdf_source
+from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import NOTES, Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
@@ -124,7 +124,7 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
     still = np.flatnonzero(estimate.still)
     if not len(still) or not loaded.experiment.fit:
         return
-    names, source = loaded.robot.joint_names, urdf_source(loaded.experiment.robot)
+    names, source = loaded.robot.joint_names, described_in(loaded.experiment.robot)
     told = f"{', '.join(names[j] for j in still)}: at rest in all fitted logs, so nothing is found of its"
     fix = "fit a log in which it moves"
     if source is not None:

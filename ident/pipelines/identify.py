@@ -23,7 +23,7 @@ from ident.pipelines.calibration import Found, widened, with_calibration, with_l
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
-from ident.pipelines.loaded import Loaded, load, urdf_source
+from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_terms
 from ident.pipelines.steps import (
     Failed,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
 _UNEDITED, _ALONE = ExportWishes(), Sharing()
-FILES = ("estimate.json", "parameters.json", "robot.urdf", "factors.npz", "report.html")
+FILES = ("estimate.json", "parameters.json", "robot.urdf", "robot.xml", "factors.npz", "report.html")
 
 
 def run(
@@ -337,7 +337,7 @@ def report(
 
 
 def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: list[Failed]) -> list[Warned]:
-    """Write parameters.json and robot.urdf to `folder`, as `ident export` does; return what their user has to know.
+    """Write parameters.json and robot.urdf (of an MJCF robot.xml) to `folder`; return what their user has to know.
 
     Least squares has no links to write. What cannot or must not be written is added to `failed`.
     """
@@ -347,9 +347,10 @@ def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: lis
         message = f"'{estimate.estimator}' determines base parameters only: no parameters.json and no robot.urdf"
         return [Warned("export", "export", message)]
     told = list[Warned]()
-    for form, name in (("json", "parameters.json"), ("urdf", "robot.urdf")):
-        source = urdf_source(loaded.experiment.robot) if form == "urdf" else None
+    model = "urdf" if described_in(loaded.experiment.robot, "mjcf") is None else "mjcf"
+    for form, name in (("json", "parameters.json"), (model, "robot.urdf" if model == "urdf" else "robot.xml")):
         try:
+            source = described_in(loaded.experiment.robot, form)
             arm = loaded.described or loaded.robot
             done = export_to(form, estimate, folder / name, robot=arm, source=source)
         except IdentError as cause:
@@ -397,13 +398,12 @@ def export(
     made = []
     with TemporaryDirectory() as work:
         for one in known:
-            urdf = one.name == "urdf"
             done = export_to(
                 one.name,
                 found,
                 Path(work) / one.name,
                 robot=arm,
-                source=urdf_source(wishes.robot) if urdf and wishes.robot and not wishes.edit else wishes.edit,
+                source=wishes.edit or (described_in(wishes.robot, one.name) if wishes.robot else None),
                 when=when,
                 unvalidated=wishes.unvalidated,
             )

@@ -27,8 +27,8 @@ from ident.pipelines.logged_joints import Arm, followers, misfit
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.signals import Signals, decide, parked
 from ident.robot import Robot, read_robot
-from ident.robot.urdf import parse_document, read_urdf
-from ident.robot.xml import read_bytes
+from ident.robot.robot import DESCRIPTIONS
+from ident.robot.urdf import read_description, read_urdf
 
 #: The files that are written.
 FILES = ("robot.toml", "dataset.toml", "experiment.toml")
@@ -135,7 +135,7 @@ def _started(
 def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
     """Return the CAD table, URDF or folder of reports among the files, and the logs."""
     cad = [f for f in files if f.is_dir() and not (f / "metadata.yaml").is_file()]
-    cad += [f for f in files if f.suffix.lower() in (".toml", ".urdf", ".xml") or _is_table_of_cad(f)]
+    cad += [f for f in files if f.suffix.lower() in (".toml", *DESCRIPTIONS) or _is_table_of_cad(f)]
     if len(cad) > 1:
         raise InputError(f"'{cad[0]}' and '{cad[1]}' are both CAD tables or folders of reports", fix="Give one of them")
     logs = [f for f in files if f not in cad]
@@ -168,7 +168,7 @@ def _arm(path: Path, cad: Path | None) -> Arm:
     if path.suffix.lower() == ".toml":
         whole = read_robot(path)
         return Arm(whole.joint_names, lambda names: whole, bodies)
-    document = parse_document(read_bytes(path), file=path.name)
+    document = read_description(path)
     moving = [
         joint.name
         for joint in document.joints.values()

@@ -20,6 +20,7 @@ from ident.model import Balancer, Model
 from ident.model.terms import kind_of, kinds
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
+from ident.robot.robot import DESCRIPTIONS
 from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import INERTIAL
 from ident.tables import Table, read_toml
@@ -68,7 +69,7 @@ def load(experiment: Experiment | str | Path) -> Loaded:
     robot = read_robot(experiment.robot)
     manifest = read_manifest(experiment.data)
     _known_recordings(experiment, manifest)
-    inputs = hashes(experiment.file, experiment.robot, experiment.data, urdf_source(experiment.robot))
+    inputs = hashes(experiment.file, experiment.robot, experiment.data, described_in(experiment.robot))
     cad, joint_values, source = None, dict[str, float](), None
     notes = list(robot.notes)
     if isinstance(experiment.cad, Path):
@@ -126,7 +127,7 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
     Raises ConfigError where its link frames are not the robot's.
     """
     path = experiment.cad
-    if not isinstance(path, Path) or path.suffix.lower() not in (".urdf", ".xml"):
+    if not isinstance(path, Path) or path.suffix.lower() not in DESCRIPTIONS:
         return None
     if parse_xml(read_bytes(path), file=path.name).tag != "robot":
         return None
@@ -147,9 +148,17 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
     return np.asarray(other.inertials[order])
 
 
-def urdf_source(robot_file: Path) -> Path | None:
-    """Return the URDF that a robot file is, or names; None for a DH table."""
-    if robot_file.suffix.lower() in (".urdf", ".xml"):
+def described_in(robot_file: Path, form: str = "") -> Path | None:
+    """Return the URDF or MJCF that a robot file is, or names; None for a DH table, and for one of another `form`."""
+    found = _description(robot_file)
+    if found is None or not form:
+        return found
+    tag = parse_xml(read_bytes(found), file=found.name).tag
+    return found if tag == {"urdf": "robot", "mjcf": "mujoco"}.get(form) else None
+
+
+def _description(robot_file: Path) -> Path | None:
+    if robot_file.suffix.lower() in DESCRIPTIONS:
         return robot_file
     named = read_toml(robot_file, RobotError).get("urdf")
     return data_path(named, robot_file.parent) if isinstance(named, str) else None
@@ -159,7 +168,7 @@ def shapes_of(loaded: Loaded) -> dict[str, list[Array]]:
     """Return points (k, 3) [m] around the links' shapes, in their frames, as far as the robot's URDF has any."""
     from ident.geometry.capsules import link_shapes
 
-    urdf = urdf_source(loaded.experiment.robot)
+    urdf = described_in(loaded.experiment.robot)
     return {} if urdf is None else link_shapes(urdf, loaded.robot)
 
 

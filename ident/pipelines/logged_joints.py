@@ -15,8 +15,8 @@ from ident.logs.manifest import si_factor
 from ident.logs.recognised import Family, clocks, fitting_units, windows
 from ident.pipelines.questions import Asked
 from ident.robot import Robot
-from ident.robot.urdf import At, parse_document
-from ident.robot.xml import read_bytes
+from ident.robot.urdf import read_description
+from ident.robot.xml import At
 
 #: Joints explain the torques no better than others where it is by less than this share of their variance.
 ALIKE = 0.02
@@ -119,7 +119,7 @@ def misfit(cad: Path | None, robot: Robot) -> list[str]:
 
 def followers(urdf: Path, held: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """Yield the joints that mimic those that are held, and where they are then."""
-    for joint in parse_document(read_bytes(urdf), file=urdf.name).joints.values():
+    for joint in read_description(urdf).joints.values():
         for mimic in joint.element.all("mimic"):
             at = At(urdf.name, f"joint '{joint.name}'")
             if (leader := at.text(mimic, "joint")) in held:

@@ -17,7 +17,7 @@ from ident.estimate import fitted_model
 from ident.estimate.storage import load_estimate
 from ident.model import Coulomb, Model, Viscous, torque
 from ident.model.terms import plain
-from ident.pipelines.loaded import urdf_source
+from ident.pipelines.loaded import described_in
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_joint_dynamics
 from ident.simulation import Simulation, TorqueFunction, plant, read_torques, simulate, simulate_fixed
@@ -171,7 +171,7 @@ def known_numbers(
         least = min(found.mass, found.moments[0], found.triangle_gap)
         if not found.consistent and least < -1e-9 * max(abs(found.mass), found.moments[2]):  # not by rounding
             told.append(f"{file.name}: link '{link}' cannot exist: {'; '.join(found.failures())}")
-    urdf = urdf_source(file)
+    urdf = described_in(file)
     given = {} if urdf is None else read_joint_dynamics(urdf)
     values: dict[str, float] = {}
     for joint in robot.joint_names:

@@ -71,7 +71,9 @@ class PayloadWishes:
 class ExportWishes:
     """How identified parameters are exported."""
 
-    robot: Annotated[Path | None, "Robot that was identified (.urdf, .toml); a URDF is edited for urdf"] = None
+    robot: Annotated[Path | None, "Robot that was identified (.urdf, .xml, .toml); urdf, mjcf: its file is edited"] = (
+        None
+    )
     edit: Annotated[Path | None, "URDF, MJCF or SDF whose numbers are exchanged, the rest kept"] = None
     unvalidated: Annotated[bool, "Export although no validation passed, and say so in the file", "--unvalidated"] = (
         False

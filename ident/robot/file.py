@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.files import data_path
-from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
+from ident.robot.robot import DESCRIPTIONS, GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
 from ident.spatial.inertia import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
 
@@ -36,14 +36,14 @@ LONGEST, STRONGEST = 20.0, 30.0
 _COMMON = {
     "name": "Of the robot; without, the file's (a URDF's own).",
     "angle": "Unit of all angles of the file.",
-    "gravity": "In the base frame [m/s^2]; without, (0, 0, -9.81).",
+    "gravity": "In the base frame [m/s^2]; without, (0, 0, -9.81) or an MJCF's own.",
     "mounting_rpy": "Instead of gravity: the base frame seen from the world, turned about its fixed x, y and z axes.",
     "transmission": "How motors turn joints: q_motor = matrix @ q_joint.",
     "literal_angles": "Whether 1.5708 is taken as it is written, not as the right angle that it means.",
     "flange": "Where tools are mounted: the name of a frame, or of a DH table a frame fixed to the last link.",
 }
 _URDF_KEYS = _COMMON | {
-    "urdf": "The file of the description; it stays in this file's folder or $IDENT_DATA.",
+    "urdf": "The file of the description, a URDF or MJCF; it stays in this file's folder or $IDENT_DATA.",
     "lock": 'Moving joints to hold as if fixed, at zero or where a table says; patterns such as "finger_*" too.',
     "keep": "Instead of lock: those to leave moving; all others are held.",
 }
@@ -85,19 +85,19 @@ _COUPLING = {"motor": "The motor's name.", "joint": "The joint's name.", "ratio"
 
 
 def read_robot(path: str | Path, convention: Literal["dh", "mdh"] | None = None) -> Robot:
-    """Return the robot of a .urdf or .xml file (a URDF), or of a .toml robot file (see README.md in this folder).
+    """Return the robot of a URDF or MJCF (.urdf, .xml, .mjcf), or of a .toml robot file (see README.md in this folder).
 
     convention: what a Denavit-Hartenberg table is read in, whatever its own is. Raises RobotError with the file and the
     line or the key.
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix in (".urdf", ".xml"):
+    if suffix in DESCRIPTIONS:
         from ident.robot.urdf import read_urdf
 
         return _in_si(read_urdf(path), path)
     if suffix != ".toml":
-        raise RobotError(f"a robot file ends in .urdf, .xml or .toml, not in '{path.suffix}'", file=path)
+        raise RobotError(f"a robot file ends in .urdf, .xml, .mjcf or .toml, not in '{path.suffix}'", file=path)
     given = {} if convention is None else {"convention": convention}
     return _in_si(robot_from(read_toml(path, RobotError) | given, path), path)
 
@@ -121,7 +121,8 @@ def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
     table = Table(dict(data), "", path, RobotError)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
-        robot = robot.with_gravity(_gravity(table))
+        if table.data.keys() & {"gravity", "mounting_rpy"}:
+            robot = robot.with_gravity(_gravity(table))
         if "transmission" in table.data:
             robot = replace(robot, transmission=_transmission(table.table("transmission"), robot))
         if "flange" in table.data:
@@ -149,11 +150,10 @@ def _lock(table: Table, urdf: Path) -> Lock:
     """Return the joints to hold, where they are in a table with their positions [rad; m]."""
     if not isinstance(table.data.get("lock"), dict):
         return table.texts("lock") if "lock" in table.data else ()
-    from ident.robot.urdf import parse_document
-    from ident.robot.xml import read_bytes
+    from ident.robot.urdf import read_description
 
     given = table.table("lock")
-    joints = parse_document(read_bytes(urdf), file=urdf.name).joints
+    joints = read_description(urdf).joints
     slide = {name for name, joint in joints.items() if joint.kind == "prismatic"}
     unit = ANGLE[table.choice("angle", ANGLE)]
     return {name: given.number(name) / (1.0 if name in slide else unit) for name in given.data}
@@ -248,7 +248,7 @@ def _row(table: Table, length: float, angle: float) -> dict[str, Any]:
 
 def _gravity(table: Table) -> Array:
     if "mounting_rpy" not in table.data:
-        return table.numbers("gravity", 3) if "gravity" in table.data else np.array(GRAVITY)
+        return table.numbers("gravity", 3)
     if "gravity" in table.data:
         raise table.error("mounting_rpy", "stands beside gravity, and each gives the direction of gravity: keep one")
     unit = ANGLE[table.choice("angle", ANGLE)]

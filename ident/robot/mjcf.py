@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import RobotError
+from ident.errors import RobotError, cut
+from ident.robot.angles import meant_angle
 from ident.robot.xml import Element, numbers_in
 from ident.spatial.inertia import Pose, axis_angle, from_com, symmetric, transformed, turned_by, z_along
 
@@ -37,22 +38,30 @@ class FoundBody:
     """A body of the file: its parent's key (None: the world), its pose in the file's world at zero joint positions.
 
     inertial (10,) in its own frame, None where the file gives it none; unclear: why its inertial cannot be told.
+    rounded: angles of its pose, as written, that are taken for what they mean.
     """
 
     parent: str | None
     pose: Pose
     inertial: Array | None
     unclear: str | None = None
+    rounded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class FoundJoint:
-    """A joint of the file: the body that it moves, its kind, a point of its line and its direction in the world."""
+    """A joint of the file: the body that it moves, its kind, a point of its line and its direction in the world.
+
+    type: as the file has it; own: its frame seen from its body, a <frame>'s; values: its attributes, its class's too.
+    """
 
     body: str
     kind: str
     point: Array
     axis: Array
+    type: str = ""
+    own: Pose = field(default_factory=Pose.identity)
+    values: Attributes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,13 +76,16 @@ class _Place:
 class Mjcf:
     """The bodies and joints of an MJCF by name.
 
-    elements, movers: the XML of the bodies and of the joints. Raises RobotError, with the line, for parts that are not
-    followed (include, replicate, attach ...), for settings with which MuJoCo would not use the bodies' inertials as
-    they stand, and for numbers and orientations that are none.
+    elements, movers: the XML of the bodies and of the joints. sites: the bodies that carry them, and their poses there.
+    meant: whether rounded angles of bodies are taken for what they mean, see `meant_angle`. Raises RobotError, with the
+    line, for parts that are not followed (include, replicate, attach ...), for settings with which MuJoCo would not use
+    the bodies' inertials as they stand, and for numbers and orientations that are none.
     """
 
-    def __init__(self, file: str, root: Element) -> None:
+    def __init__(self, file: str, root: Element, *, meant: bool = False) -> None:
         self.file = file
+        self.sites: dict[str, tuple[str, Pose]] = {}
+        self._meant = meant
         self.bodies: dict[str, FoundBody] = {}
         self.joints: dict[str, FoundJoint] = {}
         self.elements: dict[str, Element] = {}
@@ -91,7 +103,7 @@ class Mjcf:
     def _settings(self, root: Element) -> None:
         for element in root.children:
             if element.tag == "include":
-                raise self._error("<include> is not followed", element, "Save the whole model with MuJoCo first")
+                raise self._not_followed(element)
             if element.tag == "compiler":
                 self._compiler |= element.values
                 for name, harmless in _ALTERING.items():
@@ -103,13 +115,13 @@ class Mjcf:
                             f"Remove {name} from <compiler>",
                         )
             if element.tag == "default":
-                self._default(element, "main", {})
+                self._default(element, "main", self._classes["main"])
 
     def _default(self, element: Element, name: str, above: dict[str, dict[str, str]]) -> None:
         own = {tag: dict(values) for tag, values in above.items()}
         for child in element.children:
             if child.tag == "include":
-                raise self._error("<include> is not followed", child, "Save the whole model with MuJoCo first")
+                raise self._not_followed(child)
             if child.tag != "default":
                 own.setdefault(child.tag, {}).update(child.values)
         self._classes[name] = own
@@ -117,6 +129,15 @@ class Mjcf:
             if "class" not in child.attributes:
                 raise self._error("a nested <default> has no class", child)
             self._default(child, child.attributes["class"].value, own)
+
+    def _not_followed(self, element: Element) -> RobotError:
+        included = element.values.get("file", "")
+        fix = f"Give '{cut(included, 60)}' if that is the robot, or save" if included else "Save"
+        return self._error(f"<{element.tag}> is not followed", element, f"{fix} the whole model with MuJoCo first")
+
+    def of_class(self, element: Element, name: str = "main") -> Attributes:
+        """Return the element's attributes, those of its class or of class `name` where it has none."""
+        return self._values(element, _Place(None, Pose.identity(), name))
 
     def _values(self, element: Element, place: _Place) -> Attributes:
         """Return the element's attributes, its class's where it has none."""
@@ -129,7 +150,7 @@ class Mjcf:
     def _walk(self, parent: Element, place: _Place) -> None:
         for element in parent.children:
             if element.tag in ("include", "replicate", "attach", "composite", "flexcomp"):
-                raise self._error(f"<{element.tag}> is not followed", element, "Save the whole model with MuJoCo first")
+                raise self._not_followed(element)
             if element.tag == "frame":
                 values = element.values
                 inside = _Place(place.body, place.pose @ self._pose(element, values), _class(values, place))
@@ -138,16 +159,21 @@ class Mjcf:
                 self._body(element, place)
             elif element.tag in ("joint", "freejoint") and place.body is not None:
                 self._joint(element, place)
+            elif element.tag == "site" and place.body is not None and "name" in element.attributes:
+                given = self._values(element, place)
+                if "fromto" not in given:
+                    at = place.pose @ self._pose(element, given)
+                    self.sites[given["name"]] = (place.body, self.bodies[place.body].pose.inverse() @ at)
 
     def _body(self, element: Element, place: _Place) -> None:
         values = element.values
         key = values.get("name", _unnamed(element))
         if key in self.bodies:
             raise self._error(f"a body of the name '{key}' stands already in the file", element)
-        pose = place.pose @ self._pose(element, values)
+        pose = place.pose @ self._pose(element, values, self._meant)
         inside = _Place(key, pose, _class(values, place))
         inertial, unclear = self._own_inertial(element, inside)
-        self.bodies[key] = FoundBody(place.body, pose, inertial, unclear)
+        self.bodies[key] = FoundBody(place.body, pose, inertial, unclear, self._rounded(values))
         self.elements[key] = element
         self._walk(element, inside)
 
@@ -157,22 +183,22 @@ class Mjcf:
             geoms = [g for g in _deep(element, "geom") if self._weighs(g, place)]
             return None, "MuJoCo makes its mass of its geoms" if geoms else None
         values = found[0].values
-        mass = self._numbers(found[0], values, "mass", 1)[0]
-        self._numbers(found[0], values, "pos", 3)  # no default, as for MuJoCo
-        about = np.diag(self._numbers(found[0], values, "diaginertia", 3, (0.0, 0.0, 0.0)))
+        mass = self.numbers(found[0], values, "mass", 1)[0]
+        self.numbers(found[0], values, "pos", 3)  # no default, as for MuJoCo
+        about = np.diag(self.numbers(found[0], values, "diaginertia", 3, (0.0, 0.0, 0.0)))
         if "fullinertia" in values:
             for other in ("diaginertia", *_TURNS):
                 if other in values:
                     raise self._error(f"fullinertia and {other} exclude each other", found[0])
-            xx, yy, zz, xy, xz, yz = self._numbers(found[0], values, "fullinertia", 6)
+            xx, yy, zz, xy, xz, yz = self.numbers(found[0], values, "fullinertia", 6)
             about = symmetric([xx, xy, xz, yy, yz, zz])
         return transformed(from_com(mass, np.zeros(3), about), self._pose(found[0], values)), None
 
     def _weighs(self, geom: Element, place: _Place) -> bool:
         values = self._values(geom, place)
         if "mass" in values:
-            return self._numbers(geom, values, "mass", 1)[0] != 0
-        return self._numbers(geom, values, "density", 1, (1000.0,))[0] != 0
+            return self.numbers(geom, values, "mass", 1)[0] != 0
+        return self.numbers(geom, values, "density", 1, (1000.0,))[0] != 0
 
     def _joint(self, element: Element, place: _Place) -> None:
         assert place.body is not None
@@ -181,48 +207,50 @@ class Mjcf:
         kind = "free" if element.tag == "freejoint" else values.get("type", "hinge")
         if name in self.joints:
             raise self._error(f"a joint of the name '{name}' stands already in the file", element)
-        axis = np.array(self._numbers(element, values, "axis", 3, (0.0, 0.0, 1.0)))
+        axis = np.array(self.numbers(element, values, "axis", 3, (0.0, 0.0, 1.0)))
         length = float(np.linalg.norm(axis))
         if length == 0:
             raise self._error(f"the axis of joint '{name}' is zero", element)
-        point = place.pose.rotation @ self._numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)) + place.pose.position
+        position = np.array(self.numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)))
+        at = place.pose @ Pose(np.eye(3), position)
         known = {"hinge": "revolute", "slide": "prismatic"}.get(kind, kind)
-        if self._numbers(element, values, "ref", 1, (0.0,))[0] != 0:
+        if self.numbers(element, values, "ref", 1, (0.0,))[0] != 0:
             known = f"{known} with a ref"
         self._moves.setdefault(place.body, []).append(name)
         if len(self._moves[place.body]) > 1:
             known = f"one of several joints of body '{place.body}'"
-        self.joints[name] = FoundJoint(place.body, known, point, place.pose.rotation @ axis / length)
+        direction = place.pose.rotation @ axis / length
+        own = self.bodies[place.body].pose.inverse() @ at
+        self.joints[name] = FoundJoint(place.body, known, at.position, direction, kind, own, values)
         self.movers[name] = element
 
-    def _pose(self, element: Element, values: Attributes) -> Pose:
+    def _pose(self, element: Element, values: Attributes, meant: bool = False) -> Pose:
         """Return the pose of pos and one of quat, axisangle, euler, xyaxes, zaxis."""
-        position = np.array(self._numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)))
-        scale = 1.0 if self._compiler.get("angle", "degree") == "radian" else math.pi / 180
+        position = np.array(self.numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)))
         turn = np.eye(3)
         try:
             if "quat" in values:
-                w, *v = self._numbers(element, values, "quat", 4)
+                w, *v = self.numbers(element, values, "quat", 4)
                 if not any((w, *v)):
                     raise ValueError("zero quaternion")
                 turn = turned_by(w, np.array(v))
             elif "axisangle" in values:
-                *axis, angle = self._numbers(element, values, "axisangle", 4)
-                turn = axis_angle(np.array(axis) / np.linalg.norm(axis), angle * scale)
+                *axis, angle = self.numbers(element, values, "axisangle", 4)
+                angle = self._angle(values["axisangle"].split()[3], angle, meant)
+                turn = axis_angle(np.array(axis) / np.linalg.norm(axis), angle)
             elif "euler" in values:
-                for letter, angle in zip(
-                    self._compiler.get("eulerseq", "xyz"), self._numbers(element, values, "euler", 3), strict=True
-                ):
-                    step = axis_angle(np.eye(3)["xyz".index(letter.lower())], angle * scale)
+                three = zip(values["euler"].split(), self.numbers(element, values, "euler", 3), strict=True)
+                for letter, (word, angle) in zip(self._compiler.get("eulerseq", "xyz"), three, strict=True):
+                    step = axis_angle(np.eye(3)["xyz".index(letter.lower())], self._angle(word, angle, meant))
                     turn = turn @ step if letter.islower() else step @ turn
             elif "xyaxes" in values:
-                both = np.array(self._numbers(element, values, "xyaxes", 6)).reshape(2, 3)
+                both = np.array(self.numbers(element, values, "xyaxes", 6)).reshape(2, 3)
                 x = both[0] / np.linalg.norm(both[0])
                 y = both[1] - x * (x @ both[1])
                 y = y / np.linalg.norm(y)
                 turn = np.column_stack([x, y, np.cross(x, y)])
             elif "zaxis" in values:
-                z = np.array(self._numbers(element, values, "zaxis", 3))
+                z = np.array(self.numbers(element, values, "zaxis", 3))
                 turn = z_along(z / np.linalg.norm(z))
         except ValueError as cause:
             raise self._error(f"the orientation of <{element.tag}> is not understood", element) from cause
@@ -230,9 +258,30 @@ class Mjcf:
             raise self._error(f"the orientation of <{element.tag}> has no direction", element)
         return Pose(turn, position)
 
-    def _numbers(
+    @property
+    def degrees(self) -> bool:
+        """Whether the file's angles are in degrees."""
+        return self._compiler.get("angle", "degree") != "radian"
+
+    @property
+    def autolimits(self) -> bool:
+        """Whether a range is a limit unless it is said not to be."""
+        return self._compiler.get("autolimits", "true") == "true"
+
+    def _angle(self, word: str, value: float, meant: bool) -> float:
+        if self.degrees:
+            return value * math.pi / 180
+        return meant_angle(word) if meant else value
+
+    def _rounded(self, values: Attributes) -> tuple[str, ...]:
+        """Return the angles of a pose that are not taken as they are written."""
+        words = [*values.get("euler", "").split(), *values.get("axisangle", "").split()[3:]]
+        return () if self.degrees else tuple(w for w in words if meant_angle(w) != float(w))
+
+    def numbers(
         self, element: Element, values: Attributes, name: str, n: int, default: tuple[float, ...] | None = None
     ) -> list[float]:
+        """Return the n numbers of an attribute; raises RobotError for another value, and where there is no default."""
         if name not in values:
             if default is not None:
                 return list(default)

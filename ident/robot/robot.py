@@ -17,6 +17,8 @@ from ident.shown import shows
 from ident.spatial.inertia import Pose, axis_angle
 
 GRAVITY = (0.0, 0.0, -9.81)
+#: Endings of files that describe a robot in XML; the root element tells whether as URDF or MJCF.
+DESCRIPTIONS = (".urdf", ".xml", ".mjcf")
 #: Units of each quantity of a joint: one that turns, one that slides.
 UNITS = {
     "position": ("rad", "m"),

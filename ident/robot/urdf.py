@@ -8,9 +8,7 @@ The root link's frame is the base frame. Source: wiki.ros.org/urdf/XML (link, jo
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,71 +20,29 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import RobotError, cut, nearest, plural
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
-from ident.robot.robot import GRAVITY, FixedBody, Joint, Limits, Robot
-from ident.robot.xml import Attribute, Element, parse_xml, read_bytes
-from ident.spatial.inertia import Pose, axis_angle, from_com, rpy, symmetric, transformed
+from ident.robot.robot import FixedBody, Joint, Limits, Robot
+from ident.robot.xml import At, Element, Urdf, UrdfJoint, UrdfLink, parse_xml, read_bytes
+from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 #: Joints to hold: names or patterns, or the position [rad; m] of each.
 Lock = Iterable[str] | Mapping[str, float]
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LARGEST = 1e12  # beyond it a length, mass or inertia is a mistake, and squares of it lose all digits
-
-
-@dataclass(frozen=True)
-class UrdfLink:
-    """One <link> and its own ten parameters (10,) in its frame, None where it has no <inertial>."""
-
-    name: str
-    element: Element
-    inertial: Array | None
-
-
-@dataclass(frozen=True)
-class UrdfJoint:
-    """One <joint>; `origin` is the child link's frame seen from the parent link's at zero position, as it is meant.
-
-    written: the same with its angles as they stand; rounded: those of them that are not taken so; notes: what else
-    is not taken as it stands.
-    """
-
-    name: str
-    kind: str
-    element: Element
-    parent: str
-    child: str
-    origin: Pose
-    written: Pose
-    rounded: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Urdf:
-    """A URDF document whose links and joints are known to form one tree; both in document order."""
-
-    name: str
-    file: str | None
-    root: str
-    links: Mapping[str, UrdfLink]
-    joints: Mapping[str, UrdfJoint]
-
 
 def read_urdf(
     path: str | Path,
     *,
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike | None = None,
     lock: Lock = (),
     keep: Iterable[str] = (),
     literal_angles: bool = False,
 ) -> Robot:
-    """Return the robot that a URDF file describes.
+    """Return the robot that a URDF or MJCF file describes.
 
-    gravity (3,) [m/s^2] in the root link's frame; `lock` names moving joints to hold as if they were fixed, at zero
-    or at the position [rad; m] that is given for each; `keep` those to leave moving, which locks all others. Both take
-    patterns, such as "gripper_*".
+    gravity (3,) [m/s^2] in the root link's frame, by default (0, 0, -9.81) or an MJCF's own; `lock` names moving
+    joints to hold as if they were fixed, at zero or at the position [rad; m] that is given for each; `keep` those to
+    leave moving, which locks all others. Both take patterns, such as "gripper_*".
     `inertials` are NaN where a link and everything fixed to it have no <inertial>; a body without one among others
     that have it counts as massless. Bodies fixed to the root are listed with link = -1.
     Angles and axes of joints that are rounded (1.5708) are taken as what they mean, see `meant_angle`, unless
@@ -95,13 +51,23 @@ def read_urdf(
     upper default to 0; <axis> defaults to 1 0 0. Whether a body can exist is not asked here.
     Raises RobotError with the line and the joint or link.
     """
-    document = parse_document(read_bytes(path), file=Path(path).name)
+    document = read_description(path)
     return to_robot(document, gravity=gravity, lock=lock, keep=keep, literal_angles=literal_angles)
 
 
-def parse_urdf(data: bytes, *, file: str | None = None, gravity: ArrayLike = GRAVITY, lock: Lock = ()) -> Robot:
+def parse_urdf(data: bytes, *, file: str | None = None, gravity: ArrayLike | None = None, lock: Lock = ()) -> Robot:
     """Return the robot of a URDF document given as bytes; `file` is its name in errors. Otherwise as read_urdf."""
     return to_robot(parse_document(data, file=file), gravity=gravity, lock=lock)
+
+
+def read_description(path: str | Path) -> Urdf:
+    """Return the tree of a URDF, or of an MJCF in a URDF's words; the root element tells which."""
+    data, file = read_bytes(path), Path(path).name
+    if (root := parse_xml(data, file=file)).tag == "mujoco":
+        from ident.robot.mjcf_tree import tree
+
+        return tree(root, file)
+    return parse_document(data, file=file)
 
 
 def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | None]:
@@ -109,7 +75,7 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
 
     Raises RobotError as read_urdf does.
     """
-    urdf = parse_document(read_bytes(path), file=Path(path).name)
+    urdf = read_description(path)
     found: dict[str, tuple[float, float] | None] = {}
     for joint in urdf.joints.values():
         at = At(urdf.file, f"joint '{joint.name}'")
@@ -121,7 +87,12 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
 
 
 def to_robot(
-    urdf: Urdf, *, gravity: ArrayLike = GRAVITY, lock: Lock = (), keep: Iterable[str] = (), literal_angles: bool = False
+    urdf: Urdf,
+    *,
+    gravity: ArrayLike | None = None,
+    lock: Lock = (),
+    keep: Iterable[str] = (),
+    literal_angles: bool = False,
 ) -> Robot:
     """Return the robot of a parsed document; arguments and errors as for read_urdf."""
     given = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
@@ -150,7 +121,7 @@ def to_robot(
         inertial = urdf.links[joint.child].inertial
         if joint.kind == "fixed" or joint.name in locked:
             if at := locked.get(joint.name, 0.0):
-                placement = placement @ _moved(joint.kind, _axis(joint, urdf.file, literal_angles)[0], at)
+                placement = placement @ _moved(joint, _axis(joint, urdf.file, literal_angles)[0], at)
             fixed.append(FixedBody(joint.child, carrier, placement, inertial, at))
             if carrier >= 0 and inertial is not None:
                 own = inertials[carrier]
@@ -172,21 +143,22 @@ def to_robot(
         urdf.name,
         tuple(joints),
         tuple(links),
-        gravity=np.asarray(gravity),
+        gravity=np.asarray(urdf.gravity if gravity is None else gravity),
         base=urdf.root,
         fixed=tuple(fixed),
         inertials=np.array(inertials),
         notes=(
+            *urdf.notes,
             *rounding_told(rounded),
             *(note for joint in urdf.joints.values() for note in joint.notes),
-            *_unlimited_told([j for j in joints if urdf.joints[j.name].kind != "continuous"]),
+            *_unlimited_told([j for j in joints if _limited(urdf.joints[j.name])]),
         ),
     )
 
 
-def _moved(kind: str, axis: Array, at: float) -> Pose:
-    unit = axis / np.linalg.norm(axis)
-    return Pose(np.eye(3), at * unit) if kind == "prismatic" else Pose(axis_angle(unit, at), np.zeros(3))
+def _moved(joint: UrdfJoint, axis: Array, at: float) -> Pose:
+    kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
+    return Joint(joint.name, kind, -1, Pose.identity(), axis, joint.point).pose(at)
 
 
 def _chosen(urdf: Urdf, patterns: Iterable[str], what: str) -> set[str]:
@@ -231,77 +203,6 @@ def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
         joints[name] = _joint(At(file, f"joint '{name}'"), name, element, links)
     name = At(file, "<robot>").text(root, "name")
     return Urdf(name, file, _root(links, joints, file), links, joints)
-
-
-@dataclass(frozen=True)
-class At:
-    """Reads elements and numbers; `file` and `key` say where in the errors."""
-
-    file: str | None
-    key: str
-
-    def error(self, problem: str, place: Element | Attribute, fix: str | None = None) -> RobotError:
-        """Return the error that names this place and its line."""
-        return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix)
-
-    def only(self, element: Element, tag: str) -> Element | None:
-        """Return the child of that tag, None when there is none."""
-        found = element.all(tag)
-        if len(found) > 1:
-            raise self.error(f"<{tag}> stands here a second time (first in line {found[0].line})", found[1])
-        return found[0] if found else None
-
-    def need(self, element: Element, tag: str) -> Element:
-        """Return the one child of that tag."""
-        if (found := self.only(element, tag)) is None:
-            raise self.error(f"<{element.tag}> has no <{tag}>", element)
-        return found
-
-    def text(self, element: Element, name: str) -> str:
-        """Return an attribute that is not empty."""
-        if name not in element.attributes or not element.attributes[name].value:
-            raise self.error(f"<{element.tag}> has no {name}", element)
-        return element.attributes[name].value
-
-    def numbers(self, element: Element, name: str, count: int, largest: float = _LARGEST) -> list[float]:
-        """Return an attribute of so many finite numbers."""
-        text = self.text(element, name)
-        words = text.split()
-        place = element.attributes[name]
-        what = "a finite number" if count == 1 else f"{count} finite numbers"
-        if len(words) != count or not all(_NUMBER.fullmatch(w) for w in words):
-            macro = "${" in text or "$(" in text
-            fix = "This is a xacro template; expand it first: xacro FILE > robot.urdf" if macro else None
-            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", wanted {what}', place, fix)
-        values = [float(w) for w in words]
-        if not all(math.isfinite(v) and abs(v) <= largest for v in values):
-            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", which is too large to be true', place)
-        return values
-
-    def number(self, element: Element, name: str, default: float | None = None, largest: float = _LARGEST) -> float:
-        """Return an attribute that is one finite number."""
-        if default is not None and name not in element.attributes:
-            return default
-        return self.numbers(element, name, 1, largest)[0]
-
-    def known(self, element: Element, names: tuple[str, ...]) -> None:
-        """Refuse attributes that are none of these."""
-        for name, attribute in element.attributes.items():
-            if name not in names:
-                raise self.error(f"<{element.tag}> has the unknown attribute {name}{nearest(name, names)}", attribute)
-
-    def origin(self, element: Element) -> Pose:
-        """Return the pose of its <origin>, identity without."""
-        return self.pose(self.only(element, "origin"))
-
-    def pose(self, origin: Element | None) -> Pose:
-        """Return the pose of an <origin>, identity without."""
-        if origin is None:
-            return Pose.identity()
-        self.known(origin, ("xyz", "rpy"))
-        xyz = self.numbers(origin, "xyz", 3) if "xyz" in origin.attributes else [0.0, 0.0, 0.0]
-        angles = self.numbers(origin, "rpy", 3) if "rpy" in origin.attributes else [0.0, 0.0, 0.0]
-        return Pose(rpy(*angles), np.array(xyz))
 
 
 def _once(what: str, name: str, element: Element, known: Mapping[str, UrdfLink | UrdfJoint], file: str | None) -> None:
@@ -352,7 +253,8 @@ def _moving(joint: UrdfJoint, carrier: int, placement: Pose, axis: Array, file: 
     if mimic := at.only(joint.element, "mimic"):
         raise at.error("joints that mimic another are not modelled", mimic, hold)
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
-    return Joint(joint.name, kind, carrier, placement, axis, limits=_limits(at, joint))
+    limits = _limits(at, joint) if joint.limits is None else joint.limits
+    return Joint(joint.name, kind, carrier, placement, axis, joint.point, limits)
 
 
 def _axis(joint: UrdfJoint, file: str | None, literal: bool) -> tuple[Array, tuple[str, ...]]:
@@ -401,6 +303,10 @@ def _limits(at: At, joint: UrdfJoint) -> Limits:
     if lower == upper:
         lower, upper = -math.inf, math.inf
     return Limits(lower, upper, **{name: value or math.inf for name, value in rates.items()})
+
+
+def _limited(joint: UrdfJoint) -> bool:
+    return joint.kind != "continuous" and joint.limits is None
 
 
 def _unlimited_told(joints: Sequence[Joint]) -> list[str]:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.robot.robot import Robot
-from ident.robot.urdf import TENSOR, Urdf, parse_document, to_robot
-from ident.robot.xml import Edit, Element, attribute_edit, exchanged, read_bytes
+from ident.robot.urdf import TENSOR, parse_document, to_robot
+from ident.robot.xml import Edit, Element, Urdf, attribute_edit, exchanged, read_bytes
 from ident.spatial.inertia import consistency, roll_pitch_yaw, steiner, tensor_can_exist, transformed, upper
 
 

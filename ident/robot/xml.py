@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
 
+import numpy as np
+
 from ident import tables
-from ident.errors import RobotError
+from ident.arrays import Array
+from ident.errors import RobotError, cut, nearest
+from ident.robot.robot import GRAVITY, Limits
+from ident.spatial.inertia import Pose, rpy
 
 MAX_BYTES = 20_000_000
 MAX_DEPTH = 100
@@ -23,6 +28,8 @@ MAX_DEPTH = 100
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LARGEST = 1e12  # beyond it a length, mass or inertia is a mistake, and squares of it lose all digits
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,123 @@ def _scan(data: bytes, begin: int, line: int, values: dict[str, str]) -> tuple[M
         at = match.end()
     stop = data.index(b">", at) + 1
     return MappingProxyType(attributes), stop, data[stop - 2 : stop - 1] == b"/"
+
+
+@dataclass(frozen=True)
+class At:
+    """Reads elements and numbers; `file` and `key` say where in the errors."""
+
+    file: str | None
+    key: str
+
+    def error(self, problem: str, place: Element | Attribute, fix: str | None = None) -> RobotError:
+        """Return the error that names this place and its line."""
+        return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix)
+
+    def only(self, element: Element, tag: str) -> Element | None:
+        """Return the child of that tag, None when there is none."""
+        found = element.all(tag)
+        if len(found) > 1:
+            raise self.error(f"<{tag}> stands here a second time (first in line {found[0].line})", found[1])
+        return found[0] if found else None
+
+    def need(self, element: Element, tag: str) -> Element:
+        """Return the one child of that tag."""
+        if (found := self.only(element, tag)) is None:
+            raise self.error(f"<{element.tag}> has no <{tag}>", element)
+        return found
+
+    def text(self, element: Element, name: str) -> str:
+        """Return an attribute that is not empty."""
+        if name not in element.attributes or not element.attributes[name].value:
+            raise self.error(f"<{element.tag}> has no {name}", element)
+        return element.attributes[name].value
+
+    def numbers(self, element: Element, name: str, count: int, largest: float = _LARGEST) -> list[float]:
+        """Return an attribute of so many finite numbers."""
+        text = self.text(element, name)
+        words = text.split()
+        place = element.attributes[name]
+        what = "a finite number" if count == 1 else f"{count} finite numbers"
+        if len(words) != count or not all(_NUMBER.fullmatch(w) for w in words):
+            macro = "${" in text or "$(" in text
+            fix = "This is a xacro template; expand it first: xacro FILE > robot.urdf" if macro else None
+            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", wanted {what}', place, fix)
+        values = [float(w) for w in words]
+        if not all(math.isfinite(v) and abs(v) <= largest for v in values):
+            raise self.error(f'<{element.tag}> has {name}="{cut(text, 40)}", which is too large to be true', place)
+        return values
+
+    def number(self, element: Element, name: str, default: float | None = None, largest: float = _LARGEST) -> float:
+        """Return an attribute that is one finite number."""
+        if default is not None and name not in element.attributes:
+            return default
+        return self.numbers(element, name, 1, largest)[0]
+
+    def known(self, element: Element, names: tuple[str, ...]) -> None:
+        """Refuse attributes that are none of these."""
+        for name, attribute in element.attributes.items():
+            if name not in names:
+                raise self.error(f"<{element.tag}> has the unknown attribute {name}{nearest(name, names)}", attribute)
+
+    def origin(self, element: Element) -> Pose:
+        """Return the pose of its <origin>, identity without."""
+        return self.pose(self.only(element, "origin"))
+
+    def pose(self, origin: Element | None) -> Pose:
+        """Return the pose of an <origin>, identity without."""
+        if origin is None:
+            return Pose.identity()
+        self.known(origin, ("xyz", "rpy"))
+        xyz = self.numbers(origin, "xyz", 3) if "xyz" in origin.attributes else [0.0, 0.0, 0.0]
+        angles = self.numbers(origin, "rpy", 3) if "rpy" in origin.attributes else [0.0, 0.0, 0.0]
+        return Pose(rpy(*angles), np.array(xyz))
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """One <link> and its own ten parameters (10,) in its frame, None where it has no <inertial>."""
+
+    name: str
+    element: Element
+    inertial: Array | None
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """One <joint>; `origin` is the child link's frame seen from the parent link's at zero position, as it is meant.
+
+    written: the same with its angles as they stand; rounded: those of them that are not taken so; notes: what else
+    is not taken as it stands. point: of the axis, in the child link's frame; limits: where <limit> does not say them.
+    """
+
+    name: str
+    kind: str
+    element: Element
+    parent: str
+    child: str
+    origin: Pose
+    written: Pose
+    rounded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    point: Array = field(default_factory=lambda: np.zeros(3))
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True)
+class Urdf:
+    """A URDF document whose links and joints are known to form one tree; both in document order.
+
+    gravity [m/s^2] in the root's frame, and notes on what is not taken, are what an MJCF may say.
+    """
+
+    name: str
+    file: str | None
+    root: str
+    links: Mapping[str, UrdfLink]
+    joints: Mapping[str, UrdfJoint]
+    gravity: tuple[float, ...] = GRAVITY
+    notes: tuple[str, ...] = ()
 
 
 #: What to put in place of data[start:end]: (start, end, new).

@@ -17,7 +17,8 @@ from ident.calibrate import Wishes
 from ident.errors import ConfigError, InputError, ModelError, require_known
 from ident.estimate import neutral_prior
 from ident.estimate.bounds import Bounds, Ellipsoid
-from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight, compatible
+from ident.estimate.estimators import CovarianceName, Loss, MetricName, Weight, compatible
+from ident.estimate.problem import VANISHING
 from ident.files import data_path
 from ident.logs.process import Processing
 from ident.model import Model, coupled_drives
@@ -86,7 +87,7 @@ class Experiment:
     residual_bound: float = VANISHING
     """With a vanishing weight: by how much, relatively, the residual may grow above the least."""
     covariance: CovarianceName = "segments"
-    """Error bars: "segments" are robust to correlated noise, "classical" ones are not."""
+    """Error bars: "segments" are robust to correlated noise, "bootstrap" too and cut at edges, "classical" are not."""
     bounds: Bounds = field(default_factory=Bounds)
     """What is known for sure of links and masses."""
     calibrate: Wishes | None = None
@@ -248,7 +249,7 @@ _FIT = {
     "weight": typed(Weight, "'cross-validated', 'vanishing' or a number that is 0 or more"),
     "metric": typed(MetricName, "'entropic', 'pull-back' or 'euclidean'"),
     "residual_bound": typed(float, "a number above 0", lambda x: x > 0),
-    "covariance": typed(CovarianceName, "'segments' or 'classical'"),
+    "covariance": typed(CovarianceName, "'segments', 'classical' or 'bootstrap'"),
 }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError, need
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
-from ident.estimate.estimators import VANISHING, CovarianceName, Loss, MetricName, Weight
+from ident.estimate.bootstrap import DRAWS
+from ident.estimate.covariance import Bootstrap
+from ident.estimate.estimators import CovarianceName, Loss, MetricName, Weight
 from ident.estimate.least_squares import reweighted
 from ident.estimate.prior import Metric
+from ident.estimate.problem import VANISHING
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.files import FITTED, provenance
 from ident.logs.motion import Motion
@@ -59,7 +62,8 @@ def fit(
     non-negative. weight: of the prior, a number against the mean squared weighted residual, "cross-validated", or
     "vanishing": least residual first, within `residual_bound`, then closest to the prior; None: cross-validated, or
     what the noise asks for where segments are too few. metric: "entropic", "pull-back" or "euclidean". bounds: what is
-    known for sure. covariance: "segments", robust to correlation, or "classical". feasible=False without a prior is
+    known for sure. covariance: "segments", robust to correlation, "classical", or "bootstrap", which lets constraints
+    narrow it. feasible=False without a prior is
     least squares, which determines base parameters only.
 
     Raises EstimationError when the fit does not succeed, ModelError for words or arrays that do not fit each other, and
@@ -78,21 +82,19 @@ def fit(
         regression = motions if isinstance(motions, Regression) else compress(known, motions)
     if regression.model != known.fingerprint():
         raise ModelError("the factors belong to another model", fix="Compress the logs with this one")
-    found = estimated(
-        known,
-        regression,
-        _prior(known, prior, given=model is None),
-        loss=loss,
-        feasible=feasible,
-        weight=weight,
-        metric=metric,
-        residual_bound=residual_bound,
-        bounds=bounds,
-        covariance=covariance,
-        sigma=sigma,
-    )
+    words: dict[str, Any] = {
+        "prior": _prior(known, prior, given=model is None),
+        "loss": loss,
+        "feasible": feasible,
+        "weight": weight,
+        "metric": metric,
+        "residual_bound": residual_bound,
+        "bounds": bounds,
+        "sigma": sigma,
+    }
+    found = estimated(known, regression, **words, covariance=covariance)
     origin = {FITTED: ", ".join(regression.recordings)} | provenance({}, "ident.fit")
-    return Fit(replace(found, provenance=origin), model, regression, kept)
+    return Fit(replace(found, provenance=origin), model, regression, kept, words)
 
 
 def _named(motions: object, *, feasible: bool) -> Model:
@@ -143,13 +145,15 @@ class Fit:
     """Identified parameters, and what can be made of them.
 
     estimate: numbers, error bars and figures; model: None where it is not known; regression: the factors fitted, None
-    where they are not at hand; motions: those fitted, where they were not streamed.
+    where they are not at hand; motions: those fitted, where they were not streamed. words: those that were asked, None
+    where it was read from a file.
     """
 
     estimate: Estimate
     model: Model | None = None
     regression: Regression | None = None
     motions: tuple[Motion, ...] = ()
+    words: Mapping[str, Any] | None = None
 
     @property
     def params(self) -> pd.Series[float]:
@@ -215,6 +219,21 @@ class Fit:
             {"chain": np.arange(chains), "draw": np.arange(count), "parameter": list(e.base.names)},
             {"robot": e.robot, "estimator": e.estimator, "covariance": e.covariance.kind, "dof": e.covariance.dof},
         )
+
+    def bootstrap(self, draws: int = DRAWS, seed: int = 0) -> Bootstrap:
+        """Return the fit once more for each of so many draws of the noise that its segments show.
+
+        `params` and `theta` of the result have a row a draw, each of links that can exist where the fit's can;
+        `to_frame()` has standard errors and intervals that constraints and prior narrow. Raises ModelError for a fit
+        that was read from a file, EstimationError for fewer than five segments.
+        """
+        if self.words is None or self.regression is None:
+            raise ModelError("a file does not hold what a fit was asked", fix="Fit again, then draw")
+        model = self.model or _named(self.regression, feasible=False)
+        words = {**self.words, "covariance": "bootstrap", "draws": draws, "seed": seed}
+        found = estimated(model, self.regression, **words).bootstrap
+        assert found is not None  # as asked
+        return found
 
     @property
     def theta(self) -> pd.Series[float]:

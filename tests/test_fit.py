@@ -117,7 +117,7 @@ WRONG = {
     "weight: is -1, wanted 'cross-validated', 'vanishing' or a number that is 0 or more.": {"weight": -1.0},
     "metric: is 'riemann', wanted": {"metric": "riemann"},
     "metric: is 'entropic', finite only for links that can exist": {"metric": "entropic", "feasible": False},
-    "covariance: is 'robust', wanted 'segments' or 'classical'.": {"covariance": "robust"},
+    "covariance: is 'robust', wanted 'segments' or 'classical' or 'bootstrap'.": {"covariance": "robust"},
     "sigma is given, but loss = 'ols' counts all joints alike": {"loss": "ols", "sigma": [1.0, 1.0, 1.0]},
     "the prior's inertials have shape (2, 10), wanted (3, 10)": {"prior": np.ones((2, 10))},
     "link 'tower' cannot exist": {"prior": -np.ones((3, 10))},

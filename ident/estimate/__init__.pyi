@@ -1,5 +1,6 @@
 from .bounds import Bounds as Bounds
 from .bounds import Ellipsoid as Ellipsoid
+from .covariance import Bootstrap as Bootstrap
 from .covariance import ConfidenceRegion as ConfidenceRegion
 from .covariance import Covariance as Covariance
 from .covariance import classical as classical

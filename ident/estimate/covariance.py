@@ -18,14 +18,19 @@ the conjecture of Burrus is false (Batlle, Stanley, Patil, Kuusela, Owhadi, arXi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
+from ident.errors import ModelError
 from ident.estimate.least_squares import regular, solve
+from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, lengths, upper_gram
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SINGULAR = 1e-9  # of the largest singular value of the column-scaled factor
 
@@ -35,11 +40,12 @@ class Covariance:
     """Covariance of phi with its kind.
 
     matrix (b, b); NaN in the rows and columns of base parameters that the logs do not determine.
-    kind: "classical" takes residuals as independent, "cluster-by-segment" lets them be correlated
-    in any way within a segment. dof: degrees of freedom of Student's t for intervals.
+    kind: "classical" takes residuals as independent, "cluster-by-segment" lets them be correlated in any way within a
+    segment, "bootstrap" as well, cut off at the edge of what can exist (`bootstrap.py`). dof: degrees of freedom of
+    Student's t for intervals.
     """
 
-    kind: Literal["classical", "cluster-by-segment"]
+    kind: Literal["classical", "cluster-by-segment", "bootstrap"]
     matrix: Array
     dof: int
     clusters: int
@@ -68,6 +74,45 @@ class Covariance:
         normal = rng.multivariate_normal(np.zeros(known.sum()), self.matrix[np.ix_(known, known)], shape, method="eigh")
         drawn[..., known] = normal / np.sqrt(rng.chisquare(self.dof, (*shape, 1)) / self.dof)
         return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Draws of a fit: phi (draws, b); standard (draws, p), each of links that can exist, None where phi alone is known.
+
+    base: what they are called; fitted (b,): the fit itself; covariance: of the draws.
+    """
+
+    base: BaseParameters
+    fitted: Array
+    phi: Array
+    standard: Array | None
+    covariance: Covariance
+
+    @property
+    def params(self) -> pd.DataFrame:
+        """The base parameters [SI], a row a draw."""
+        import pandas as pd
+
+        return pd.DataFrame(self.phi, columns=list(self.base.names))
+
+    @property
+    def theta(self) -> pd.DataFrame:
+        """The standard parameters [SI], a row a draw; what torque does not tell apart goes with the prior."""
+        import pandas as pd
+
+        if self.standard is None:
+            raise ModelError("least squares without a prior determines base parameters only", fix="Take `params`")
+        return pd.DataFrame(self.standard, columns=list(self.base.standard))
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return value, standard error and interval, by Student's t, of each base parameter; NaN: not determined."""
+        import pandas as pd
+
+        half = self.covariance.half_widths(level)
+        columns = {"value": self.fitted, "std_error": self.covariance.standard_errors}
+        columns |= {"lower": self.fitted - half, "upper": self.fitted + half}
+        return pd.DataFrame(columns, index=list(self.base.names))
 
 
 def half_widths(errors: ArrayLike, dof: int, level: float = 0.95) -> Array:
@@ -138,6 +183,15 @@ def determined(factor: ArrayLike) -> NDArray[np.bool_]:
     factor = np.asarray(factor, dtype=np.float64)
     R = factor[:, :-1]
     return np.ones(R.shape[1], dtype=bool) if regular(R / lengths(R)) else _information(factor)[2]
+
+
+def deviations(factor: Array) -> Array:
+    """Return the standard deviation of each base parameter (b,), of least norm where a factor leaves them open."""
+    from scipy.linalg.lapack import dtrtri
+
+    R = factor[:, :-1]
+    inverse = dtrtri(R[:-1])[0] if regular(R / lengths(R)) else np.linalg.pinv(R)
+    return np.asarray(np.linalg.norm(inverse, axis=1))
 
 
 def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:

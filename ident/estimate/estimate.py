@@ -16,7 +16,7 @@ from ident.arrays import Array
 from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import IDENTITY, Coordinates, feasible, least_norm, size_of
-from ident.estimate.covariance import Covariance
+from ident.estimate.covariance import Bootstrap, Covariance
 from ident.estimate.prior import Prior
 from ident.model.model import Model
 from ident.model.standard import Coulomb, DriveInertia, Viscous
@@ -158,7 +158,8 @@ class Estimate:
     explains them (`ident.compare.causes`). warnings: what a user must not overlook; notes: what was decided, and what
     is ordinary about the logs. provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`. calibration: what was found of robot and log.
-    structure: how joint terms were chosen, None where nothing was looked for.
+    structure: how joint terms were chosen, None where nothing was looked for. bootstrap: the draws that the covariance
+    comes from, None where it comes from elsewhere, and in files.
     """
 
     estimator: str
@@ -191,6 +192,7 @@ class Estimate:
     calibration: tuple[Calibrated, ...] = ()
     structure: Structure | None = None
     floor: Array | None = None
+    bootstrap: Bootstrap | None = None
 
     def corrected(self, robot: Robot) -> Robot:
         """Return the robot, as its file describes it, as it was calibrated."""

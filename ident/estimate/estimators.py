@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.errors import EstimationError, ModelError
+from ident.estimate.bootstrap import DRAWS, bootstrapped
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
@@ -41,7 +42,7 @@ from ident.estimate.prior import (
     settled,
     weightless,
 )
-from ident.estimate.problem import Entropic, Quadratic, Solution, samples
+from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
@@ -49,10 +50,8 @@ from ident.spatial.inertia import pseudo_inertia
 Loss = Literal["ols", "wls", "huber"]
 Weight = float | Literal["cross-validated", "vanishing"]
 MetricName = Literal["entropic", "pull-back", "euclidean"]
-CovarianceName = Literal["segments", "classical"]
+CovarianceName = Literal["segments", "classical", "bootstrap"]
 
-#: Relative excess of the squared residual that the vanishing weight may cost.
-VANISHING = 1e-6
 #: Weights that cross-validation tries, per sample of the mean squared weighted residual.
 WEIGHTS = tuple(float(w) for w in 10.0 ** np.arange(-7.0, 2.01, 1.0))
 #: Into how many parts recordings are grouped at most.
@@ -78,22 +77,23 @@ def estimated(
     covariance: CovarianceName = "segments",
     sigma: ArrayLike | None = None,
     weights: Sequence[float] = WEIGHTS,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> Estimate:
     """Return the estimate that the words describe; each may be chosen whatever the others are.
 
     loss: "wls" divides each joint's residual by its noise, sigma (n,) [N m; N] or by default `joint_noise`; "ols"
     counts all alike; "huber" is "wls" of factors whose rows have its weights (`robust.reweighted`). feasible: whether
     links must be able to exist, and friction and drive inertia be non-negative (Sousa, Cortesao, IJRR 2014; Wensing,
-    Kim, Slotine, RA-L 2018).
-    prior: what is drawn to; None is nothing, or neutral bodies where links or bounds need a scale.
+    Kim, Slotine, RA-L 2018). prior: what is drawn to; None is nothing, or neutral bodies where links need a scale.
     weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual
     is within `residual_bound`, relatively, of the least; "cross-validated", which leaves parts of the logs out and
     tries `weights` (the result's `selection` holds their mean squared weighted errors); None: cross-validated where
     there are three recordings or four segments, else the least that cross-validation may choose (vanishing in metrics
     with units). Recordings of one motion count as one.
     metric: "entropic" (where links must be able to exist; Lee, Wensing, Park, T-RO 2020), "pull-back" (the default
-    elsewhere), "euclidean", or any `Metric`. covariance: "segments" is robust to any correlation within a
-    segment, from five segments on; "classical" takes residuals as independent.
+    elsewhere), "euclidean", or any `Metric`. covariance: "segments" is robust to any correlation within a segment, from
+    five segments on; "classical" takes residuals as independent; "bootstrap" draws the fit anew (`bootstrap.py`).
 
     Least squares alone (not feasible, no prior, no bounds) determines phi only: theta is None.
     Raises EstimationError when no solver succeeds, when four segments are missing that cross-validation needs, or when
@@ -109,19 +109,16 @@ def estimated(
         raise ModelError("metric or weight is given, but no prior to draw to", fix="Give a prior, or leave it out")
     size = _noise(regression, loss, sigma, plain)
     if plain:
-        return _least_squares(model, regression, loss, size, covariance)
+        found = _least_squares(model, regression, loss, size, covariance)
+        return found if covariance != "bootstrap" else bootstrapped(found, model, regression, draws=draws, seed=seed)
     towards = neutral_prior(model.robot) if prior is None else prior
     by = constant(metric or ("entropic" if feasible else "pull-back"))
     said: tuple[str, ...] = ()
     if weight in (None, "cross-validated") and all(towards.neutral):
         towards, said = _scaled(model, regression, towards, size)
-    if weight is None:
-        weight = _usual_weight(regression, towards, size, by)
-    problem: Entropic | Quadratic
-    if by is None:
-        problem = Entropic(model, regression, towards, limits, size)
-    else:
-        problem = Quadratic(model, regression, towards, limits, size, by, exist=feasible)
+    weight = _usual_weight(regression, towards, size, by) if weight is None else weight
+    given = model, regression, towards, limits, size
+    problem: Entropic | Quadratic = Entropic(*given) if by is None else Quadratic(*given, by, exist=feasible)
     solution, used, selection, more = _solved(problem, regression, towards, size, weight, residual_bound, weights)
     name = ("constrained" if feasible else "regularised") + (" ols" if loss == "ols" else "")
     found = finished(name, model, regression, towards, limits, size, solution, covariance, feasible=feasible)
@@ -132,7 +129,7 @@ def estimated(
             f" others. {ADVICE}",
             estimate=found,
         )
-    return found
+    return found if covariance != "bootstrap" else bootstrapped(found, *given[:2], problem, *given[2:4], draws, seed)
 
 
 def _usual_weight(regression: Regression, towards: Prior, sigma: Array, by: Metric | None) -> Weight:
@@ -188,7 +185,7 @@ def compatible(
     """Raise ModelError for a word that is not known, or that another one leaves without meaning."""
     known: dict[str, tuple[str, tuple[str, ...]]] = {
         "loss": (loss, ("wls", "ols", "huber")),
-        "covariance": (covariance, ("segments", "classical")),
+        "covariance": (covariance, ("segments", "classical", "bootstrap")),
     }
     if isinstance(weight, str):
         known["weight"] = (weight, ("cross-validated", "vanishing"))

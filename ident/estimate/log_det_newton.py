@@ -56,6 +56,8 @@ _STRAIGHT = 0.2
 _COLD = 1e-2
 #: How much it falls after a step that goes well.
 _FALL = 0.1
+#: The point on a central path from which another target takes fewest steps: its mu, in roots of the last one.
+_HALF = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +127,7 @@ class LogDetNewton:
             self._start, self.interior = deepest.v[:p], bool(deepest.upper < -1e-6)
         self.lost = 0.0
         self._known: dict[float, _Point] = {}  # the first solution at each weight, where the next target starts
+        self._halfway: dict[float, _Point] = {}  # on the first central path to each weight, likewise
 
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
@@ -139,7 +142,7 @@ class LogDetNewton:
         x, before = None, weights[0]
         for weight in weights:
             known = self._known.get(weight)
-            near = None if known is None else self._minimised(target, weight, known, 0.0, far=x is None)
+            near = None if known is None else self._minimised(target, weight, known, 0.0, far=False)
             if near is None:
                 near = self._reached(target, weight, x, before, HALVINGS) if x else self._from_afar(target, weight)
             if near is None:
@@ -151,7 +154,9 @@ class LogDetNewton:
 
     def _from_afar(self, target: _Target, weight: float) -> _Point | None:
         """Return the minimum from the start; where that is too far, from a weight at which it is near, by decades."""
-        x = self._central(target, weight, self._cold(target, weight)) if weight <= target.constant else None
+        halfway, cold = self._halfway.get(weight), weight <= target.constant
+        x = halfway and self._central(target, weight, halfway)
+        x = x or (self._central(target, weight, self._cold(target, weight)) if cold else None)
         x = x or self._minimised(target, weight, self._cold(target, weight), _COLD)
         if x is None:
             largest = weight + float(np.sum((target.A @ self._start - target.z) ** 2))
@@ -238,7 +243,8 @@ class LogDetNewton:
         mu /= 4 * links // 10 + len(s)
         L = np.asarray(np.linalg.cholesky(_matrices(self._start[:links])), dtype=np.float64)
         start = _Point(L, np.sqrt(mu) * np.linalg.inv(L).mT, self._start[links:], mu / s)
-        found = self._central(target, 0.0, start)
+        halfway = self._halfway.get(0.0)
+        found = (halfway and self._central(target, 0.0, halfway)) or self._central(target, 0.0, start)
         return None if found is None else self._coordinates.T @ _joined(found.L, found.terms)
 
     def _central(self, target: _Target, weight: float, start: _Point) -> _Point | None:
@@ -254,7 +260,7 @@ class LogDetNewton:
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._room(x)
         local_at = self._locals(target, self._linear if weight else self._coordinates.trace)
-        count = 4 * links // 10 + len(s)
+        count, halfway = 4 * links // 10 + len(s), start
         for _ in range(CENTRAL):
             slope, enough, last = self._aims(target, weight, float(r @ r), count)
             aims = np.where(self._stated & (weight > 0.0), weight, last)
@@ -263,6 +269,8 @@ class LogDetNewton:
                 break
             v, now = local.v, (float(np.sum(local.v**2)) + float(y @ s)) / count
             far = now * count > _AFFINE * (4 * links // 10 * (weight or last) + aims.sum())
+            if now > _HALF * np.sqrt(last):
+                halfway = _Point(L, R, terms, y)
             base = local.gradient + slope * local.linear
             shift, aim = _diagonal((0.0 if far else weight or last) / v), np.zeros(len(s)) if far else aims
             d, ds, dy = self._direction(local, base, shift, aim, y, s)
@@ -281,6 +289,7 @@ class LogDetNewton:
             L, R, step, x = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
             terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
             if found:
+                self._halfway.setdefault(weight, halfway)
                 return _Point(L, R, terms, y)
             r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
         self.lost += time.process_time() - began

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
-from ident.estimate.covariance import determined
+from ident.estimate.covariance import determined, deviations
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.regression.regression import Regression, r_factor
@@ -360,7 +360,7 @@ def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, fac
     base, columns = regression.base, np.linalg.norm(regression.factor(sigma)[:, :-1], axis=0)
     apart = regression.n_joints == model.robot.n  # a regressor that was given stacked does not tell joints
     torque = dict(zip(model.robot.joint_names * apart, np.sqrt(regression.squared_torques) / sigma, strict=apart))
-    errors, values = np.linalg.norm(np.linalg.pinv(factor[:, :-1]), axis=1), base.K @ _values(model, prior)
+    errors, values = deviations(factor), base.K @ _values(model, prior)
     found = []
     for k in np.flatnonzero((base.K[:, : model.n_rigid] == 0).all(axis=1)):
         joint, _, kind = base.names[k].rpartition(".")

@@ -57,6 +57,8 @@ from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
 EDGE = 1e-6
+#: Relative excess of the squared residual that the vanishing weight may cost.
+VANISHING = 1e-6
 SOLVERS = ("CLARABEL", "SCS")
 _OPTIONS: dict[str, dict[str, Any]] = {"CLARABEL": {}, "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 20_000}}
 _LIMIT = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
@@ -211,6 +213,13 @@ class Entropic:
             return last
         return self._plain(self._given) or self._stated(self._given, 0.0, None)
 
+    def again(self, regression: Regression, weight: float) -> Solution:
+        """Return the solution for other torques of the same motions, from where the first ones were solved."""
+        if weight > 0.0:
+            return next(self.along((weight,), regression))
+        given = self._of(regression)
+        return self._plain(given) or self._stated(given, 0.0, None)
+
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
         regression = regression or self._regression
@@ -297,6 +306,10 @@ class Quadratic:
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight."""
         return self._at(self._regression, weight)
+
+    def again(self, regression: Regression, weight: float) -> Solution:
+        """Return the closest solution for other torques of the same motions."""
+        return self._at(regression, 0.0, VANISHING)
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at some weights."""

@@ -178,9 +178,26 @@ class Regression:
         gains = frozen(gains, (self.n_joints,), "gains", RegressionError)
         return replace(self, segments=self.mapped(lambda j, F: np.column_stack([F[:, :-1], gains[j] * F[:, -1]])))
 
+    def shifted(self, phi: ArrayLike) -> Regression:
+        """Return the factors of the same logs, in one segment, with the torque of phi (b,) added to what they hold."""
+        phi = frozen(phi, (len(self.base.names),), "phi", RegressionError)
+
+        def moved(F: Array, change: Array) -> Array:
+            found = F.copy()
+            found[:, -1] += F[:, :-1] @ change
+            return found
+
+        of = zip(self.joint_factors, self.parameters, strict=True)
+        factors = tuple(moved(F, phi[list(own)]) for F, own in of)
+        found = replace(self, segments=(Segment("", "shifted", "shifted", tuple(self.rows), factors),))
+        found._factors.update({sigma: moved(F, phi * self.seen) for sigma, F in self._factors.items()})
+        return found
+
     @cached_property
     def joint_factors(self) -> tuple[Array, ...]:
         """R factor of each joint over all segments."""
+        if len(self.segments) == 1:
+            return self.segments[0].factors
         return tuple(r_factor(np.concatenate([s.factors[j] for s in self.segments])) for j in range(self.n_joints))
 
     @cached_property

@@ -103,6 +103,11 @@ def here(tmp_path, monkeypatch):
         ("timestamp_ns", "time", "", "ns"),
         ("sample", "index", "", ""),
         ("Joint_3", "", "", ""),
+        ("Istposition Achse 3 [°]", "position", "measured", "deg"),
+        ("Sollgeschwindigkeit_A3 [°/s]", "velocity", "commanded", "deg/s"),
+        ("Motorstrom 2", "current", "", ""),
+        ("posición_4", "position", "", ""),
+        ("Zeit [µs]", "time", "", "us"),
     ],
 )
 def test_names_say_what_a_column_is(label, quantity, origin, unit):
@@ -186,6 +191,25 @@ def test_swapped_torque_columns_are_asked_about(here):
     assert "order" in keys(found)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_swapped_torque_columns_are_not_taken_for_signs(here, seed):
+    arm(here)
+    t, q, _, tau = log(here, seed)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau[:, [1, 0, 2]])}).to_csv("log.csv")
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "gain" not in keys(found)  # friction of the other joint would turn one of them
+    assert "NOTE: j_one and j_two may have each other's columns, so their signs stay" in found.files[0].read_text()
+
+
+def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"t": t, **columns("Weg {}", np.rad2deg(q)), **columns("tau{}_Nm", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-6)
+
+
 def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)
@@ -249,7 +273,10 @@ def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_fi
         (here / name).unlink()
     ((question, answer),) = pipelines.init("arm.urdf", ["b.csv"]).answers
     assert answer == "1, 1, 1"
-    assert "other sign at j_two, friction does not: an axis, a zero or a sign in the robot file may be" in question.why
+    assert (
+        "other sign at j_two, friction does not: gravity, an axis, a zero or a sign in the robot file may be"
+        in question.why
+    )
 
 
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import pi
 from typing import Literal
+from unicodedata import normalize
 
 import numpy as np
 
@@ -26,18 +27,21 @@ Origin = Literal["measured", "", "commanded"]
 _WORDS: dict[Meaning, str] = {
     "other": "temp temperature error err tracking volt voltage status mode tcp pose cartesian acc accel acceleration"
     " qdd ddq qddot ddtheta external ext est estimated model grav gravity ff feedforward coriolis friction inertia"
-    " jerk pwm power flag limit enable",
+    " jerk pwm power flag limit enable temperatur motortemperatur fehler schleppfehler spannung erreur",
     "index": "index idx row sample samples counter count seq unnamed",
-    "current": "current currents curr cur i iq amp amps",
-    "torque": "torque torques tau trq torq effort efforts eff moment moments tq tor force forces",
-    "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel dot",
-    "position": "position positions pos q qm qr qg qc angle angles theta th ang phi enc encoder",
-    "time": "time t timestamp stamp clock secs",
+    "current": "current currents curr cur i iq amp amps strom motorstrom courant corriente corrente",
+    "torque": "torque torques tau trq torq effort efforts eff moment moments tq tor force forces"
+    " drehmoment motormoment kraft couple coppia",
+    "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel dot"
+    " geschwindigkeit drehzahl vitesse velocidad velocita",
+    "position": "position positions pos q qm qr qg qc angle angles theta th ang phi enc encoder"
+    " winkel gelenkwinkel achswinkel lage posicion posizione angulo angolo",
+    "time": "time t timestamp stamp clock secs zeit zeitstempel temps tiempo tempo",
 }
 _ORIGINS: dict[Origin, str] = {
     "commanded": "d cmd command commanded des desired ref reference target set setpoint goal nominal dem demand plan"
-    " planned sp qr qg qc",
-    "measured": "act actual meas measured read fb feedback mes real qm",
+    " planned sp qr qg qc soll",
+    "measured": "act actual meas measured read fb feedback mes real qm ist",
 }
 #: Words of units, alone or side by side, in the order in which they are looked for; what each is of.
 _UNITS: tuple[tuple[str, str, Meaning], ...] = (
@@ -113,8 +117,14 @@ def _without_joint(label: str, joints: Sequence[str]) -> tuple[str, str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words and numbers of a name in lower case: at signs, at digits and where camelCase has its humps."""
+    """Return the words and numbers of a name in lower case: at signs, at digits and where camelCase has its humps.
+
+    Accents are dropped, and what German writes before a word is one of its own: Istposition.
+    """
+    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u"))
     text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", re.sub(r"N\s*[*·.]?\s*m\b", "nm", text))
+    text = re.sub("[\u0300-\u036f]", "", text)
+    text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]
 
 

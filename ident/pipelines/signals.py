@@ -178,7 +178,8 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     joints, columns = arm.names, sum(len(f.columns) for f in unnamed if not f.quantity)
     if columns % len(joints) and arm.turning():
         joints = arm.turning()
-    if columns < 2 * len(joints) and columns > 2 and columns % 2 == 0:  # a gripper that turns is seldom logged, too
+    forces = any(f.quantity in ("torque", "current") for f in families)
+    if not forces and 2 < columns < 2 * len(joints) and columns % 2 == 0:  # a gripper that turns is seldom logged, too
         joints = joints[: columns // 2]
     every = windows(unnamed, len(joints))
     fits = [w for w in every if fitting_units(w.values, arm.of(joints))]

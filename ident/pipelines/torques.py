@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,9 +108,14 @@ def torques(
     driven = [j for j, c in enumerate(columns) if c is not None]
     at = driven, np.arange(len(driven))
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
+    friction, others = (found.sign * way[:, None])[at], _of_others(found) if len(driven) == robot.n else []
+    ratio[others], friction[others] = np.nan, 0.0
+    if others:
+        names = " and ".join(robot.joint_names[j] for j in others)
+        why_order += "; " * bool(why_order) + f"NOTE: {names} may have each other's columns, so their signs stay"
     turning = not any(robot.joints[j].slides for j in driven)
     joints = [robot.joint_names[j] for j in driven]
-    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, (found.sign * way[:, None])[at], asked, turning)
+    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked, turning)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
@@ -201,9 +207,7 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
             raise LogError(f"wanted {len(of)} of the joints {', '.join(names)}", key="driven")
         by_name = dict(zip(answer, family.columns, strict=True))
         return [by_name.get(name) for name in names], why
-    from scipy.optimize import linear_sum_assignment
-
-    order = linear_sum_assignment(-explained)[1]
+    order = _best_order(explained)
     gain = float(np.mean(explained[np.arange(robot.n), order]) - np.mean(np.diag(explained)))
     if gain < BETTER:
         return list(family.columns), ""
@@ -211,6 +215,29 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
     why = f"in the order {shown[1]} the robot explains {100 * gain:.0f} % more of them"
     answer_order = asked("order", "In which order are the torques those of the joints?", shown[0], why, tuple(shown))
     return [family.columns[k] for k in (order if answer_order == shown[1] else range(robot.n))], f"NOTE: {why}"
+
+
+def _of_others(found: Evidence) -> list[int]:
+    """Return the joints whose columns may be those of others: what they say of signs and gains is nothing then.
+
+    Joints that another order explains better; and two that friction would drive, and neither of them with the other's
+    column: one swap is likelier than two signs.
+    """
+    told, sign = found.explained, found.sign
+    order = _best_order(told)
+    if np.mean(told[np.arange(len(told)), order]) - np.mean(np.diag(told)) >= BETTER:
+        return [j for j, k in enumerate(order) if k != j]
+    for j, k in combinations(np.flatnonzero(np.diag(sign) < 0).tolist(), 2):
+        swapped = sign[j, k], sign[k, j]
+        if min(swapped) >= 0 < max(swapped) and told[j, k] + told[k, j] > told[j, j] + told[k, k] - BETTER:
+            return [j, k]
+    return []
+
+
+def _best_order(explained: Array) -> Array:
+    from scipy.optimize import linear_sum_assignment
+
+    return np.asarray(linear_sum_assignment(-explained)[1])
 
 
 def _driven(
@@ -293,10 +320,8 @@ def _unit(
         guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were N m", True
     source += why_turned
     if doubted:
-        reason += (
-            f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: an axis, a zero or"
-        )
-        reason += " a sign in the robot file may be wrong instead, which `ident doctor` weighs"
+        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"
+        reason += " axis, a zero or a sign in the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     guess = sign * guess
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
@@ -309,12 +334,14 @@ def _signs(ratio: Array, friction: Array) -> Array:
 
     Those alone are believed where signs differ from joint to joint, where all ask for the other one, or where they
     weigh as much as at the other joints: a wrong axis or zero would make another torque, not the same turned round.
-    Where they weigh as much without another sign, friction of a few moves says nothing against them.
+    Where they weigh as much without another sign, friction of a few moves says nothing against them. Where friction
+    contradicts them at one joint, they say nothing of the others: gravity may be upside down.
     """
     bodies, known = np.sign(np.nan_to_num(ratio)), np.abs(ratio[np.isfinite(ratio)])
     typical = float(np.median(known)) if len(known) else np.nan
     alike = (np.abs(ratio) > MIDDLE[0] * typical) & (np.abs(ratio) < MIDDLE[1] * typical)
     friction = np.where(alike & (bodies > 0), 1.0, friction)
     trusted = alike | np.any(friction < 0) | (not np.any(bodies > 0))
+    trusted &= not np.any(friction * bodies < 0)
     told = np.where(friction != 0, friction, np.where(trusted, bodies, 0.0))
     return np.where(told != 0, told, -1.0 if np.any(told) and np.all(told[told != 0] < 0) else 1.0)

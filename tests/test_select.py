@@ -486,6 +486,20 @@ def test_a_width_and_the_stribeck_friction_beside_it_are_found_together(arm):
     assert peaks(model, [motion], found.terms) == ()
 
 
+def test_each_joint_has_the_way_of_hysteresis_that_its_logs_show(arm):
+    """Ways from 2 to 8 mrad on one arm, beside a width, from one common way."""
+    prior, true = cad_prior(arm.robot, arm.robot.inertials, "CAD"), (0.002, 0.004, 0.008)
+    plain = moved(arm, (), [], noise=0.0)
+    turned = [
+        Hysteresis(way).column(plain.q.T[[j]], plain.qd.T[[j]], plain.qdd.T[[j]])[0] for j, way in enumerate(true)
+    ]
+    tau = plain.tau - np.sign(plain.qd) + np.tanh(plain.qd / 0.05) + 2.0 * np.array(turned).T
+    tau = tau + 0.002 * tau.std(axis=0) * np.random.default_rng(0).normal(size=tau.shape)
+    _, gain, given = wide(arm, [replace(plain, tau=tau)], prior, beside=(Hysteresis(0.003),))
+    assert not gain.reason
+    np.testing.assert_allclose([term.way for term in given], true, rtol=0.05)
+
+
 def test_terms_that_take_nothing_from_the_torque_that_is_missed_are_not_taken(arm):
     """A spring on a joint a hundred times as quiet as the others: its own error falls, the torque missed does not."""
     motion = moved(arm, (), [], noise=0.02)

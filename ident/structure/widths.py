@@ -138,14 +138,16 @@ def _refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
     """Return terms joint by joint with the shapes at which the whole fit misses least.
 
     terms: of one joint each, as `by_joint` has them; fastest (n,): speeds of the joints. Each joint has a width of its
-    own, drawn to the usual ratio to its speed, and a speed of Stribeck friction; other shapes have one for all joints.
+    own, drawn to the usual ratio to its speed, a way of hysteresis, drawn to that of all, and a speed of Stribeck
+    friction; a power is one for all joints.
     """
     names = logs.model.robot.joint_names
     speeds = [float(fastest[names.index(term.joints[0])]) for term in terms]
     groups = _groups(terms)
-    own = np.array([isinstance(terms[g[0][0]], SmoothCoulomb) for g in groups])
+    law = np.array([isinstance(terms[g[0][0]], SmoothCoulomb) for g in groups])
+    own = law | np.array([isinstance(terms[g[0][0]], Hysteresis) for g in groups])
     ratios = np.array([np.log(getattr(terms[g[0][0]], g[0][1]) / speeds[g[0][0]]) for g in groups])
-    away = np.where(own, ratios - np.median(ratios[own]), 0.0)
+    away = np.where(law, ratios - np.median(ratios[law]), 0.0)
 
     def moved(terms: Sequence[Any], moves: Array) -> list[Any]:
         return _moved(terms, groups, moves, speeds)
@@ -162,7 +164,7 @@ def _groups(terms: Sequence[Any]) -> list[Group]:
         elif isinstance(term, Stribeck):
             found.setdefault(term.joints, []).append((k, "width"))
         if type(term) in SHAPES:
-            key = (type(term), term.joints) if isinstance(term, Stribeck) else type(term)
+            key = (type(term), term.joints) if isinstance(term, (Stribeck, Hysteresis)) else type(term)
             found.setdefault(key, []).append((k, SHAPES[type(term)][0]))
     return [tuple(group) for group in found.values()]
 

@@ -647,3 +647,14 @@ def test_without_names_half_of_few_columns_are_positions(here):
     assert robot.joint_names == ("j_one", "j_two", "j_three")
     np.testing.assert_allclose(read_log.q, q, atol=1e-9)
     np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+
+
+def test_gains_that_are_typed_are_an_answer_though_they_are_the_guess(here):
+    arm(here)
+    t, q, _, tau = log(here, seconds=6.0)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("i{}", tau / 7.0)}).to_csv("log.csv", index=False)
+    for answer, guessed in ((lambda question: "", True), (lambda question: question.guess, False)):
+        for path in pipelines.init("arm.urdf", ["log.csv"], ask=answer).files:
+            manifest = ident.read_manifest(path) if path.name == "dataset.toml" else None
+            assert manifest is None or manifest.recordings[0].torque.guessed is guessed
+            path.unlink()

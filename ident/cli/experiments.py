@@ -156,12 +156,12 @@ def _comes() -> bool:
 
 
 def _asked(question: Question) -> str:
-    """Return what the user answers, the guess for a mere Enter."""
+    """Return what the user answers, nothing for a mere Enter, which takes the guess."""
     tell_aside(f"{question.text} ({question.why})")
     choices = question.choices
     for number, choice in enumerate(choices, start=1):
         tell_aside(f"  {number}: {choice}")
-    given = str(typer.prompt("Answer", default=question.guess, err=True))
+    given = str(typer.prompt(f"Answer [{question.guess}]", default="", show_default=False, err=True))
     return choices[int(given) - 1] if given.isdigit() and 1 <= int(given) <= len(choices) else given
 
 

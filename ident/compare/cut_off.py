@@ -70,7 +70,7 @@ def checked(
     errors = {given: squared_left_out(known[given])}
 
     def best(cuts: Sequence[float]) -> float:
-        least = given
+        """Try cut-offs; return the best of all that are better than `given` in nearly all stretches, else that."""
         for cut in cuts:
             if cut not in errors and cut < given:
                 known[cut] = factors(cut, judged.decimation)
@@ -78,10 +78,11 @@ def checked(
             least = min(errors, key=lambda cut: float(errors[cut].sum()))
             if cut < least and errors[cut].sum() > TOO_LOW * errors[least].sum():
                 break
-        return least
+        sound = [cut for cut in errors if cut == given or _gainful(errors[cut], errors[given], LOWER_GAIN)]
+        return min(sound, key=lambda cut: float(errors[cut].sum()))
 
     lower = best([times * given for times in lowest])
-    cut = best([times * lower for times in BESIDE]) if _gainful(errors[lower], errors[given], LOWER_GAIN) else given
+    cut = given if lower == given else best([times * lower for times in BESIDE])
     found, judged = spectral if cut == given else chosen(logs, position_hz=cut)
     usual = prod(found.decimation)
     thinned = [found.decimation, *(factors_below(usual / share) for share in NARROWER)]

@@ -33,17 +33,22 @@ Ask = Callable[[Question], str | None]
 
 @dataclass
 class Asked:
-    """Asks, and remembers: `answers` in the order of the questions, and the keys of those that nobody answered."""
+    """Asks, and remembers: `answers` in the order of the questions, and the keys of those that nobody answered.
+
+    typed: whether the last answer was given in words, be they those of the guess, and not by an empty line.
+    """
 
     ask: Ask | None = None
     answers: list[tuple[Question, str]] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
+    typed: bool = False
 
     def __call__(self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = ()) -> str:
         """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
         question = Question(key, text, guess, why, choices)
         given = self.ask(question) if self.ask else None
-        answer = guess if given is None else given.strip() or guess
+        self.typed = bool(given and given.strip())
+        answer = given.strip() if given and self.typed else guess
         self.guessed += [key] if given is None else []
         if choices and answer not in choices:
             raise InputError(

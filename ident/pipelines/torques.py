@@ -325,7 +325,7 @@ def _unit(
     why = f"{reason}; the gains are a GUESS: {source}"
     guess = sign * guess
     gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
-    given = tuple(gains) != tuple(guess)
+    given = asked.typed
     return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+    from PIL import Image
 
 #: Colour on white paper -> variable of the page.
 COLOURS = {
@@ -40,6 +41,7 @@ COLOURS = {
 }
 INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
 WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
+_PALETTE = 96  # colours of a picture: a quarter of the bytes of all
 _TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
 #: State of a link parameter -> colour, sign, what it means.
 STATES = {
@@ -98,6 +100,21 @@ def svg_file(figure: Figure, description: str) -> str:
     text = buffer.getvalue()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
     return text.replace("<svg", f"<svg style='background: white' role='img' aria-label={quoteattr(description)}", 1)
+
+
+def pixels(figure: Figure, dpi: int) -> Image.Image:
+    """Return the figure as a picture of few colours, on white."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    legible(figure).savefig(content, format="png", dpi=dpi, pil_kwargs={"compress_level": 0})
+    found = Image.open(content).convert("RGB")
+    found = found.quantize(_PALETTE, method=Image.Quantize.FASTOCTREE)
+    palette = found.getpalette() or []
+    page = int(np.argmax(np.bincount(np.asarray(found).ravel())))
+    palette[3 * page : 3 * page + 3] = [255] * 3  # what is nearly white is averaged with it
+    found.putpalette(bytes(palette))
+    return found
 
 
 def legible(figure: Figure) -> Figure:

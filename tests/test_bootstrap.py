@@ -1,6 +1,7 @@
 """Bootstrap error bars: the segments' where nothing is at an edge, narrower at one, each draw one that can exist."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def thin():
     theta[c.model.n_rigid : c.model.n_rigid + 3] = 1e-4
     motion = moved("thin", c.model, theta, 5)
     noisy = motion.tau + 2.0 * np.random.default_rng(6).normal(size=motion.tau.shape)
-    return c.model, compress(c.model, [ident.Motion(**{**vars(motion), "tau": noisy})]), c.inertials
+    return c.model, compress(c.model, [replace(motion, tau=noisy)]), c.inertials
 
 
 def test_an_edge_cuts_errors_off_and_a_prior_does_not():
@@ -96,10 +97,7 @@ def test_shifted_factors_are_those_of_shifted_torques():
     c = case()
     motion, change = moved("a", c.model, c.theta, 3), np.random.default_rng(1).normal(size=len(c.model.names))
     more = torque(c.model, change, motion.q, motion.qd, motion.qdd)
-    known, added = (
-        compress(c.model, motion),
-        compress(c.model, ident.Motion(**{**vars(motion), "tau": motion.tau + more})),
-    )
+    known, added = (compress(c.model, motion), compress(c.model, replace(motion, tau=motion.tau + more)))
     sigma = np.array([0.1, 2.0, 0.5])
     phi = np.random.default_rng(2).normal(size=len(known.base.names))
     for asked in (False, True):  # the whole factor is turned with the others, or made of them

@@ -863,3 +863,30 @@ def test_the_square_of_a_factor_is_the_product_whatever_its_size_and_shape():
         for R in (np.triu(rng.normal(size=(k, k))), rng.normal(size=(k, k)), rng.normal(size=(k - 5, k))):
             whole = R.T @ R
             np.testing.assert_allclose(np.triu(_gram(R)), np.triu(whole), atol=1e-13 * np.abs(whole).max())
+
+
+def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew():
+    from identified import case, moved
+
+    from ident.model import Model, Spring, Stribeck
+    from ident.regression.compress import Known, packed_columns
+    from ident.structure.judge import with_columns
+
+    c = case()
+    base = base_parameters(c.model)
+    wide = Model(c.robot, (*c.model.terms, Stribeck(0.1), Spring()))
+    for decimation in ((), (5,)):
+        rows = 1500 // (5 if decimation else 1)
+        keep, blocks = np.ones((rows, 3), dtype=bool), tuple((a, a + 100) for a in range(0, rows, 100))
+        motions = [
+            moved(n, c.model, c.theta, k, decimation=decimation, keep=keep, blocks=blocks) for k, n in enumerate("ab")
+        ]
+        known = Known(packed_columns(c.model, base))
+        for _ in range(2):
+            kept = compress(wide, motions, base=with_columns(base, c.model, wide), known=known)
+            anew = compress(wide, motions, base=with_columns(base, c.model, wide))
+            assert kept.parameters == anew.parameters
+            for one, other in zip(kept.segments, anew.segments, strict=True):
+                assert one.identity == other.identity
+                for F, G in zip(one.factors, other.factors, strict=True):
+                    np.testing.assert_allclose(F.T @ F, G.T @ G, rtol=1e-12, atol=1e-12 * np.abs(G).max() ** 2)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -116,6 +117,10 @@ class Motion:
 
     def fingerprint(self) -> str:
         """Return a hash (hex) of all the numbers, so that the same motion is not counted twice."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.blake2b(repr((self.decimation, self.blocks, self.stretches)).encode(), digest_size=32)
         warm = () if self.temperature is None else (self.temperature,)
         for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep, *warm):

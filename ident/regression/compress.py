@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
-from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, checked, frozen
 from ident.dynamics.rigid_body import Tree, batch, tree
 from ident.errors import ModelError, RegressionError
-from ident.logs.filter import BLOCK, thinned
+from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.term import NO_SIGNALS
@@ -28,6 +27,8 @@ ARITY = 8
 #: What segments of one stretch have in common, in the order in which they come.
 Keyed = dict[str | tuple[str, int], Segment]
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
+#: Numbers of packed rows that are kept for wider models.
+KEPT = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +47,49 @@ class Columns:
     rigid: NDArray[np.int64]
     terms: tuple[tuple[int, int], ...]
     width: int
+    known: Known | None = None
 
     @cached_property
     def tree(self) -> Tree:
         """The robot as the kernel reads it."""
         return tree(self.model.robot)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Packed rows of motions, thinned, for models that have more terms at the end than `columns`, one after the other.
+
+    No more than KEPT numbers are kept; of further motions all rows are made anew.
+    """
+
+    columns: Columns
+    _rows: dict[int, Array] = field(default_factory=dict)
+
+    def widened(self, columns: Columns, motion: Motion) -> Iterator[Array] | None:
+        """Return pieces of rows for a wider model's columns; None where there are too many to be kept."""
+        if id(motion) not in self._rows:
+            if sum(rows.size for rows in self._rows.values()) + motion.rows * self.columns.width > KEPT:
+                return None
+            self._rows[id(motion)] = np.concatenate(list(pieces(self.columns, motion)))
+        return self._widened(columns, motion, self._rows[id(motion)])
+
+    def _widened(self, columns: Columns, motion: Motion, packed: Array) -> Iterator[Array]:
+        own = self.columns.model
+        more, first = replace(own, terms=columns.model.terms[len(own.terms) :]), len(own.term_entries)
+        terms = more.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())
+        each = (terms[:, a : a + BLOCK].T for a in range(0, terms.shape[1], BLOCK))
+        blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
+        row = 0
+        for part in thinned(blocks, motion.decimation):
+            out = np.zeros((len(part), columns.width))
+            for (a, b), (c, d) in zip(self.columns.span, columns.span, strict=True):
+                out[:, c : c + b - a - 1] = packed[row : row + len(part), a : b - 1]
+                out[:, d - 1] = packed[row : row + len(part), b - 1]
+            for entry, column in columns.terms:
+                if entry >= first:
+                    out[:, column] += part[:, entry - first]
+            row += len(part)
+            yield out
 
 
 def packed_columns(model: Model, base: BaseParameters) -> Columns:
@@ -83,17 +122,19 @@ def compress(
     *,
     base: BaseParameters | None = None,
     weights: ArrayLike | Iterable[ArrayLike] | None = None,
+    known: Known | None = None,
 ) -> Regression:
     """Return the factors of one or many motions, taken one after the other so that memory stays flat.
 
     motions: a Motion, or any iterable of them such as a generator over a log larger than memory. `base` saves
     the structural analysis when it is known already. weights (rows,) or (rows, n), rows those after decimation:
     what each sample's squared residual counts, such as the weights of a robust loss (Huber's, Tukey's) or 1 / variance;
-    one array for each motion, where motions is no Motion. A sample of weight 0 is left out.
+    one array for each motion, where motions is no Motion. A sample of weight 0 is left out. known: rows of a model with
+    fewer terms.
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
     or for weights of another shape, negative or not finite.
     """
-    return require_rows(compress_any(model, motions, base=base, weights=weights))
+    return require_rows(compress_any(model, motions, base=base, weights=weights, known=known))
 
 
 def compress_any(
@@ -102,9 +143,10 @@ def compress_any(
     *,
     base: BaseParameters | None = None,
     weights: ArrayLike | Iterable[ArrayLike] | None = None,
+    known: Known | None = None,
 ) -> Regression:
     """Return the factors as `compress` does, without segments where no row is left."""
-    columns = packed_columns(model, base or base_parameters(model))
+    columns = replace(packed_columns(model, base or base_parameters(model)), known=known)
     seen: dict[str, str] = {}
     single = isinstance(motions, Motion)
     each: Iterator[Any] = repeat(None) if weights is None else iter([weights] if single else weights)  # type: ignore[arg-type]
@@ -234,14 +276,21 @@ def _factors(
         update_factors(piece if roots is None else weighted, keep[first:last], starts, lanes[number])
         if last == stop:
             found = lanes.pop(number)
-            yield number, tuple(r_factor(np.concatenate([f[j, :k, :k] for f in found])) for j, k in enumerate(widths))
+            yield number, tuple(_joined([f[j, :k, :k] for f in found]) for j, k in enumerate(widths))
 
 
-def pieces(columns: Columns, motion: Motion, most: int = maxsize) -> Iterator[Array]:
-    """Yield the packed rows of a motion's first `most` samples, thinned, one after the other."""
-    N, size = min(len(motion.q), most), BLOCK if motion.decimation else _CHUNK
-    states, signals = (x[:N] for x in (motion.q, motion.qd, motion.qdd)), motion.signals(slice(N))
-    terms = columns.model.term_columns(*states, signals=signals)  # at once: some remember
+def _joined(factors: list[Array]) -> Array:
+    """Return the R factor of rows that some triangular factors stand for."""
+    return factors[0].copy() if len(factors) == 1 else r_factor(np.concatenate(factors))
+
+
+def pieces(columns: Columns, motion: Motion) -> Iterator[Array]:
+    """Yield the packed rows of a motion, thinned, one after the other."""
+    kept = None if columns.known is None else columns.known.widened(columns, motion)
+    if kept is not None:
+        return kept
+    N, size = len(motion.q), BLOCK if motion.decimation else _CHUNK
+    terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())  # some remember
     return thinned(
         (packed_rows(columns, motion, terms, a, min(a + size, N)) for a in range(0, N, size)), motion.decimation
     )

@@ -23,6 +23,7 @@ from ident.model import Model
 from ident.model.term import names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
+from ident.regression.compress import Known, packed_columns
 from ident.regression.regression import Regression, merged, r_factor
 from ident.structure.candidates import Candidate, Renamed
 from ident.structure.folds import folds
@@ -246,11 +247,15 @@ class Logs:
     base: BaseParameters
     fold: Indices
 
+    @cached_property
+    def _known(self) -> Known:
+        return Known(packed_columns(self.model, self.base))
+
     def evidence(self, pool: Sequence[Candidate]) -> Evidence:
-        """Return the logs with the columns of all candidates, by one pass over them."""
+        """Return the logs with the columns of all candidates; the model's own are made once."""
         every = renamed(pool)
         wide = replace(self.model, terms=(*self.model.terms, *every))
-        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide))
+        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide), known=self._known)
         return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
 
     def places(self, pool: Sequence[Candidate]) -> list[list[int]]:

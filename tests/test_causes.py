@@ -144,6 +144,21 @@ def test_a_load_in_one_of_the_recordings_is_named(loaded: int) -> None:
     assert cause.asserted
 
 
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("what", ["zero", "gain"])
+def test_another_zero_or_gain_in_one_of_the_recordings_is_named(parts: int, what: str) -> None:
+    model, whole = log(np.random.default_rng(9), arm())
+    motions = [replace(whole, name=name, **_cut(whole, 500 * k)) for k, name in enumerate("abc"[:parts])]
+    last = motions[-1]
+    off = {"zero": {"q": last.q + [0, 3 * DEGREE, 0]}, "gain": {"tau": last.tau * [1, 1, 0.8]}}[what]
+    first = examined(model, [*motions[:-1], replace(last, **off)], neutral_prior(arm())).causes[0]
+    assert (first.mistake.kind, first.asserted) == ("apart", True)
+    assert first.where == {"zero": "joint2", "gain": "joint3"}[what]
+    assert f"in recording {last.name}" in first.what
+    assert first.value == pytest.approx({"zero": -3 * DEGREE, "gain": -np.log(0.8)}[what], rel=0.1)
+    assert first.after < 0.0205
+
+
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
 

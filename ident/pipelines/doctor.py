@@ -32,7 +32,7 @@ from ident.tell import Tell, logged
 _BETTER = 0.1
 _CERTAIN = 2000.0  # log odds above it are not told apart
 #: An error on motions never seen that is so many times that of the fit, and so much of the torque, is looked into.
-_WORSE, _SEEN = 2.0, 0.03
+_WORSE, _SEEN = 2.0, 0.01
 #: An error of the fit that is so large is looked into.
 _LARGE = 0.1
 _CONTRADICTED = 0.5

@@ -10,7 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.loads import loads
+from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.speeds import speeds
@@ -174,6 +174,7 @@ def _examined(
             *tilts(rough, reading),
             *speeds(rough.rows, model.robot),
             *loads(rough, reading, names),
+            *differing(reading, names),
             *touches(fine, reading, names),
             *lacking(model, reading, motions, prior),
         )
@@ -342,7 +343,7 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
         return True  # only impossible bodies made up for it: that is no matter of stretches
     each, without = _channels(before, before.errors), _channels(after, after.errors) * scale
     fell = np.log(np.maximum(without, least)).sum(axis=1) < np.log(np.maximum(each, least)).sum(axis=1)
-    return int(np.sum(fell)) >= (1 if mistake.kind in ("load", "touch") else AGREED * STRETCHES // 10)
+    return int(np.sum(fell)) >= (1 if mistake.kind in ("load", "touch", "apart") else AGREED * STRETCHES // 10)
 
 
 def _channels(weighed: Weighed, x: Array) -> Array:

@@ -1,6 +1,7 @@
-"""A load that one of several recordings has, and the others have not: a body on the last link in that recording alone.
+"""What one of several recordings has, and the others have not: a load, another zero or another gain of a joint.
 
-The body [m, m c, I] (10,) is found by least squares together with all other parameters,
+A load is a body on the last link in that recording alone. The body [m, m c, I] (10,) is found by least squares together
+with all other parameters,
 
     tau = Y phi + Y_last pi_load  in that recording,   tau = Y phi  in the others.
 """
@@ -9,17 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes import undone
+from ident.compare.causes.mistakes import Mistake, Size
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.undone import Without
 from ident.compare.causes.weighing import Weigher, last_link, solved
 
 #: What robots without lengths carry stays within this [m] of the last frame.
 LEAST_REACH = 0.5
+_DEGREE = np.pi / 180
 
 
 def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
@@ -32,6 +36,24 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
         what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
         mend = "fit it alone, or leave it out; `ident payload` identifies what it carries"
         yield Mistake("load", f"recording {name}", what, mend, _without(k, body))
+
+
+def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
+    """Yield each joint whose zero or whose torque's gain is another one in one recording (of names) than in the others.
+
+    Of two recordings the second stands for both.
+    """
+    for k, (j, joint) in product(range(len(names) == 2, len(names)), enumerate(reading.robot.joints)):
+        if len(names) == 1:
+            return
+        word = "mm" if joint.slides else "degrees"
+        size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, _DEGREE, _DEGREE)
+        what = f"its zero is off by {{}} {word} in recording {names[k]} against the others"
+        mend = f"find what moved its zero, and add {{}} {word} to its position there, or leave that recording out"
+        yield Mistake("apart", joint.name, what, mend, undone.zero_in(k, j), size)
+        what = f"its torque has to be {{}} larger in recording {names[k]} than in the others"
+        mend = "find what changed (drive, gain, brake), multiply it by {factor} there, or leave that recording out"
+        yield Mistake("apart", joint.name, what, mend, undone.larger_torque_in(k, j), Size(0.2, 0.08))
 
 
 def _without(k: int, body: Array) -> Without:

@@ -147,6 +147,7 @@ class Reading:
     warming: Array
     speeds: NDArray[np.bool_]
     loads: tuple[tuple[int, Array], ...] = ()
+    apart: tuple[tuple[int, Array, Array], ...] = ()
     blurred: float = 0.0
     ignored: tuple[tuple[int, float, float], ...] = ()
     terms: tuple[Term, ...] = ()
@@ -168,14 +169,11 @@ class Reading:
         tau, P = rows.tau @ self.torques.T, self.positions.T
         if self.fading.any():
             tau = tau * np.exp(-rows.passed[:, None] * self.fading)
-        return replace(
-            rows,
-            t=self.clock * rows.t,
-            q=q @ P + self.zeros,
-            qd=qd @ P / self.clock,
-            qdd=qdd @ P / self.clock**2,
-            tau=tau,
-        )
+        q = q @ P + self.zeros
+        for k, zeros, exponents in self.apart:
+            q[rows.parts[k]] += zeros
+            tau[rows.parts[k]] *= np.exp(exponents)
+        return replace(rows, t=self.clock * rows.t, q=q, qd=qd @ P / self.clock, qdd=qdd @ P / self.clock**2, tau=tau)
 
     def motion(self, motion: Motion) -> Motion:
         """Return a motion as it is if this reading is right, but for what is not in its samples."""

@@ -93,6 +93,16 @@ def larger_torque(j: int) -> Without:
     return lambda r, value: torques(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)
 
 
+def larger_torque_in(k: int, j: int) -> Without:
+    """Return the torque of a joint multiplied by exp(value) in recording k."""
+    return lambda r, value: replace(r, apart=(*r.apart, (k, 0 * r.zeros, value * np.eye(len(r.zeros))[j])))
+
+
+def zero_in(k: int, j: int) -> Without:
+    """Return the zero of a joint moved by a value [rad; m] in recording k."""
+    return lambda r, value: replace(r, apart=(*r.apart, (k, value * np.eye(len(r.zeros))[j], 0 * r.zeros)))
+
+
 def fading(j: int) -> Without:
     """Return the torque of a joint without its growth, by exp(value), from a recording's beginning to its end."""
     return lambda r, value: replace(r, fading=r.fading + value * np.eye(len(r.zeros))[j])

@@ -42,6 +42,8 @@ _LEAST = 1e-5
 _ROUNDS = 4
 #: What resembles itself by less than this is independent.
 _ALIKE = 0.1
+#: Rows of a recording for each column of a joint that is fitted to it alone.
+_ENOUGH = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +192,7 @@ class Weigher:
         # in the units of the torques as they are read now: noise is no less where a gain is smaller
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
         ahead = self._residual(changed, self.packed(changed, to), state.phi)
+        ahead *= np.exp(self._apart(state.reading) - self._apart(to))
         d = (ahead @ units - r) / step
         weights = self.kept(state.reading) / state.noise**2
         rd, dd = float(np.sum(weights * r * d)), float(np.sum(weights * d * d))
@@ -210,7 +213,7 @@ class Weigher:
         """Return what a reading leaves of each torque of the log (N, n), of links that can exist where there are."""
         columns = self.columns(state.reading)
         theta = state.phi if state.theta is None else state.theta
-        left = self._residual(columns, self.packed(columns, state.reading), theta)
+        left = self._residual(columns, self.packed(columns, state.reading), theta) * np.exp(-self._apart(state.reading))
         return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
 
     def predicted(self, state: Weighed, t: Array, q: Array, qd: Array, qdd: Array) -> Array:
@@ -218,7 +221,14 @@ class Weigher:
         keep = np.ones(q.shape, dtype=bool)
         moved = copy(self)
         moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
-        return -moved.left_in_log(replace(state, reading=replace(state.reading, loads=(), ignored=())))
+        return -moved.left_in_log(replace(state, reading=replace(state.reading, loads=(), apart=(), ignored=())))
+
+    def _apart(self, reading: Reading) -> Array:
+        """Return by which exponent each torque (N, n) is larger in its recording alone."""
+        found = np.zeros((len(self.rows.keep), reading.robot.n))
+        for k, _, exponents in reading.apart:
+            found += self.rows.within([(k, -np.inf, np.inf)])[:, None] * exponents
+        return found
 
     def _now(self, state: Weighed) -> tuple[Array, Array]:
         """Return rows and residuals of a reading, which is often asked for again."""
@@ -273,7 +283,7 @@ class Weigher:
 
     def _log(self, found: Weighed) -> float:
         shares = found.left / np.maximum(found.torques.max(), 1e-300)
-        size = float(np.linalg.slogdet(found.reading.torques)[1])
+        size = float(np.linalg.slogdet(found.reading.torques)[1] + self._apart(found.reading).mean(axis=0).sum())
         floor = np.maximum(shares, _LEAST**2)
         varying = found.torques > _LEAST**2 * found.torques.max()
         scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))
@@ -286,14 +296,21 @@ class Weigher:
     def _independent(self, start: Weighed) -> float:
         """Return how many rows are independent, as what is left in each joint resembles itself.
 
-        What fades, or differs from one recording to the next, is taken out before: else a drift hides its own evidence.
+        What fades, or differs from one recording to the next, is taken out before, by a fit to each recording alone
+        where it has rows enough: else a drift hides its own evidence.
         """
-        r = self._now(start)[1].copy()
-        drift: list[Array] = [self.rows.passed]
-        drift += [np.where(np.arange(len(self.rows.t)) < first, 0.0, 1.0) for first in self.rows.starts[1:]]
-        slow = np.stack([self.rows.left(x[:, None] * self.rows.tau) for x in drift])
-        for j in range(r.shape[1]):
-            r[:, j] -= slow[:, :, j].T @ np.linalg.lstsq(slow[:, :, j].T, r[:, j])[0]
+        Y, r = self._now(start)
+        r, tau = r.copy(), self.rows.left(self.rows.tau)
+        slow = self.rows.left(self.rows.passed[:, None] * self.rows.tau)
+        for k in range(len(self.rows.starts)):
+            own = self.rows.within([(k, -np.inf, np.inf)])
+            for j, (first, stop) in enumerate(self.columns(start.reading).span):
+                parts = [slow[own, j]]
+                if len(self.rows.starts) > 1:
+                    enough = own.sum() > _ENOUGH * (stop - first)
+                    parts += list(Y[own, first : stop - 1].T) if enough else [tau[own, j], np.ones(int(own.sum()))]
+                basis = np.column_stack(parts)
+                r[own, j] -= basis @ np.linalg.lstsq(basis, r[own, j])[0]
         found = []
         for j in range(r.shape[1]):
             x = r[:, j] - r[:, j].mean()

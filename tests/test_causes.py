@@ -150,7 +150,7 @@ def test_another_zero_or_gain_in_one_of_the_recordings_is_named(parts: int, what
     model, whole = log(np.random.default_rng(9), arm())
     motions = [replace(whole, name=name, **_cut(whole, 500 * k)) for k, name in enumerate("abc"[:parts])]
     last = motions[-1]
-    off = {"zero": {"q": last.q + [0, 3 * DEGREE, 0]}, "gain": {"tau": last.tau * [1, 1, 0.8]}}[what]
+    off = {"zero": {"q": last.q + 3 * DEGREE * np.eye(3)[1]}, "gain": {"tau": last.tau * [1, 1, 0.8]}}[what]
     first = examined(model, [*motions[:-1], replace(last, **off)], neutral_prior(arm())).causes[0]
     assert (first.mistake.kind, first.asserted) == ("apart", True)
     assert first.where == {"zero": "joint2", "gain": "joint3"}[what]

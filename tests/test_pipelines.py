@@ -19,7 +19,8 @@ from ident.experiment import read_experiment
 from ident.logs import Log, Processing
 from ident.logs.check import Finding
 from ident.pipelines import CadWishes, ExportWishes, MoveWishes, PayloadWishes, PostureWishes, RefineWishes, steps
-from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
+from ident.pipelines.checked_cad import CheckedCad
+from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import first_parts, processing_of
 from ident.report.spectra import log_figure

@@ -14,7 +14,8 @@ from random_robots import pinocchio_model, random_pair, random_robot
 from seeds import cases
 
 from ident.errors import RobotError
-from ident.pipelines.checks import cad_check, check
+from ident.pipelines.checked_cad import cad_check
+from ident.pipelines.checks import check
 from ident.robot.file import read_robot
 from ident.robot.robot import Limits, frame_poses
 from ident.robot.urdf import parse_document, parse_urdf, read_joint_dynamics, read_urdf, to_robot

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ident.cad import Cad, Sheet
     from ident.compare import Comparison, TruthComparison, Validation
     from ident.pipelines.cad_tables import Examined, RefinedTable
-    from ident.pipelines.checks import CheckedCad, CheckedExperiment, CheckedLogs, CheckedRobot
+    from ident.pipelines.checked_cad import CheckedCad
+    from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot
     from ident.pipelines.steps import Result
 
 #: The number behind a command's name where it is not 1.
@@ -158,27 +159,27 @@ def validated(found: Validation | None) -> dict[str, Any] | None:
 
 def checked(found: CheckedRobot | CheckedCad | CheckedLogs | CheckedExperiment) -> dict[str, Any]:
     """Return what `ident check` found in a file."""
-    from ident.pipelines.checks import CheckedCad, CheckedLogs, CheckedRobot
+    from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot
 
-    kind = {CheckedRobot: "robot", CheckedCad: "cad", CheckedLogs: "logs"}.get(type(found), "experiment")
+    kind = {CheckedRobot: "robot", CheckedExperiment: "experiment", CheckedLogs: "logs"}.get(type(found), "cad")
     head = {"kind": kind, "problems": found.problems}
     if isinstance(found, CheckedRobot):
         joints = [parts_of(joint, "name", "kind", "limits") for joint in found.robot.joints]
         about = {**parts_of(found.robot, "name", "links", "gravity", "notes"), "joints": joints}
         return {**head, **about, **parts_of(found, "combinations", "doubtful", "verdicts")}
-    if isinstance(found, CheckedCad):
-        own = parts_of(found, "verdicts", "findings", "shapes", "fix", "robot")
-        return {
-            **head,
-            **own,
-            "table": cad_links(found.cad),
-            "reports": {link: cad_sheet(report) for link, report in found.reports.items()},
-        }
     if isinstance(found, CheckedLogs):
         return {**head, **parts_of(found, "reports", "pictures")}
-    e, loaded = found.loaded.experiment, found.loaded
-    names = {"robot": loaded.robot.name, "parameters": loaded.model.names, "base_parameters": loaded.base.names}
-    return {**head, "name": e.name, **names, **parts_of(e, "fit", "validate"), "notes": loaded.notes}
+    if isinstance(found, CheckedExperiment):
+        e, loaded = found.loaded.experiment, found.loaded
+        names = {"robot": loaded.robot.name, "parameters": loaded.model.names, "base_parameters": loaded.base.names}
+        return {**head, "name": e.name, **names, **parts_of(e, "fit", "validate"), "notes": loaded.notes}
+    own = parts_of(found, "verdicts", "findings", "shapes", "fix", "robot")
+    return {
+        **head,
+        **own,
+        "table": cad_links(found.cad),
+        "reports": {link: cad_sheet(report) for link, report in found.reports.items()},
+    }
 
 
 def cad_sheet(report: Sheet | IdentError) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ident.tell import LOG
 if TYPE_CHECKING:
     from ident.cad import Cad, Finding, Sheet
     from ident.pipelines.cad_tables import Examined, RefinedTable
-    from ident.pipelines.checks import CheckedCad
+    from ident.pipelines.checked_cad import CheckedCad
 
 app = typer.Typer(
     name="cad",
@@ -50,7 +50,7 @@ def read(
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
     from ident.cad.sheets.read import read_sheet
     from ident.cad.source import is_sheet
-    from ident.pipelines.checks import table_ending
+    from ident.pipelines.checked_cad import table_ending
 
     table_ending(out)
     if is_sheet(source):

@@ -40,20 +40,20 @@ def check(
     plot: Annotated[Path | None, "Folder for a picture of each recording"] = None,
 ) -> None:
     """Say what a file is and whether it can be used; exit code 4 when there are problems."""
-    from ident.pipelines.checks import CheckedCad, CheckedLogs, CheckedRobot
+    from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot
 
     found = pipelines.check(file, robot=robot, recording=recording, plot=plot)
     answer(**checked(found))
     if isinstance(found, CheckedRobot):
         _show_robot(found)
-    elif isinstance(found, CheckedCad):
-        show_checked(found)
     elif isinstance(found, CheckedLogs):
         for report in found.reports:
             _show_log(report)
         say(*(f"wrote {picture}" for picture in found.pictures))
-    else:
+    elif isinstance(found, CheckedExperiment):
         _show_experiment(found.loaded)
+    else:
+        show_checked(found)
     if found.problems:
         raise ended(f"{plural(found.problems, 'problem')} found", PROBLEMS)
 
@@ -86,7 +86,7 @@ def _show_robot(found: CheckedRobot) -> None:
 
 
 def _show_log(found: LogReport) -> None:
-    from ident.pipelines.steps import NOTES
+    from ident.logs.check import NOTES
     from ident.report.text import number
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")

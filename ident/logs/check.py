@@ -16,6 +16,18 @@ from ident.logs.log import Log, spans
 from ident.logs.readings import position_quantum, saturated, spikes
 from ident.robot import Robot
 
+#: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
+NOTES = (
+    "chosen",
+    "calibrated",
+    "left out",
+    "coarse position",
+    "repeated position",
+    "irregular sampling",
+    "torque filter",
+    "export",
+    "reading",
+)
 GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median

@@ -1,8 +1,8 @@
 from .cad_tables import cad_doctor as cad_doctor
 from .cad_tables import cad_refine as cad_refine
 from .cad_tables import cad_report as cad_report
-from .checks import cad_check as cad_check
-from .checks import cad_read as cad_read
+from .checked_cad import cad_check as cad_check
+from .checked_cad import cad_read as cad_read
 from .checks import check as check
 from .doctor import doctor as doctor
 from .doctor import files_of as files_of

@@ -29,7 +29,7 @@ from ident.estimate.refined import Refined
 from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
-from ident.pipelines.checks import table_ending, words_of
+from ident.pipelines.checked_cad import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of

@@ -20,7 +20,7 @@ from ident.errors import CadError, LogError
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
 from ident.logs.motion import Motion
-from ident.pipelines.checks import words_of
+from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.select import with_terms
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of

@@ -25,12 +25,13 @@ from ident.files import csv_cell, csv_text, hashes, provenance, whole_folder, wr
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
+from ident.logs.check import NOTES
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
 from ident.pipelines.doctor import doctor
 from ident.pipelines.loaded import described_in, load
-from ident.pipelines.steps import NOTES, Warned, motions
+from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import ExciteWishes
 from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot

@@ -20,10 +20,11 @@ from ident.estimate import Bounds, Estimate, estimated
 from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
+from ident.logs.check import NOTES
 from ident.model import Model
 from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded, described_in
-from ident.pipelines.steps import NOTES, Warned, delayed, motions, processing_of, unusable
+from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
 from ident.regression.storage import load_with_origin

@@ -20,7 +20,7 @@ from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate, fitted_model
 from ident.files import FITTED
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
-from ident.logs.check import together
+from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
 from ident.logs.process import rounding_share
@@ -32,18 +32,6 @@ from ident.tell import LOG, Tell, logged
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
-#: Kinds of `Warned` that say what is so without anything being wrong.
-NOTES = (
-    "chosen",
-    "calibrated",
-    "left out",
-    "coarse position",
-    "repeated position",
-    "irregular sampling",
-    "torque filter",
-    "export",
-    "reading",
-)
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient")
 

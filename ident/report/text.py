@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ident.arrays import Array
-from ident.compare.difference import Comparison, TruthComparison, Verdict, decided_by
-from ident.compare.validate import ZERO, Predicted, Validation
 from ident.errors import plural, sentence
-from ident.estimate.estimate import Estimate
-from ident.model.terms import kind_of
 from ident.spatial.inertia import INERTIAL
+
+if TYPE_CHECKING:  # numbers alone ask for none of these
+    from ident.compare.difference import Comparison, TruthComparison, Verdict
+    from ident.compare.validate import Predicted, Validation
+    from ident.estimate.estimate import Estimate
 
 Tone = Literal["good", "bad", "unknown", ""]
 MISSING = "n/a"
@@ -93,6 +94,8 @@ def unit(name: str, prismatic: frozenset[str] = frozenset()) -> str:
     of, _, part = name.rpartition(".")
     if part in INERTIAL:
         return "kg" if part == "m" else "kg m" if part[0] == "h" else "kg m²"
+    from ident.model.terms import kind_of
+
     kind = kind_of(part)
     return "" if kind is None else kind.unit("prismatic" if of in prismatic else "revolute").replace("^2", "²")
 
@@ -146,6 +149,8 @@ def summary_rows(
     estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
 ) -> Table:
     """Return the result in a few lines: label and value."""
+    from ident.compare.validate import ZERO
+
     rows: list[tuple[str, str, Tone]] = [
         ("robot", f"{estimate.robot}, {plural(len(estimate.joints), 'joint')}", ""),
         ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator), ""),
@@ -202,6 +207,8 @@ def standard_rows(
     estimate: Estimate, comparison: Comparison | None = None, prismatic: frozenset[str] = frozenset()
 ) -> Table:
     """Return one row per standard parameter: CAD where there is one to compare with, identified, who decided on it."""
+    from ident.compare.difference import decided_by
+
     decided = decided_by(estimate)
     rows: list[tuple[str, ...]] = [
         (name, unit(name, prismatic), number(estimate.value(name)), decided[name]) for name in estimate.base.standard
@@ -298,6 +305,8 @@ def provenance_rows(estimate: Estimate, command: str | None = None) -> Table:
 
 def _held_out(validation: Validation) -> str:
     """Return the end of the sentence about the error."""
+    from ident.compare.validate import ZERO
+
     totals = [(name, validation.total(name)) for name in validation.names if name != ZERO]
     if not totals or totals[0][1] is None:
         return "no other recording was there to validate it."

@@ -380,7 +380,7 @@ def test_a_shape_that_the_logs_do_not_tell_is_the_usual_one_and_said_to_be(arm, 
     assert told.told
     assert told.values[0] > 0.6
     assert re.search(
-        r"power of nonlinear viscous friction at joint1, joint2, joint3: 0.663, within -25.8 to \+34.8 %",
+        r"power of nonlinear viscous friction at joint1, joint2, joint3: 0.663, within -24.9 to \+33.2 %",
         shape_sentence(told),
     )
     monkeypatch.setattr("ident.structure.shapes.TOLD", 0.5 * told.half)

@@ -3,7 +3,8 @@
 At its least misfit over a shape s (variable projection: Golub, Pereyra, "The differentiation of pseudo-inverses and
 nonlinear least squares problems whose variables separate", SIAM J. Numerical Analysis 10, 1973) the fit is that of a
 model with one more column, d tau / d log s. That column's parameter has the standard error of log s, and by as much as
-the others move with it their covariance is wider.
+the others move with it their covariance is wider. The error's square is the mean of two: what segments scatter, and
+what independent samples would leave, times the design effect that all parameters have together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.estimate.covariance import default_covariance, half_widths
+from ident.estimate.covariance import classical, default_covariance, effective_samples, half_widths
 from ident.estimate.estimate import FittedShape
 from ident.estimate.least_squares import joint_noise, solve
 from ident.logs.motion import Motion
@@ -70,7 +71,9 @@ def fitted_shapes(
     found = joined(_combined(regression, to))
     phi = solve(found, sigma)
     covariance = default_covariance(found, sigma, phi)
-    spread = _spread(covariance.matrix[b:, b:], phi[b:])
+    # Segments are few beside the parameters of a long arm: their scatter alone is too small there by a quarter.
+    pooled = float(found.rows.sum()) / effective_samples(found, sigma) * classical(found, sigma).matrix
+    spread = _spread(0.5 * (covariance.matrix + pooled)[b:, b:], phi[b:])
     errors = np.sqrt(np.diag(spread))
     half = half_widths(errors, covariance.dof)
     shapes = [

@@ -42,12 +42,12 @@ def arm(folder, extra="", names=("j_one", "j_two", "j_three"), masses=(6.0, 4.0,
     return path
 
 
-def log(folder, seed=0, rate=200.0, seconds=12.0, names=("j_one", "j_two", "j_three")):
+def log(folder, seed=0, rate=200.0, seconds=12.0, names=("j_one", "j_two", "j_three"), period=6.0):
     """Return t, q, qd and tau of a motion of that arm, with friction and noise."""
     rng = np.random.default_rng(seed)
     robot = read_urdf(folder / "arm.urdf", keep=names)
     t = np.arange(int(seconds * rate)) / rate
-    w = 2 * np.pi * np.arange(1, 5) / 6
+    w = 2 * np.pi * np.arange(1, 5) / period
     a, b = rng.normal(size=(2, 4, N)) * 0.45 / np.arange(1, 5)[:, None]
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q, qd, qdd = s @ a + c @ b, (c * w) @ a - (s * w) @ b, -(s * w**2) @ a - (c * w**2) @ b
@@ -208,6 +208,18 @@ def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(h
     pd.DataFrame(table).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
     np.testing.assert_allclose(read(here)[0].q, q, atol=1e-6)
+
+
+def test_gravity_upside_down_is_named_where_a_slow_log_would_mirror_the_bodies(here):
+    path = arm(here)
+    for k in (0, 10):
+        t, q, _, tau = log(here, k, rate=100.0, seconds=40.0, period=24.0)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}).to_csv(f"log{k}.csv", index=False)
+    path.write_text(path.read_text().replace('rpy="0 0 0"/><axis', 'rpy="3.14159265 0 0"/><axis', 1))
+    pipelines.init("arm.urdf", ["log0.csv", "log10.csv"])
+    result = pipelines.run(here)
+    assert result.estimate.relative_total < 0.01
+    assert "gravity points along +z" in str(result.estimate.causes[0])
 
 
 def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):

@@ -61,8 +61,17 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
     except CadError:  # a table that cannot exist is examined, no prior
         found = load(replace(experiment, cad="none"))
     loaded = with_terms(found, list[Warned](), tell)
+    return Examined(loaded, examination(loaded, tell, table=stated_table(replace(loaded, experiment=experiment))))
+
+
+def stated_table(loaded: Loaded) -> Table | None:
+    """Return the CAD table to examine, a file or the robot's own bodies; None without, or where it lacks numbers.
+
+    Raises what `table_of` raises.
+    """
+    experiment = loaded.experiment
     given = experiment.cad != "none" and (isinstance(experiment.cad, Path) or loaded.cad is not None)
-    return Examined(loaded, examination(loaded, tell, table=whole_table(experiment, loaded.robot) if given else None))
+    return whole_table(experiment, loaded.robot) if given else None
 
 
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
@@ -138,7 +147,7 @@ def suspicious(result: Result) -> bool:
     estimate, regression, comparison = result.estimate, result.regression, result.comparison
     if estimate.implausible or any("at zero" in a for a in estimate.active):
         return True
-    if badly_predicted(result):
+    if badly_predicted(result) or opposed(result):
         return True
     if comparison is not None and comparison.count("contradicted") > _CONTRADICTED * max(len(comparison.rows), 1):
         return True
@@ -152,6 +161,13 @@ def suspicious(result: Result) -> bool:
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
     squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
+
+
+def opposed(result: Result) -> bool:
+    """Return whether the bodies of CAD predict less of the torques than none do, as where gravity is upside down."""
+    found = result.validation
+    total = found.total("CAD") if found and "CAD" in found.names else None
+    return total is not None and total.relative_total > 1.0
 
 
 def badly_predicted(result: Result) -> bool:

@@ -163,7 +163,16 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
     nothing is wrong but that torques are late: by how much [s], else 0.
     """
-    from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, suspicious
+    from ident.pipelines.doctor import (
+        badly_predicted,
+        causes_of,
+        contradicted,
+        examination,
+        files_of,
+        opposed,
+        stated_table,
+        suspicious,
+    )
 
     loaded, estimate = result.loaded, result.estimate
     if guesses := list(_guesses(loaded)):
@@ -180,6 +189,10 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = examination(loaded, tell)
         found = causes_of(seen, loaded, terms=False)
+    if not found and table is None and (estimate.implausible or opposed(result)):  # bodies may hide a mistake
+        seen = examination(loaded, tell, table=stated_table(loaded))
+        beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
+        found = causes_of(beside, loaded, terms=False)
     if odd:
         late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
         return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0

@@ -959,7 +959,7 @@ def test_check_of_a_table_that_nobody_speaks_of(tmp_path):
     ("file", "said"),
     [
         ("nix.toml", "error: nix.toml: the file cannot be read: No such file or directory.\n"),
-        ("notes.md", "error: notes.md: is nothing that can be checked. Give a .toml, .urdf, .csv or log file.\n"),
+        ("notes.md", "error: notes.md: is nothing that can be checked. Give a .toml, .urdf, .xml, .csv or log file.\n"),
         ("truth.toml", "error: truth.toml: is no robot, CAD table, data set or experiment.\n"),
         (
             "lost.parquet",

@@ -10,7 +10,7 @@ import numpy as np
 from refine_cases import correlated, wrong
 
 from ident.arrays import Array
-from ident.compare.doctor.doctor import doctor, searching
+from ident.compare.doctor.doctor import doctor, searching, zero_instead
 from ident.compare.doctor.evidence import DOF, student
 from ident.compare.doctor.hypotheses import (
     KNOWN,
@@ -236,6 +236,8 @@ def decidable(
 
     At least: two standard deviations below their mean; at most: three above.
     """
+    if zero_instead(move, search.space.setting.robot) is not None:
+        return -np.inf, -np.inf  # another zero of its joint changes the same
     less = search.without(truth, move)
     others = [less]
     others += [search.space.after(less, o.move) for o in search.options(less) if not same(o.move, move)][:_LOOKED_AT]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seeds import cases
 
 from ident.compare.doctor import doctor
-from ident.compare.doctor.doctor import searching
+from ident.compare.doctor.doctor import searching, zero_instead
 from ident.compare.doctor.evidence import DOF, deviations, log_student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
@@ -262,6 +262,22 @@ def test_what_another_mistake_may_hide_in_a_link_is_not_said_of_the_whole_table(
     tally = judged(715, 3)  # two mirrored links of three, the third one's mass in another unit
     assert tally.named == tally.identifiable == ("mirror",)
     assert tally.wrong == ()
+
+
+def test_a_frame_turned_about_the_last_joints_own_axis_may_be_its_zero():
+    c = case(6, 0)
+    robot = c.model.robot
+    axes = [m for m in KNOWN if m.kind == "axes"]
+    own = {m: zero_instead(InLinks(m, (robot.n - 1,)), robot) for m in axes}
+    assert sorted(angle for angle in own.values() if angle is not None) == pytest.approx([90.0, 90.0, 180.0])
+    assert all(zero_instead(InLinks(m, (0,)), robot) is None for m in axes)
+    turn = next(m for m, angle in own.items() if angle is not None and angle > 100)
+    cad = natural(c.cad, False)
+    cad[-1] = turn.made(cad[-1], robot.n - 1, Setting(robot, False))
+    regression = compress(c.model, c.motion)
+    (fault,) = doctor(searching(c.model, regression, inertials_of(cad, False), motions=[c.motion])).faults
+    assert (fault.kind, fault.asserted) == ("axes", False)
+    assert fault.rivals == (f"{robot.joint_names[-1]}: its zero is off by 180 degrees, and the table is right",)
 
 
 def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():

@@ -341,6 +341,8 @@ def held(rng: np.random.Generator) -> str:
 def kind_of(cause: Cause) -> str:
     if cause.mistake.kind == "term":
         return f"term: {cause.what.removeprefix('the model lacks ')}"
+    if cause.what.startswith("geometry is that with all lengths"):  # as a CAD table says it
+        return "lengths"
     return cause.mistake.kind
 
 

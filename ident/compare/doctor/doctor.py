@@ -280,6 +280,19 @@ def _only(move: Move, best: Hypothesis) -> bool:
     return not any(set(touched(move)) & set(touched(m)) for m in best.moves if m is not move)
 
 
+def zero_instead(move: Move, robot: Robot) -> float | None:
+    """Return by how many degrees the zero of the last joint may be off where that link's frame would be turned.
+
+    None for any other move: of inner links a zero moves those behind it, which the torques show.
+    """
+    match move:
+        case InLinks(mistake, (i,)) if i == robot.n - 1 and mistake.kind == "axes" and mistake.frame is not None:
+            turn, axis = mistake.frame(robot, i).rotation, robot.joints[i].axis
+            if not robot.joints[i].slides and np.allclose(turn @ axis, axis):
+                return float(np.rad2deg(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))))
+    return None
+
+
 def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
     """Return what else may be, where another mistake leaves the same numbers open."""
     found = []
@@ -288,6 +301,8 @@ def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
             counted = {"part is counted twice": 0.5, "half of the part is missing": 2.0}
             near = (said for said, exact in counted.items() if abs(np.log(factor / exact)) < DENSITIES)
             found += [f"{robot.links[i]}: {said}" for said in near]
+    if (angle := zero_instead(move, robot)) is not None:
+        found.append(f"{robot.joint_names[-1]}: its zero is off by {angle:.0f} degrees, and the table is right")
     for other in best.moves:
         match move, other:
             case Unexplained((i,)), ExtraBody(link) if i == link:

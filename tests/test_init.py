@@ -514,13 +514,30 @@ def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
         pipelines.init("arm.urdf", [], into=here / "other")
 
 
-def test_a_missing_number_is_named_by_its_row_and_a_torque_of_zero_is_no_reason_to_fail(here):
+def test_rows_with_a_missing_number_are_cut_out_and_a_torque_of_zero_is_no_reason_to_fail(here):
     arm(here)
     t, q, _, tau = log(here)
     hole = q.copy()
     hole[50, 1] = np.nan
     pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
-    with pytest.raises(LogError, match=re.escape("position of j_two: no finite number at row 51")):
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert found.told[0] == "log: CUT: numbers are missing, and only rows 52-2400 are used"
+    np.testing.assert_allclose(read(here)[0].q, q[51:], atol=1e-9)
+    manifest = read(here)[2]
+    kept = [part.rows for name in ("log-first", "log-last") for part in [manifest.recording(name)]]
+    assert 52 <= kept[0][0] < kept[0][1] + 1 == kept[1][0] < kept[1][1] <= 2400
+    for path in found.files:
+        path.unlink()
+    hole[1000:1003, 0] = np.nan
+    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    for path in pipelines.init("arm.urdf", ["log.csv"]).files:
+        experiment = ident.read_experiment(here) if path.name == "experiment.toml" else None
+        assert experiment is None or (experiment.fit, experiment.validate) == (("log-part1",), ("log-part2",))
+    for path in found.files:
+        path.unlink()
+    hole[::40, 2] = np.nan
+    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="no finite number at 3 rows: 1001-1003"):
         pipelines.init("arm.urdf", ["log.csv"])
     pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", 0 * tau)}).to_csv("log.csv", index=False)
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))

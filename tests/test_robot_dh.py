@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seeds import cases
 
 from ident.errors import RobotError
-from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh, read_robot
 from ident.robot.robot import Limits, frame_poses
 from ident.spatial.inertia import Pose, rpy
 
@@ -111,3 +111,43 @@ def test_rows_that_are_none_are_refused(make, message):
     with pytest.raises(RobotError) as caught:
         make()
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("convention", ["dh", "mdh"])
+def test_joints_of_a_table_are_held_where_a_file_says(tmp_path, convention):
+    rows = [
+        "a = 200\nd = 400\nalpha = 90\noffset = 30\nsign = -1",
+        'kind = "prismatic"\nalpha = -90\nd = 50',
+        "a = 30\ntheta = 20\noffset = -10",
+        "a = 100\nalpha = 45",
+        "d = 80\nalpha = 90",
+    ]
+    head = f'convention = "{convention}"\nlength = "mm"\nangle = "deg"\nflange = {{ xyz = [0, 0, 90] }}\n'
+    text = head + "".join(f"[[joint]]\n{row}\n" for row in rows)
+
+    def robot(more=""):
+        (tmp_path / "arm.toml").write_text(more + text)
+        return read_robot(tmp_path / "arm.toml")
+
+    whole, rng = robot(), np.random.default_rng(1)
+    for more, at in (
+        ("lock = { joint2 = 120, joint5 = 35 }\n", {"joint2": 0.12, "joint5": np.deg2rad(35)}),
+        ('lock = ["joint1"]\n', {"joint1": 0.0}),
+        ('keep = ["joint[24]"]\n', {"joint1": 0.0, "joint3": 0.0, "joint5": 0.0}),
+    ):
+        held, q = robot(more), rng.uniform(-1, 1, 5)
+        q = np.array([at.get(name, x) for name, x in zip(whole.joint_names, q, strict=True)])
+        moves = [name not in at for name in whole.joint_names]
+        assert held.joint_names == tuple(np.array(whole.joint_names)[moves])
+        expected, found = frame_poses(whole, q), frame_poses(held, q[moves])
+        assert found.keys() == expected.keys()
+        for name, pose in expected.items():
+            np.testing.assert_allclose(found[name].matrix, pose.matrix, rtol=0, atol=1e-14)
+    for more, message in (
+        ('lock = ["jont2"]\n', "there is no joint 'jont2' to lock; did you mean 'joint2'"),
+        ('lock = ["joint2"]\nkeep = ["joint*"]\n', "joint 'joint2' stands in lock and in keep"),
+        ('lock = ["*"]\n', "lock: holds all joints. Leave one to move"),
+        ("keep = []\n", "keep: is an empty list"),
+    ):
+        with pytest.raises(RobotError, match=message):
+            robot(more)

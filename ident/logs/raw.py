@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|null", re.IGNOR
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of numbers: its file, its name or number there, in which array, and its values (rows,).
+    """A column of numbers: its file, its name or number there, in which array, and what was read (rows,).
 
     label: what it is called, for people and for whoever reads meanings from it; "" where it has only a number.
     """
@@ -36,7 +37,15 @@ class Column:
     reference: Reference
     array: str | None
     label: str
-    values: Array
+    read: Array
+
+    @cached_property
+    def values(self) -> Array:
+        """The numbers (rows,), missing ones between their neighbours: to tell what the column is, no more."""
+        there = np.flatnonzero(np.isfinite(self.read))
+        if len(there) in (0, len(self.read)):
+            return self.read
+        return np.interp(np.arange(len(self.read)), there, self.read[there])
 
     @property
     def shown(self) -> str:
@@ -95,14 +104,7 @@ def _text_table(path: Path) -> RawTable:
 def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat) -> list[Array]:
     """Return columns of one length (rows,)."""
     parts = [part["all"] for part in read_chunks(Request(path, str(path), {"all": wanted}, text))]
-    return [_finite(np.concatenate(column)) for column in zip(*parts, strict=True)]
-
-
-def _finite(values: np.ndarray) -> Array:
-    """Return a column (rows,) whose missing numbers lie between their neighbours; whoever reads the log names them."""
-    values = np.asarray(values, dtype=np.float64)
-    there = np.flatnonzero(np.isfinite(values))
-    return values if len(there) in (0, len(values)) else np.interp(np.arange(len(values)), there, values[there])
+    return [np.concatenate(column).astype(np.float64) for column in zip(*parts, strict=True)]
 
 
 def sniffed(path: Path) -> tuple[TextFormat, list[str], list[int]]:
@@ -184,7 +186,7 @@ def _array_tables(path: Path) -> list[RawTable]:
         columns: list[Column] = []
         got = next(read_chunks(Request(path, str(path), {name: [(name, None)] for name in names})))
         for name, parts in got.items():
-            values = [_finite(part) for part in parts]
+            values = [np.asarray(part, dtype=np.float64) for part in parts]
             alone = len(values) == 1
             columns += [
                 Column(path, name if alone else k, None if alone else name, name if alone else f"{name}[{k}]", value)

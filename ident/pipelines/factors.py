@@ -125,18 +125,18 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
     still = np.flatnonzero(estimate.still)
     if not len(still) or not loaded.experiment.fit:
         return
-    names, source = loaded.robot.joint_names, described_in(loaded.experiment.robot)
+    names, own = loaded.robot.joint_names, loaded.experiment.robot
     told = f"{', '.join(names[j] for j in still)}: at rest in all fitted logs, so nothing is found of its"
     fix = "fit a log in which it moves"
-    if source is not None:
-        with suppress(IdentError):
-            q = next(iter_logs(loaded.manifest, loaded.experiment.fit[0], loaded.robot)).q
-            at = ", ".join(f'"{names[j]}" = {round(float(np.median(q[:, j])), 4):g}' for j in still)
-            own = loaded.experiment.robot
-            lines = 'angle = "rad"', f"lock = {{ {at} }}"
+    with suppress(IdentError):
+        q = next(iter_logs(loaded.manifest, loaded.experiment.fit[0], loaded.robot)).q
+        at = ", ".join(f'"{names[j]}" = {round(float(np.median(q[:, j])), 4):g}' for j in still)
+        lines = f"lock = {{ {at} }}"
+        where = f"{own.name} [rad; m]"
+        if (source := described_in(own)) is not None:
+            lines = f'angle = "rad"; {lines} (`ident init` does both)'
             where = own.name if own.suffix == ".toml" else f"robot.toml beside urdf = {json.dumps(source.name)}"
-            fix += f", or take its columns out of {loaded.experiment.data.name} and lock it, in {where}: "
-            fix += "; ".join(lines) + " (`ident init` does both)"
+        fix += f", or take its columns out of {loaded.experiment.data.name} and lock it, in {where}: {lines}"
     told += " friction and drive, and where it rests its torque is not judged"
     yield Warned("joints", "at rest", f"{told}; {fix}")
 

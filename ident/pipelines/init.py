@@ -36,6 +36,8 @@ FILES = ("robot.toml", "dataset.toml", "experiment.toml")
 KEPT = 0.3
 #: A joint moves where it is faster than this share of its usual highest speed.
 MOVES = 0.02
+#: A stretch without missing numbers is used where it has this share of a log's rows, and so many.
+STRETCH, SHORT = 0.1, 200
 #: Words by which the name of a file says that it is for validation.
 VALIDATION = {"val", "valid", "validate", "validation", "test", "verify"}
 _COLUMNS = ("time", "position", "velocity", "torque")
@@ -59,11 +61,29 @@ class Started:
 
 @dataclass(frozen=True, eq=False)
 class _Log:
-    """One recording: its name, the tables whose rows belong together, and what their columns are."""
+    """One recording: its name, the tables whose rows belong together, and what their columns are; rows: of a part."""
 
     name: str
     tables: tuple[RawTable, ...]
     signals: Signals
+    rows: tuple[int, int] | None = None
+
+    def parts(self) -> tuple[list[_Log], list[str]]:
+        """Return the recording, or its long stretches without a missing number, which nobody fills in; what to tell."""
+        used = {key: getattr(self.signals, key) for key in _COLUMNS}
+        whole = np.array([np.isfinite(c.read) for columns in used.values() for c in columns]).all(axis=0).astype(int)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], whole, [0]])))
+        runs = [(a, b) for a, b in edges.reshape(-1, 2).tolist() if b - a >= max(STRETCH * len(whole), SHORT)]
+        if whole.all() or not runs:
+            return [self], []
+        found = []
+        for k, (a, b) in enumerate(runs, start=1):
+            cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
+            signals = replace(self.signals, **cut)  # type: ignore[arg-type]
+            name = self.name if len(runs) == 1 else f"{self.name}-part{k}"
+            found.append(replace(self, name=name, signals=signals, rows=(a + 1, b)))
+        kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
+        return found, [f"{self.name}: CUT: numbers are missing, and only rows {kept} are used"]
 
     def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
         """Return the first and the last row (from 1 on) at which a joint moves, and which joints (n,) ever do."""
@@ -105,8 +125,10 @@ def _started(
 ) -> Started:
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
-    recordings = _recordings([read_raw(path) for path in logs], arm, asked)
+    given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
+    recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
+    told = [line for _, lines in given for line in lines] + told
     told += misfit(cad, recordings[0].signals.robot)
     if held:
         left = arm.of(tuple(name for name in recordings[0].signals.robot.joint_names if name not in held))
@@ -128,8 +150,8 @@ def _started(
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
-    told += [f"recording '{name}' is left out: {cause}" for name, cause in left_out.items()]
-    return Started((*tables, *written), tuple(asked.answers), (*told, *why), tuple(asked.guessed))
+    lost = [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
+    return Started((*tables, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
 
 
 def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
@@ -261,7 +283,7 @@ def _manifest(folder: Path, logs: Sequence[_Log]) -> tuple[Manifest, dict[str, s
         signals = {q: _signal(q, log.signals, base, own) for q in _COLUMNS}
         repeats = any(np.any(np.diff(c.values) == 0) for c in log.signals.time)
         found = {q: s for q, s in signals.items() if s is not None}
-        recordings.append(Recording(log.name, own, drop_repeated=repeats, **found))  # type: ignore[arg-type]
+        recordings.append(Recording(log.name, own, rows=log.rows, drop_repeated=repeats, **found))  # type: ignore[arg-type]
     text = next(iter(texts), TextFormat())
     manifest = Manifest(folder / "dataset.toml", folder.resolve().name or "log", home, tuple(recordings), text=text)
     manifest = replace(manifest, name=file_word(manifest.name, "log"))
@@ -334,7 +356,7 @@ def _parts(
         why += [f"{kept} is kept for validation: {reason if kept == guess else 'as answered'}"]
         return [name for name in spans if name in (*whole, *some) and name != kept], [kept], manifest, tuple(why)
     only = manifest.recording(whole[0])
-    start, stop, _ = spans[only.name]
+    start, stop = (row + (only.rows[0] - 1 if only.rows else 0) for row in spans[only.name][:2])
     cut = stop - int(KEPT * (stop - start))
     parts = (
         replace(only, name=f"{only.name}-first", rows=(start, cut), note="of the stretch that moves"),

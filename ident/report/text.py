@@ -233,7 +233,8 @@ def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -
         for j, joint in enumerate(estimate.joints)
     ]
     rows.append(("all", str(int(estimate.rows.sum())), "", percent(estimate.relative_total)))
-    return table("Residual on the fitted logs", ("joint", "samples", "RMS residual", "of the torque"), rows)
+    slow = ", each joint's rows at standstill left out" * (len(set(estimate.rows.tolist())) > 1)
+    return table(f"Residual on the fitted logs{slow}", ("joint", "samples", "RMS residual", "of the torque"), rows)
 
 
 def recording_rows(names: Sequence[str], rms: Array, joints: Sequence[str], units: Sequence[str]) -> Table:

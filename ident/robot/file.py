@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +20,21 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import RobotError
 from ident.files import data_path
-from ident.robot.robot import DESCRIPTIONS, GRAVITY, FixedBody, Joint, Limits, Robot, Transmission, moving_frame
+from ident.robot.robot import (
+    DESCRIPTIONS,
+    GRAVITY,
+    FixedBody,
+    Joint,
+    Limits,
+    Lock,
+    Robot,
+    Transmission,
+    hold,
+    moving_frame,
+    to_hold,
+)
 from ident.spatial.inertia import Pose, axis_angle, rpy
 from ident.tables import Table, read_toml
-
-if TYPE_CHECKING:
-    from ident.robot.urdf import Lock
 
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
@@ -40,12 +49,12 @@ _COMMON = {
     "mounting_rpy": "Instead of gravity: the base frame seen from the world, turned about its fixed x, y and z axes.",
     "transmission": "How motors turn joints: q_motor = matrix @ q_joint.",
     "literal_angles": "Whether 1.5708 is taken as it is written, not as the right angle that it means.",
+    "lock": 'Moving joints to hold as if fixed, at zero or where a table says; patterns such as "finger_*" too.',
+    "keep": "Instead of lock: those to leave moving; all others are held.",
     "flange": "Where tools are mounted: the name of a frame, or of a DH table a frame fixed to the last link.",
 }
 _URDF_KEYS = _COMMON | {
-    "urdf": "The file of the description, a URDF or MJCF; it stays in this file's folder or $IDENT_DATA.",
-    "lock": 'Moving joints to hold as if fixed, at zero or where a table says; patterns such as "finger_*" too.',
-    "keep": "Instead of lock: those to leave moving; all others are held.",
+    "urdf": "The file of the description, a URDF or MJCF; it stays in this file's folder or $IDENT_DATA."
 }
 _DH_KEYS = _COMMON | {
     "convention": '"dh": Rz(theta) Tz(d) Tx(a) Rx(alpha); "mdh" (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d).',
@@ -131,7 +140,7 @@ def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
 
 
 def _from_urdf(table: Table, path: Path) -> Robot:
-    from ident.robot.urdf import read_urdf
+    from ident.robot.urdf import read_description, read_urdf
 
     for key in _DH_KEYS:
         if key in table.data and key not in _URDF_KEYS:
@@ -139,24 +148,28 @@ def _from_urdf(table: Table, path: Path) -> Robot:
     table.known(_URDF_KEYS)
     with table.place("urdf"):
         urdf = data_path(table.text("urdf"), path.parent)
-    keep = table.texts("keep") if "keep" in table.data else ()
-    if "keep" in table.data and not keep:
-        raise table.error("keep", "is an empty list, which keeps no joint moving", "Name joints, or leave it out")
-    robot = read_urdf(urdf, lock=_lock(table, urdf), keep=keep, literal_angles=table.flag("literal_angles", False))
+
+    def slides() -> Iterable[str]:
+        return [name for name, joint in read_description(urdf).joints.items() if joint.kind == "prismatic"]
+
+    literal = table.flag("literal_angles", False)
+    robot = read_urdf(urdf, lock=_lock(table, slides), keep=_keep(table), literal_angles=literal)
     return replace(robot, name=table.text("name", robot.name))
 
 
-def _lock(table: Table, urdf: Path) -> Lock:
-    """Return the joints to hold, where they are in a table with their positions [rad; m]."""
+def _keep(table: Table) -> tuple[str, ...]:
+    keep = table.texts("keep") if "keep" in table.data else ()
+    if "keep" in table.data and not keep:
+        raise table.error("keep", "is an empty list, which keeps no joint moving", "Name joints, or leave it out")
+    return tuple(keep)
+
+
+def _lock(table: Table, slides: Callable[[], Iterable[str]], length: float = 1.0) -> Lock:
+    """Return the joints to hold, where they are in a table with their positions [rad; m]; slides: those that do."""
     if not isinstance(table.data.get("lock"), dict):
         return table.texts("lock") if "lock" in table.data else ()
-    from ident.robot.urdf import read_description
-
-    given = table.table("lock")
-    joints = read_description(urdf).joints
-    slide = {name for name, joint in joints.items() if joint.kind == "prismatic"}
-    unit = ANGLE[table.choice("angle", ANGLE)]
-    return {name: given.number(name) / (1.0 if name in slide else unit) for name in given.data}
+    given, unit, sliding = table.table("lock"), ANGLE[table.choice("angle", ANGLE)], set(slides())
+    return {name: given.number(name) / (length if name in sliding else unit) for name in given.data}
 
 
 def _from_table(table: Table, path: Path) -> Robot:
@@ -183,6 +196,10 @@ def _from_table(table: Table, path: Path) -> Robot:
         robot = from_dh(name, [DHJoint(**row) for row in rows], base=base)
     else:
         robot = from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+    held = to_hold(robot.joint_names, _lock(table, lambda: robot.slides, length), _keep(table), path.name)
+    if len(held) == robot.n:
+        raise table.error("lock", "holds all joints", "Leave one to move")
+    robot = hold(robot, held)
     if not rounded:
         return robot
     from ident.robot.angles import rounding_told
@@ -211,7 +228,9 @@ def _with_flange(table: Table, robot: Robot) -> Robot:
     name = table.table("flange").text("name", "flange")
     if name in (robot.base, *robot.links, *(body.name for body in robot.fixed)):
         raise table.table("flange").error("name", f"'{name}' is the name of another frame")
-    return replace(robot, fixed=(*robot.fixed, FixedBody(name, robot.n - 1, pose)), flange=name)
+    last = table.tables("joint")[-1].text("link", f"link{len(table.tables('joint'))}")
+    carrier, end = robot.frames[last]
+    return replace(robot, fixed=(*robot.fixed, FixedBody(name, carrier, end @ pose)), flange=name)
 
 
 def _placed(table: Table, key: str, known: Mapping[str, str]) -> Pose:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Literal
 
@@ -30,6 +32,8 @@ UNITS = {
 }
 
 
+#: Joints to hold: names or patterns, or the position [rad; m] of each.
+Lock = Iterable[str] | Mapping[str, float]
 #: Where a robot's file has a limit.
 IN_FILE = '<limit {0}="..."/> of the joint in the URDF, limits = {{ {0} = ... }} in a DH table'
 
@@ -279,6 +283,49 @@ class Transmission:
     def joint_torque(self, tau_motor: ArrayLike) -> Array:
         """Return tau_joint (..., n) from tau_motor (..., n), in N m."""
         return np.asarray(np.asarray(tau_motor, dtype=np.float64) @ self.matrix)
+
+
+def to_hold(
+    moving: Sequence[str], lock: Lock, keep: Iterable[str], file: str | None, fixed: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the joints of a description to hold as if fixed, and where [rad; m].
+
+    moving, fixed: the names of its joints; lock: of those to hold, or the position of each; keep: of those to leave
+    moving, which holds all others. Both take patterns. Raises RobotError for names that no joint has.
+    """
+
+    def chosen(pattern: str, what: str) -> list[str]:
+        if pattern in fixed:
+            cannot = "locked: it is fixed already" if what == "lock" else "kept moving: it is fixed"
+            raise RobotError(f"joint '{pattern}' cannot be {cannot}", file=file)
+        matching = [name for name in moving if name == pattern or fnmatchcase(name, pattern)]
+        if not matching:
+            near = nearest(pattern, [*moving, *fixed])
+            raise RobotError(f"there is no joint '{pattern}' to {what}{near}", file=file)
+        return matching
+
+    given = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
+    locked = {name: at for pattern, at in given.items() for name in chosen(pattern, "lock")}
+    kept = {name for pattern in ([keep] if isinstance(keep, str) else keep) for name in chosen(pattern, "keep")}
+    if both := sorted(locked.keys() & kept):
+        raise RobotError(f"joint '{both[0]}' stands in lock and in keep", file=file, fix="Leave it in one of them")
+    return {name: locked.get(name, 0.0) for name in moving if name not in kept} if kept else locked
+
+
+def hold(robot: Robot, at: Mapping[str, float]) -> Robot:
+    """Return a robot of which no bodies are known with joints held at positions [rad; m], their links as `fixed`."""
+    places: list[tuple[int, Pose]] = []  # of each link: the moving link that carries it, and its frame seen from there
+    joints, links, fixed = list[Joint](), list[str](), list[FixedBody]()
+    for joint, link in zip(robot.joints, robot.links, strict=True):
+        carrier, pose = places[joint.parent] if joint.parent >= 0 else (-1, Pose.identity())
+        if joint.name in at:
+            places.append((carrier, pose @ joint.pose(at[joint.name])))
+            fixed.append(FixedBody(link, *places[-1], held=at[joint.name]))
+        else:
+            places.append((len(joints), Pose.identity()))
+            joints.append(replace(joint, parent=carrier, placement=pose @ joint.placement))
+            links.append(link)
+    return replace(robot, joints=tuple(joints), links=tuple(links), fixed=tuple(fixed))
 
 
 def frame_poses(robot: Robot, q: ArrayLike) -> dict[str, Pose]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Literal
@@ -20,13 +19,11 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import RobotError, cut, nearest, plural
 from ident.robot.angles import meant_angle, meant_axis, rounding_told
-from ident.robot.robot import FixedBody, Joint, Limits, Robot
+from ident.robot.robot import FixedBody, Joint, Limits, Lock, Robot, to_hold
 from ident.robot.xml import At, Element, Urdf, UrdfJoint, UrdfLink, parse_xml, read_bytes
 from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-#: Joints to hold: names or patterns, or the position [rad; m] of each.
-Lock = Iterable[str] | Mapping[str, float]
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -95,13 +92,8 @@ def to_robot(
     literal_angles: bool = False,
 ) -> Robot:
     """Return the robot of a parsed document; arguments and errors as for read_urdf."""
-    given = lock if isinstance(lock, Mapping) else dict.fromkeys([lock] if isinstance(lock, str) else lock, 0.0)
-    locked = {name: at for pattern, at in given.items() for name in _chosen(urdf, [pattern], "lock")}
-    kept = _chosen(urdf, keep, "keep")
-    if both := sorted(locked.keys() & kept):
-        raise RobotError(f"joint '{both[0]}' stands in lock and in keep", file=urdf.file, fix="Leave it in one of them")
-    if kept:
-        locked = {j.name: locked.get(j.name, 0.0) for j in urdf.joints.values() if j.name not in kept}
+    fixed_already = [j.name for j in urdf.joints.values() if j.kind == "fixed"]
+    locked = to_hold([j for j in urdf.joints if j not in fixed_already], lock, keep, urdf.file, fixed_already)
 
     hanging: dict[str, list[UrdfJoint]] = {name: [] for name in urdf.links}
     for joint in reversed(list(urdf.joints.values())):
@@ -159,22 +151,6 @@ def to_robot(
 def _moved(joint: UrdfJoint, axis: Array, at: float) -> Pose:
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
     return Joint(joint.name, kind, -1, Pose.identity(), axis, joint.point).pose(at)
-
-
-def _chosen(urdf: Urdf, patterns: Iterable[str], what: str) -> set[str]:
-    """Return the joints that are not fixed and that names or patterns stand for; each stands for one at least."""
-    found: set[str] = set()
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        if pattern in urdf.joints and urdf.joints[pattern].kind == "fixed":
-            cannot = "locked: it is fixed already" if what == "lock" else "kept moving: it is fixed"
-            raise RobotError(f"joint '{pattern}' cannot be {cannot}", file=urdf.file)
-        moving = [j.name for j in urdf.joints.values() if j.kind != "fixed"]
-        matching = {name for name in moving if name == pattern or fnmatchcase(name, pattern)}
-        if not matching:
-            near = nearest(pattern, urdf.joints)
-            raise RobotError(f"there is no joint '{pattern}' to {what}{near}", file=urdf.file)
-        found |= matching
-    return found
 
 
 def parse_document(data: bytes, *, file: str | None = None) -> Urdf:

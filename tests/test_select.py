@@ -14,7 +14,7 @@ from test_cli import BROKEN, EXPERIMENT, call, record
 
 import ident
 from ident.estimate import cad_prior
-from ident.estimate.estimate import Structure, TriedTerm
+from ident.estimate.estimate import FittedShape, Structure, TriedTerm
 from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
 from ident.logs.motion import Motion, split
@@ -47,7 +47,7 @@ from ident.structure.folds import clustered, folds, shortened
 from ident.structure.gains import GROWS, compared
 from ident.structure.judge import Evidence, Judge, joined, restricted, told_by_the_rest, with_columns
 from ident.structure.lines import lines
-from ident.structure.shapes import fitted_shapes
+from ident.structure.shapes import as_usual, fitted_shapes
 from ident.structure.slope import Slope
 from ident.structure.waves import apart, rippled, shifted, strongest
 from ident.structure.widths import peaks, wide
@@ -394,6 +394,14 @@ def test_a_shape_that_the_logs_do_not_tell_is_the_usual_one_and_said_to_be(arm, 
         "The logs do not tell the power of nonlinear viscous friction at joint1, joint2, joint3: 0.6 is"
         in shape_sentence(shape)
     )
+
+
+def test_a_joint_whose_shape_the_logs_do_not_tell_says_nothing_of_the_others():
+    each = [FittedShape("hysteresis", "way", (f"joint{k}.hysteresis",), (1e-3,), 0.1, half=0.2 * k) for k in (1, 2)]
+    lost = replace(each[1], half=2.0, told=False)
+    assert as_usual(each, [lost]) == (each[0], lost)
+    common = replace(each[0], parameters=("joint1.hysteresis", "joint2.hysteresis"))
+    assert [shape.told for shape in as_usual([common], [lost])] == [False]
 
 
 def test_a_law_goes_on_above_the_logged_speeds_only_where_its_number_is_sure(arm):

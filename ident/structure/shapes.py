@@ -104,11 +104,18 @@ def beyond(terms: Sequence[Term], found: Sequence[FittedShape]) -> tuple[Term, .
 
 
 def as_usual(found: Sequence[FittedShape], untold: Sequence[FittedShape]) -> tuple[FittedShape, ...]:
-    """Return shapes with those untold that the logs do not tell, whose usual values stand in the model."""
-    why = {shape.kind: shape for shape in untold}
-    return tuple(
-        replace(s, error=why[s.kind].error, half=why[s.kind].half, told=False) if s.kind in why else s for s in found
-    )
+    """Return shapes with those untold that the logs do not tell, whose usual values stand in the model.
+
+    Of a kind whose shapes differ from joint to joint, those of the same joints.
+    """
+    every = [shape.kind for shape in found]
+
+    def of(s: FittedShape) -> FittedShape:
+        alike = (x for x in untold if x.kind == s.kind and (x.parameters == s.parameters or every.count(s.kind) == 1))
+        why = next(alike, None)
+        return s if why is None else replace(s, error=why.error, half=why.half, told=False)
+
+    return tuple(map(of, found))
 
 
 def _moved(model: Model, regression: Regression, phi: Mapping[str, float], slopes: Sequence[Sequence[Slope]]) -> Array:

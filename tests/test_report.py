@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from ident.estimate import Prior, estimated
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.logs import Log, Processing
 from ident.logs.filter import thinned_band
-from ident.model import Coulomb, Model, Spring, coupled_drive, torque
+from ident.model import Coulomb, DriveInertia, Model, Spring, coupled_drive, torque
 from ident.regression import BaseParameters, base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
@@ -38,7 +39,8 @@ from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
 from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import verdict
-from ident.spatial.inertia import axis_angle, from_com
+from ident.robot import read_robot
+from ident.spatial.inertia import Pose, axis_angle, from_com
 
 VOID = {"col", "meta", "link", "br", "img", "hr"}
 
@@ -268,25 +270,45 @@ def test_every_number_of_the_tables_is_on_the_page(report):
 
 
 def test_combinations_in_symbols():
-    names = ("hand.m", "arm.m", "arm.hx", "turn.drive_inertia", "hand.Ixx", "turn.viscous", "payload.m")
+    names = ("hand.Iyy", "arm.m", "arm.hx", "turn.drive_inertia", "turn.viscous", "arm.hy", "payload.m")
     K = np.array([[1.0, 0, 0.61251, -2.0, 0, -0.61251, 1.0], [0, 1.0, 0, 0, -1.0, 0, -0.5]])
     base = BaseParameters(names[:2], (0, 1), K, names)
     short = in_short(base, ("arm", "hand"), ("turn", "bend"))
     assert short == {
-        "hand.m + 0.61251 arm.hx - 2 turn.drive_inertia - 0.61251 turn.viscous + payload.m": (
-            "m2 + payload.m + 0.613 (hx1 - viscous1) - 2 Ia1"
+        "hand.Iyy + 0.61251 arm.hx - 2 turn.drive_inertia - 0.61251 arm.hy + payload.m": (
+            "Iyy2 + payload.m + 0.613 (hx1 - hy1) - 2 Ia1"
         ),
-        "arm.m - hand.Ixx - 0.5 payload.m": "m1 - Ixx2 - 0.5 payload.m",
+        "arm.m - turn.viscous - 0.5 payload.m": "m1 - viscous1 - 0.5 payload.m",
     }
     assert in_short(base, ("arm", "hand"), ("turn", "bend"), {"x2": 0.306255})[base.expression(0)] == (
-        "m2 + payload.m + 2 x2 (hx1 - viscous1) - 2 Ia1"
+        "Iyy2 + payload.m + 2 x2 (hx1 - hy1) - 2 Ia1"
     )
     table = numbered(("arm", "hand"), ("turn", "bend"), {"x2": 0.306255})
     assert table.rows == (("1", "arm", "turn", ""), ("2", "hand", "bend", "x2 = 0.306255"))
-    names = tuple(f"l{k}.m" for k in range(1, 7))
+    names = ("l1.Izz", *(f"l{k}.m" for k in range(2, 7)))
     tower = BaseParameters(names[:1], (0,), np.array([[1.0, 0.25, 0.25, 0.25, 0.25, -0.25]]), names)
-    short = in_short(tower, [name[:-2] for name in names], ["j"] * 6, {"z2": 0.5})
-    assert list(short.values()) == ["m1 + z2² (m2 + ... + m5 - m6)"]
+    short = in_short(tower, [f"l{k}" for k in range(1, 7)], ["j"] * 6, {"z2": 0.5})
+    assert list(short.values()) == ["Izz1 + z2² (m2 + ... + m5 - m6)"]
+
+
+@pytest.mark.parametrize("name", ["ur10e", "panda", "tx40", "ur5e"])
+def test_symbols_of_lengths_hold_for_other_lengths_too(name):
+    """So none is a coincidence of three-digit numbers: 2 (0.176 - 0.137) is 0.571 + 0.12 - 0.613 as well."""
+    robot, rng = read_robot(Path(__file__).parents[1] / "datasets" / name / "robot.toml"), np.random.default_rng(3)
+
+    def symbols(robot):
+        base = base_parameters(Model(robot, (DriveInertia(),)))
+        return list(in_short(base, robot.links, robot.joint_names, lengths(robot)).values())
+
+    factors = {round(x, 9): rng.uniform(0.7, 1.4) for x in lengths(robot).values()}  # equal ones stay equal
+    moved = []
+    for joint in robot.joints:
+        there = [x * factors.get(round(abs(x), 9), 1.0) for x in joint.placement.position]
+        point = [x * factors.get(round(abs(x), 9), 1.0) for x in joint.point]
+        moved.append(replace(joint, placement=Pose(joint.placement.rotation, np.array(there)), point=np.array(point)))
+    found = symbols(robot)
+    assert found == symbols(replace(robot, joints=tuple(moved)))
+    assert not [text for text in found if re.search(r"\d\.\d", text)]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ coefficients, equal ones before brackets."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, groupby
+from itertools import combinations, groupby, product
 
 import numpy as np
 
@@ -54,23 +54,48 @@ def in_short(
     return {base.expression(k): _sum(base, k, symbols, known) for k in range(len(base.names))}
 
 
-def _products(lengths: Mapping[str, float]) -> dict[str, float]:
-    """Return lengths, their squares and products, twice those, sums and differences of squares, the simplest first."""
-    found = dict(lengths) | {f"{a}²": x * x for a, x in lengths.items()}
-    found |= {f"{a} {b}": x * y for (a, x), (b, y) in combinations(lengths.items(), 2)}
-    found |= {f"2 {a}": 2.0 * x for a, x in found.items()}
-    for pair in combinations(lengths.items(), 2):
+def _products(lengths: Mapping[str, float]) -> dict[str, tuple[int, float]]:
+    """Return what coefficients are made of, the simplest first: powers of a metre, and size.
+
+    Lengths, their squares and products, twice those, sums and differences of squares; reciprocals; how far joints stand
+    from each other along one direction, as sums of two lengths of it, then of three.
+    """
+    pairs = list(combinations(lengths.items(), 2))
+    found = {a: (1, x) for a, x in lengths.items()} | {f"{a}²": (2, x * x) for a, x in lengths.items()}
+    found |= {f"{a} {b}": (2, x * y) for (a, x), (b, y) in pairs}
+    found |= {f"2 {a}": (n, 2.0 * x) for a, (n, x) in found.items()}
+    for pair in pairs:
         (b, y), (a, x) = sorted(pair, key=lambda own: own[1])
-        found |= {f"({a}² + {b}²)": x * x + y * y, f"({a}² - {b}²)": x * x - y * y}
+        found |= {f"({a}² + {b}²)": (2, x * x + y * y), f"({a}² - {b}²)": (2, x * x - y * y)}
+    for three in combinations(lengths.items(), 3):
+        found[f"({' + '.join(f'{a}²' for a, _ in three)})"] = 2, sum(x * x for _, x in three)
+    found |= {f"{a}{power}": (n, x**n) for a, x in lengths.items() for power, n in (("⁻¹", -1), ("⁻²", -2))}
+    for count in (2, 3):
+        for name, x in _along(lengths, count).items():
+            found |= {name: (1, x), f"2 {name}": (1, 2.0 * x), f"{name}²": (2, x * x)}
+            found |= {f"{a} {name}": (2, x * y) for a, y in lengths.items()}
     return found
 
 
-def _sum(base: BaseParameters, k: int, symbols: Sequence[str], known: Mapping[str, float]) -> str:
+def _along(lengths: Mapping[str, float], count: int) -> dict[str, float]:
+    """Return sums of so many lengths along one direction, with whatever signs, that are above zero."""
+    found = {}
+    for own in combinations(lengths.items(), count):
+        for signs in product((1.0, -1.0), repeat=count) if len({symbol[0] for symbol, _ in own}) == 1 else ():
+            parts = sorted(zip(signs, own, strict=True), key=lambda part: -part[0])  # one with a plus first
+            size = sum(sign * x for sign, (_, x) in parts)
+            if size > _SAME:
+                found[f"({_joined([(sign > 0, symbol) for sign, (symbol, _) in parts])})"] = size
+    return found
+
+
+def _sum(base: BaseParameters, k: int, symbols: Sequence[str], known: Mapping[str, tuple[int, float]]) -> str:
     """Return a sum with its coefficients as lengths or three digits, the parameter that names it first."""
     groups: dict[str, list[tuple[bool, str]]] = {}
     for i in (base.kept[k], *(int(i) for i in np.flatnonzero(base.K[k]) if i != base.kept[k])):
         c = float(base.K[k, i])
-        exact = (symbol for symbol, x in known.items() if abs(abs(c) - x) < _SAME * x)
+        metres = _metres(base.standard[base.kept[k]]) - _metres(base.standard[i])
+        exact = (symbol for symbol, (n, x) in known.items() if n == metres and abs(abs(c) - x) < _SAME * x)
         size = "" if abs(abs(c) - 1.0) < _ONE else next(exact, f"{abs(c):.3g}")
         groups.setdefault(size, []).append((c > 0, symbols[i]))
     parts = []
@@ -80,6 +105,12 @@ def _sum(base: BaseParameters, k: int, symbols: Sequence[str], known: Mapping[st
         else:
             parts.append((members[0][0], f"{size} ({_joined([(up == members[0][0], s) for up, s in members])})"))
     return _joined(parts)
+
+
+def _metres(name: str) -> int:
+    """Return the power of a metre in the unit of a parameter: of a mass 0, of h 1, of what is about rotation 2."""
+    part = name.rpartition(".")[2]
+    return 0 if part == "m" else 1 if part[0] == "h" else 2
 
 
 def _joined(parts: Sequence[tuple[bool, str]]) -> str:

@@ -38,6 +38,14 @@ material (set on 11601, 60 cases, 27 of them harm: 25 first, 1 rival, 1 silent; 
 rivals, 2 silent, 1 asserted wrongly). Drawn then, table, seed 13601 (17 cases, 12 that harm): 11 first, 1 silent,
 none asserted wrongly; clean, 14601 (15): all silent.
 
+"note": told, but as of an ordinary size. The axis of a tilt by slopes, terms that halve an error, gravity that drives
+take out of joints that it acts on alone. Set on terms 16101 (60, all harm): 56 first, 4 silent or notes before; two of
+them, Stribeck friction, first with the mend. Drawn then: terms 16102 (60, all harm): 58 first, 2 notes; clean 16201
+(30): all silent; files 16301 (40, 37 that harm): 36 first, 1 rival, and one without harm asserted wrongly (a last
+joint's zero, for a turned frame of its link: rivals since); slightly wrong files, rates and lengths alone (24, 13
+that harm): 11 first, 1 rival, 1 silent (a rate, harm 1.10); table 16401 (30, 21 told): 16 first, 4 rivals, 1 WRONG
+(a body left out, for swapped links: links of these arms are alike).
+
 With --held: torques without gravity at one joint in half of the cases, CAD off by 5 or 30 %, a link by up to 3.3 times;
 does `weightless` say so? "far": what is left is less than a fifth. On seed 3001 (400) 32 of 37 far ones were found with
 LESS = 5, 36 with 3, none wrongly with either. LESS = 3 on seeds drawn then, 3002 and 3003 (800): 78 of 83 far ones and

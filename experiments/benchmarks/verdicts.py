@@ -164,6 +164,7 @@ class Files:
 KINDS = (
     "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
     " rate dead clipped late weightless shift speed tilt order coupled load touch drift skew copied wrap blur"
+    " moved changed"
 )
 
 
@@ -255,7 +256,7 @@ def mistaken(rng: np.random.Generator, files: Files, kinds: list[str]) -> tuple[
         return f"velocity in the place of the position of {one}", f"{one}"
     if kind in ("tilt", "order", "coupled", "copied", "wrap"):
         return described(rng, files, kind)
-    if kind in ("load", "touch", "drift", "skew", "blur"):
+    if kind in ("load", "touch", "drift", "skew", "blur", "moved", "changed"):
         return happened(rng, files, kind)
     return "weightless", "without gravity"
 
@@ -312,6 +313,17 @@ def happened(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, st
             for (key, x), start in zip(files.logs.items(), (0, 30), strict=True)
         }
         return f"torque of joint{j + 1} falls by 20 %", f"joint{j + 1}"
+    second = files.logs["second"]
+    if kind == "moved":
+        off = rng.choice([-1, 1]) * (
+            np.deg2rad(rng.uniform(1.5, 4)) if files.units[j] == "rad" else rng.uniform(3e-3, 1e-2)
+        )
+        files.logs["second"] = second.assign(**{f"q{j + 1}": second[f"q{j + 1}"] + off})
+        return f"zero of joint{j + 1} off by {off:.3f} in the second", f"joint{j + 1}"
+    if kind == "changed":
+        factor = float(np.exp(rng.choice([-1, 1]) * rng.uniform(0.1, 0.3)))
+        files.logs["second"] = second.assign(**{f"tau{j + 1}": factor * second[f"tau{j + 1}"]})
+        return f"torque of joint{j + 1} by {factor:.2f} in the second", f"joint{j + 1}"
     if kind == "skew":
         rows = int(rng.integers(2, 5))
         files.change([f"q{j + 1}"], lambda x: np.concatenate([np.full(rows, x[0]), x[:-rows]]))
@@ -325,9 +337,8 @@ def happened(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, st
         file.write_text(robot_file(files.name, files.how, files.rows, files.head))
         robot = read_robot(file)
     body = np.zeros((n, 10))
-    mass = rng.uniform(0.5, 3.0)
+    mass = 10 ** rng.uniform(-1.0, 0.5)
     body[-1, [0, 3]] = mass, mass * 0.1
-    second = files.logs["second"]
     when, q = second["t"].to_numpy(), second[[f"q{i + 1}" for i in range(n)]].to_numpy()
     q = np.column_stack([np.convolve(np.pad(x, 10, "edge"), np.ones(21) / 21, "valid") for x in q.T])
     qd = np.gradient(q, when, axis=0)

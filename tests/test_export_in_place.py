@@ -16,7 +16,7 @@ from ident.errors import IdentError, InfeasibleError, InputError, ModelError, Ro
 from ident.export.formats import export_to
 from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Viscous
-from ident.robot import FixedBody, Joint, Robot
+from ident.robot import FixedBody, Joint, Robot, read_robot
 from ident.robot.mjcf import Mjcf
 from ident.robot.urdf import read_joint_dynamics
 from ident.robot.xml import exchanged, first_child_edit, parse_xml
@@ -352,3 +352,22 @@ def test_what_else_is_refused(tmp_path):
         with pytest.raises(IdentError, match=r"joint1\.drive_inertia is -0\.5|branches off|follows neither"):
             export_to(name, bad, tmp_path / "out", robot=robot)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_mjcf_whose_gripper_is_held_open_keeps_its_fingers_mass(tmp_path):
+    text = mjcf(random_tree(np.random.default_rng(4), 2, branches=False), random_bodies(np.random.default_rng(5), 2))
+    finger = (
+        '<body name="finger"><joint name="open" type="slide" axis="0 1 0"/>'
+        '<inertial pos="0 0 0" mass="0.01" diaginertia="1e-5 1e-5 1e-5"/></body></body>'
+    )
+    (tmp_path / "in.xml").write_text(text.replace("</body>", finger, 1))
+    (tmp_path / "robot.toml").write_text('urdf = "in.xml"\nangle = "rad"\nlock = { open = 0.3 }\n')
+    robot, rng = read_robot(tmp_path / "robot.toml"), np.random.default_rng(6)
+    estimate = made(robot, rng)
+    out = export_to("mjcf", estimate, tmp_path / "out.xml", robot=robot, source=tmp_path / "in.xml").path
+    q, qd, qdd = rng.uniform(-2, 2, (3, 10, 2))
+    sliding = '<body name="finger"><joint name="open"[^/]*/>'
+    held = re.sub(sliding, '<body name="finger" pos="0 0.3 0">', out.read_text())
+    assert "open" not in held
+    found, _ = mujoco_torque(held, robot.joint_names, q, qd, qdd)
+    close(found, expected(robot, estimate, q, qd, qdd))

@@ -16,6 +16,7 @@ from ident.estimate.least_squares import residual_sigma, solve
 from ident.logs.motion import Motion, period, split, stretches
 from ident.model import Model, Offset, Viscous, regressor, torque
 from ident.regression import Regression, base_parameters, compress
+from ident.regression.regression import weighted_rows
 from ident.robot import MDHJoint, from_mdh
 
 SIGMA = np.array([0.5, 0.1])
@@ -233,3 +234,20 @@ def test_effective_samples_are_those_of_autoregressive_noise(rho: float) -> None
         found.append(effective_samples(compress(MODEL, replace(clean, tau=clean.tau + noise), base=BASE), SIGMA))
     assert 1 / np.mean(1 / np.array(found)) == pytest.approx(truth, rel=0.2)
     assert truth < {0.0: 1801, 0.8: 400, 0.95: 200}[rho]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_effective_samples_are_those_of_their_formula(told: bool) -> None:
+    """Whether all is determined, so that products of matrices will do, or not."""
+    clean, _ = motion(8)
+    noise = SIGMA * autocorrelated(np.random.default_rng(3), 900, 2, 0.5)
+    found = compress(MODEL, replace(clean, tau=clean.tau + noise), base=BASE)
+    if not told:
+        found = replace(found, segments=found.mapped(lambda _, F: F * (np.arange(F.shape[1]) != 0)))
+    rows = [weighted_rows(found, s.factors, SIGMA) for s in found.segments]
+    inverse = np.linalg.pinv(sum(r[:, :-1].T @ r[:, :-1] for r in rows), hermitian=True)
+    phi, spread, freedom = solve(found, SIGMA), 0.0, 0.0
+    for r in rows:
+        score, h = (r[:, :-1] @ phi - r[:, -1]) @ r[:, :-1], inverse @ r[:, :-1].T @ r[:, :-1]
+        spread, freedom = spread + score @ inverse @ score, freedom + np.trace(h - h @ h)
+    np.testing.assert_allclose(effective_samples(found, SIGMA), found.rows.sum() * freedom / spread, rtol=1e-6)

@@ -280,18 +280,33 @@ def effective_samples(regression: Regression, sigma: ArrayLike) -> float:
     and g_s the segments' scores at least squares, sum_s g_s' H^-1 g_s has the mean effect * sum_s tr(h_s - h_s^2),
     h_s = H^-1 H_s, where segments are independent. All samples, with fewer than two segments.
     """
-    factor, phi, count = regression.factor(sigma), solve(regression, sigma), float(regression.rows.sum())
-    columns = np.linalg.norm(factor[:, :-1], axis=0)
-    scale = np.where(columns > 0, columns, 1.0)
-    _, s, vt = np.linalg.svd(factor[:, :-1] / scale, full_matrices=False)
-    good = s > _SINGULAR * s[0]
-    white = vt[good].T / s[good] / scale[:, None]  # white @ white.T = H^-1
-    white, phi = white * regression.seen[:, None], phi * regression.seen
+    phi, count = solve(regression, sigma) * regression.seen, float(regression.rows.sum())
     each = [(list(columns), s) for columns, s in zip(regression.parameters, np.asarray(sigma), strict=True)]
-    spread = freedom = 0.0
+    white, squares = _whitening(regression.factor(sigma))
+    white = white * regression.seen[:, None]
+    spread, freedom = 0.0, 0.0
     for segment in regression.segments:  # a joint's rows have its own columns alone
-        x = np.concatenate([r[:, :-1] @ white[own] / s for r, (own, s) in zip(segment.factors, each, strict=True)])
-        left = [(r[:, :-1] @ phi[own] - r[:, -1]) / s for r, (own, s) in zip(segment.factors, each, strict=True)]
-        h, score = x.T @ x, x.T @ np.concatenate(left)
-        spread, freedom = spread + score @ score, freedom + np.trace(h) - np.sum(h * h)
+        rows = [(r[:, :-1], r[:, -1], own, s) for r, (own, s) in zip(segment.factors, each, strict=True)]
+        score = np.sum([((R @ phi[own] - z) / s**2) @ R @ white[own] for R, z, own, s in rows], axis=0)
+        if squares:
+            gram = upper_gram(regression, segment.factors, sigma)[:-1, :-1]
+            h = white.T @ (gram + np.triu(gram, 1).T) @ white
+        else:
+            x = np.concatenate([R @ white[own] / s for R, _, own, s in rows])
+            h = x.T @ x
+        spread += float(np.sum(score**2))
+        freedom += float(np.trace(h) - np.sum(h * h))
     return count * freedom / spread if spread > 0.0 and freedom > 1e-6 else count
+
+
+def _whitening(factor: Array) -> tuple[Array, bool]:
+    """Return white (b, k) with white @ white.T = H^-1, and whether H is so far from singular that squares will do."""
+    from scipy.linalg.lapack import dtrtri
+
+    R = factor[:, :-1]
+    scale = lengths(R)
+    if regular(R / scale):
+        return np.asarray(dtrtri(R[:-1])[0]), True
+    _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
+    good = s > _SINGULAR * s[0]
+    return vt[good].T / s[good] / scale[:, None], False

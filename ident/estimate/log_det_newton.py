@@ -227,10 +227,10 @@ class LogDetNewton:
         self.lost += time.process_time() - began
         return None
 
-    def plain(self, factor: Array, samples: float, ridge: float = 0.0) -> Array | None:
+    def plain(self, factor: Array, samples: float, ridge: float = 0.0, gap: float = GAP) -> Array | None:
         """Return theta (p,) of least |A x - z| + SLIGHT * trace / 2, without a prior; None where it is not reached.
 
-        ridge: what |x|^2 adds to the norm's square.
+        ridge: what |x|^2 adds to the norm's square; gap: how far the norm may be from its least.
         """
         if not self.interior or self.lost > PATIENCE:
             return None
@@ -244,10 +244,10 @@ class LogDetNewton:
         L = np.asarray(np.linalg.cholesky(_matrices(self._start[:links])), dtype=np.float64)
         start = _Point(L, np.sqrt(mu) * np.linalg.inv(L).mT, self._start[links:], mu / s)
         halfway = self._halfway.get(0.0)
-        found = (halfway and self._central(target, 0.0, halfway)) or self._central(target, 0.0, start)
+        found = (halfway and self._central(target, 0.0, halfway, gap)) or self._central(target, 0.0, start, gap)
         return None if found is None else self._coordinates.T @ _joined(found.L, found.terms)
 
-    def _central(self, target: _Target, weight: float, start: _Point) -> _Point | None:
+    def _central(self, target: _Target, weight: float, start: _Point, gap: float = GAP) -> _Point | None:
         """Return the minimum from an interior point near the central path, or None where it is not reached.
 
         Far from what they aim at, all Q_i Z_i and y (h - G x) aim at one mu, which falls as Mehrotra (1992) chooses it,
@@ -262,7 +262,7 @@ class LogDetNewton:
         local_at = self._locals(target, self._linear if weight else self._coordinates.trace)
         count, halfway = 4 * links // 10 + len(s), start
         for _ in range(CENTRAL):
-            slope, enough, last = self._aims(target, weight, float(r @ r), count)
+            slope, enough, last = self._aims(target, weight, float(r @ r), count, gap)
             aims = np.where(self._stated & (weight > 0.0), weight, last)
             local = local_at(L, R, r, y / s)
             if local is None:
@@ -300,7 +300,9 @@ class LogDetNewton:
         least = np.finfo(float).eps * (np.abs(self._h) + np.abs(self._G) @ np.abs(x))
         return np.asarray(np.maximum(self._h - self._G @ x, least))
 
-    def _aims(self, target: _Target, weight: float, square: float, count: int) -> tuple[float, float, float]:
+    def _aims(
+        self, target: _Target, weight: float, square: float, count: int, gap: float
+    ) -> tuple[float, float, float]:
         """Return the slope of what is linear, what the last step may change, and the least mu of each inequality."""
         if weight:
             size = square + target.constant + weight
@@ -308,7 +310,7 @@ class LogDetNewton:
             return weight, enough, ACCURACY * size / max(len(self._h), 1)
         # in the square of the norm; where the norm can be zero, SLIGHT still has a say
         norm = float(np.sqrt(square + _ZERO**2 * target.constant))
-        enough = max(2.0 * GAP * norm, target.rounding)
+        enough = max(2.0 * gap * norm, target.rounding)
         return SLIGHT * norm, 10.0 * enough, enough / count
 
     def _direction(

@@ -57,6 +57,8 @@ from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
 EDGE = 1e-6
+#: How far the norm of a draw may be from its least: no base parameter moves by 2e-3 of its standard error.
+AGAIN = 1e-7
 #: Relative excess of the squared residual that the vanishing weight may cost.
 VANISHING = 1e-6
 SOLVERS = ("CLARABEL", "SCS")
@@ -218,7 +220,7 @@ class Entropic:
         if weight > 0.0:
             return next(self.along((weight,), regression))
         given = self._of(regression)
-        return self._plain(given) or self._stated(given, 0.0, None)
+        return self._plain(given, AGAIN) or self._stated(given, 0.0, None)
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
@@ -263,9 +265,9 @@ class Entropic:
     def _squared(self, theta: Array, factor: Array) -> float:
         return float(np.sum((factor @ np.append(self._regression.base.K @ theta, -1.0)) ** 2))
 
-    def _plain(self, given: tuple[Array, float]) -> Solution | None:
+    def _plain(self, given: tuple[Array, float], gap: float = GAP) -> Solution | None:
         """Return the solution without a prior, None where neither Newton's method nor Clarabel finds it."""
-        theta = self._newton.plain(*given)
+        theta = self._newton.plain(*given, gap=gap)
         if theta is not None:
             return Solution(theta, "NEWTON", True)
         found = self._program.plain(*given)

@@ -13,6 +13,7 @@ from seeds import cases
 from test_export_gate import validated
 
 import ident
+from ident.compare.validate import validate
 from ident.errors import EstimationError
 from ident.estimate import Prior, cad_prior, estimated, neutral_prior
 from ident.estimate.prior import implausible, weightless
@@ -22,7 +23,7 @@ from ident.export.gate import VERDICT, with_validation
 from ident.model import Model, Viscous, torque
 from ident.regression import compress
 from ident.report import text
-from ident.report.verdict import verdict, warnings
+from ident.report.verdict import questions, verdict, warnings
 from ident.robot import Limits, MDHJoint, from_mdh, read_robot
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import from_com, to_com
@@ -65,6 +66,27 @@ def arm(mass: float = 3.0, c: tuple[float, float, float] = (0.25, -0.01, 0.02), 
 def test_against_cad(body, found):
     c = case()
     assert implausible(c.robot, changed(1, body), Prior(c.inertials, "cad")) == (() if found is None else (found,))
+
+
+@pytest.mark.parametrize(("gravity", "headline"), [(1.0, "Ready to use"), (-1.0, "Rough")])
+def test_cad_that_predicts_less_than_nothing_holds_the_green_back(gravity, headline):
+    c = case()
+    stated = {"identified": c.constrained.phi, "CAD": gravity * np.asarray(c.theta)}
+    found = validate(c.model, c.other, stated, fitted=c.regression, base=c.regression.base)
+    assert found.opposed == (gravity < 0)
+    assert verdict(c.constrained, found).headline == headline
+    assert ("CAD's bodies predict less than none do" in "".join(questions(c.constrained, found))) == found.opposed
+
+
+def test_a_light_body_is_believed_where_the_torques_ask_for_light_ones():
+    c = case()
+    prior = neutral_prior(c.robot)
+    bodies = 0.1 * prior.inertials
+    bodies[1] *= 0.1
+    assert implausible(c.robot, bodies, prior.scaled(0.1)) == ()
+    bodies[1] *= 0.01
+    (said,) = implausible(c.robot, bodies, prior.scaled(0.1))
+    assert said.startswith("arm: mass")
 
 
 def test_a_mass_that_the_logs_determine_is_believed():

@@ -145,6 +145,12 @@ class Validation:
             share = np.sqrt(np.maximum(1.0 - (self.noise / total.rms) ** 2, 0.0))
         return np.asarray(np.where(total.rms > 0, share, 0.0) * total.relative)
 
+    @property
+    def opposed(self) -> bool:
+        """Whether the bodies of CAD predict less of the torques than none do, as where gravity is upside down."""
+        cad = self.total("CAD") if "CAD" in self.names else None
+        return cad is not None and cad.relative_total > 1.0
+
     def total(self, name: str) -> Predicted | None:
         """Return one prediction over all held-out recordings together, None when there is none."""
         parts = [r.of(name) for r in self.held_out]

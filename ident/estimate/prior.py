@@ -163,7 +163,8 @@ LESS = 3.0
 def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each link of inertials (n, 10) whose mass, spread or centre no such link has.
 
-    Each body is compared with the prior's: its mass, and its least and largest radius of gyration about its centre.
+    Each body is compared with the prior's: its mass, and its least and largest radius of gyration about its centre. The
+    mass of a neutral body may be that of its full size or, as torques ask for, scaled.
     Against CAD the centre may move by so many of CAD's largest radii; without, it stays within the robot's reach. A
     last link that is heavier than CAD's may carry a tool, of which nothing is known either.
     known: names of masses that the logs determine by themselves; they are believed.
@@ -177,7 +178,8 @@ def implausible(robot: Robot, inertials: Array, prior: Prior, known: Collection[
         size = max(radii[-1], own[2][i, -1])
         against, (less, more) = ("a neutral body's", FROM_NEUTRAL) if neutral else ("CAD's", FROM_CAD)
         room = robot.reach if neutral and robot.reach else more * size
-        if not usual / less <= m <= usual * more and f"{link}.m" not in known:
+        scaled = given[0][i] if neutral and prior.neutral[i] else usual  # as the torques ask for, or its full size
+        if not min(usual, scaled) / less <= m <= max(usual, scaled) * more and f"{link}.m" not in known:
             found.append(f"{link}: mass {m:.4g} kg, {against} {usual:.4g} kg")
         elif k[0] < radii[0] / less:
             found.append(f"{link}: least radius of gyration {k[0]:.2g} m, {against} {radii[0]:.2g} m")

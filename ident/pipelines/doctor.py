@@ -147,7 +147,7 @@ def suspicious(result: Result) -> bool:
     estimate, regression, comparison = result.estimate, result.regression, result.comparison
     if estimate.implausible or any("at zero" in a for a in estimate.active):
         return True
-    if badly_predicted(result) or opposed(result):
+    if badly_predicted(result) or (result.validation and result.validation.opposed):
         return True
     if comparison is not None and comparison.count("contradicted") > _CONTRADICTED * max(len(comparison.rows), 1):
         return True
@@ -161,13 +161,6 @@ def suspicious(result: Result) -> bool:
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
     squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
-
-
-def opposed(result: Result) -> bool:
-    """Return whether the bodies of CAD predict less of the torques than none do, as where gravity is upside down."""
-    found = result.validation
-    total = found.total("CAD") if found and "CAD" in found.names else None
-    return total is not None and total.relative_total > 1.0
 
 
 def badly_predicted(result: Result) -> bool:

@@ -169,7 +169,6 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
         contradicted,
         examination,
         files_of,
-        opposed,
         stated_table,
         suspicious,
     )
@@ -189,7 +188,8 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = examination(loaded, tell)
         found = causes_of(seen, loaded, terms=False)
-    if not found and table is None and (estimate.implausible or opposed(result)):  # bodies may hide a mistake
+    opposed = result.validation is not None and result.validation.opposed
+    if not found and table is None and (estimate.implausible or opposed):  # bodies that are free may hide a mistake
         seen = examination(loaded, tell, table=stated_table(loaded))
         beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
         found = causes_of(beside, loaded, terms=False)

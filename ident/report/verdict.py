@@ -29,6 +29,11 @@ WORSE, WORSE_SHARE = 3.0, 0.075
 #: Above this share the noise of a joint's readings is not to hide what the model misses of it.
 QUIET = 0.3
 
+_OPPOSED = (
+    "CAD's bodies predict less than none do: they are wrong, or gravity, a zero or an axis of the robot file is, and"
+    " the bodies found make up for it on motions like these alone"
+)
+
 
 def questions(estimate: Estimate, validation: Validation | None = None) -> list[str]:
     """Return what a result rests on, a line each: a complete model, believable numbers, motions predicted."""
@@ -43,6 +48,8 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:
         doubts.append("a link cannot exist")
+    if validation is not None and validation.opposed:
+        doubts.append(_OPPOSED)
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
     said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
@@ -89,6 +96,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     left = _left(estimate, validation, total)
     if total.relative_total > ROUGH or left:
         return Judgement("unknown", "Rough", f"Better than nothing, but {error}{f'; {left}' if left else ''}.")
+    if validation.opposed:
+        return Judgement("unknown", "Rough", f"{error[0].upper()}{error[1:]}, but {_OPPOSED}.")
     if not complete(estimate):
         return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"

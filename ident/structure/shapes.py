@@ -34,7 +34,7 @@ BEFORE = 1.2
 TOLD = float(np.log(3.0))
 
 #: A law goes on where nothing was logged if its number's 95 % interval is within this of its logarithm.
-SURE = float(np.log(1.25))
+SURE = float(np.log(1.7))
 
 #: Terms whose numbers, by name, are fitted in one ratio.
 Group = tuple[Sequence[Term], tuple[str, ...]]

@@ -210,16 +210,23 @@ def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(h
     np.testing.assert_allclose(read(here)[0].q, q, atol=1e-6)
 
 
-def test_gravity_upside_down_is_named_where_a_slow_log_would_mirror_the_bodies(here):
+@pytest.mark.parametrize(
+    ("right", "wrong", "cause"),
+    [
+        ("0 0 0", "3.14159265 0 0", "gravity points along +z"),
+        ("1.5708 0 0", "1.5708 1.5708 0", "j_two: its zero is off by 90 degrees"),
+    ],
+)
+def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_for_it(here, right, wrong, cause):
     path = arm(here)
     for k in (0, 10):
         t, q, _, tau = log(here, k, rate=100.0, seconds=40.0, period=24.0)
         pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}).to_csv(f"log{k}.csv", index=False)
-    path.write_text(path.read_text().replace('rpy="0 0 0"/><axis', 'rpy="3.14159265 0 0"/><axis', 1))
+    path.write_text(path.read_text().replace(f'rpy="{right}"/><axis', f'rpy="{wrong}"/><axis', 1))
     pipelines.init("arm.urdf", ["log0.csv", "log10.csv"])
     result = pipelines.run(here)
     assert result.estimate.relative_total < 0.01
-    assert "gravity points along +z" in str(result.estimate.causes[0])
+    assert cause in str(result.estimate.causes[0])
 
 
 def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):

@@ -181,18 +181,19 @@ def _lengths(robot: Robot) -> Iterator[Mistake]:
                     yield Mistake("length", name, f"{its} is in another unit", mend, change)
 
 
-_OFFSET = "its offset (a URDF has none: `offset` of the position in dataset.toml, in rad or m)"
+#: Where a zero is put right.
+OFFSET = "its offset (a URDF has none: `offset` of the position in dataset.toml, in rad or m)"
 
 
 def _joints(robot: Robot) -> Iterator[Mistake]:
     for j, joint in enumerate(robot.joints):
         one, zero = np.eye(robot.n)[j], undone.zero(j)
         for quarter in () if joint.slides else (90, -90, 180):
-            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {_OFFSET}"
+            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {OFFSET}"
             yield Mistake("zero", joint.name, what, mend, undone.fixed(zero, quarter * _DEGREE))
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
-        mend = f'add {{}} {word} to {_OFFSET}; or [calibrate] zeros = ["{joint.name}"]'
+        mend = f'add {{}} {word} to {OFFSET}; or [calibrate] zeros = ["{joint.name}"]'
         yield Mistake("zero", joint.name, f"its zero is off by {{}} {word}", mend, zero, size)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
-from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.mistakes import OFFSET, Mistake
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault, doctor, searching
@@ -121,7 +121,7 @@ def table_search(
         about_origin=about_origin(cad),
         settled=table.settled,
         motions=[replace(m, tau=gains * m.tau) for m in motions],
-        geometries={**table.geometries, **_lengths(robot)} if same else {},
+        geometries={**table.geometries, **_lengths(robot), **_zeros(robot)} if same else {},
         tolerance=tolerance,
         gain_error=_GAIN_ERROR,
         zero_error=_ZERO_ERROR,
@@ -170,6 +170,18 @@ def _told(weigher: Weigher, reading: Reading, search: Search, state: Hypothesis)
     return weigher.told(seen, links)
 
 
+def _zeros(robot: Robot) -> dict[str, Robot]:
+    """Return the robot with a joint's zero a quarter or half a turn off, by the joint and what is mistaken."""
+    found = {}
+    for j, joint in enumerate(robot.joints):
+        for turn in (90, -90, 180) if not joint.slides else ():
+            turned = replace(joint, placement=joint.pose(np.deg2rad(turn)))
+            found[f"{joint.name}: its zero is off by {turn} degrees"] = replace(
+                robot, joints=(*robot.joints[:j], turned, *robot.joints[j + 1 :])
+            )
+    return found
+
+
 def _lengths(robot: Robot) -> dict[str, Robot]:
     """Return the robot with its lengths in another unit, by what it then is."""
     found = {}
@@ -185,6 +197,8 @@ def _mend(fault: Fault, cad: Cad) -> str:
     """Return what to change, and where."""
     if fault.kind == "gravity":
         return f"let gravity point along {fault.what.split()[3]}"
+    if fault.what.startswith("its zero"):
+        return f"add {fault.what.split()[-2]} degrees to {OFFSET}"
     if fault.kind == "geometry":
         return "correct that"
     if fault.kind == "extra":

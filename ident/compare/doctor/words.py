@@ -50,8 +50,8 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
         case OtherView(name, kind):
             if kind == "gravity":
                 return "robot", f"gravity points along {name.removeprefix('gravity ')} of the base, not as described"
-            joint, told, what = name.partition(": ")
-            return (joint, what) if told else ("robot", f"geometry is {name}, not as described")
+            where, of_joint, what = name.partition(": ")
+            return (where, what) if of_joint else ("robot", f"geometry is {name}, not as described")
 
 
 def _where(links: tuple[int, ...], robot: Robot) -> str:

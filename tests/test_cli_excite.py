@@ -223,6 +223,25 @@ def test_a_spline_in_place_of_the_series(place: Path) -> None:
     assert again.design["value"] <= stored.design["value"] + 1e-9
 
 
+@pytest.mark.parametrize("command", ["excite", "sweep"])
+def test_soft_limits_of_a_safety_controller_are_kept_and_told(place: Path, command: str) -> None:
+    """Beyond them the real robot stops; the wider of the two soft limits leaves the hard one as it is."""
+    soft = '<safety_controller k_velocity="40" soft_lower_limit="-0.25" soft_upper_limit="3"/></joint>'
+    shape = '<collision><geometry><mesh filename="a.stl"/></geometry></collision>'
+    (place / "soft.urdf").write_text(MESH.replace("</joint>", soft).replace(shape, ""))
+    joint = read_robot(place / "soft.urdf").joints[0]
+    assert (joint.limits.lower, joint.limits.upper) == (-1.0, 1.0)  # by which a log's joints are recognised
+    more = QUICK[:-2] if command == "excite" else ("--rate", "50")
+    done = CliRunner().invoke(app, [command, "soft.urdf", *more, "-o", "out"])
+    assert done.exit_code == 0, done.stderr
+    assert "keep to the soft limits of <safety_controller>" in " ".join(done.stderr.split())
+    assert "'j' -0.25 to 1" in " ".join(done.stderr.split())
+    q = sampled(place / "out" / "trajectory.csv")[1][:, 1]
+    assert q.min() >= -0.25 - 1e-12
+    assert q.max() <= 1.0
+    assert np.ptp(q) > 0.3
+
+
 @pytest.mark.slow
 def test_a_second_motion_adds_to_an_experiment(tmp_path: Path) -> None:
     after = str(ROOT / "experiments" / "excite_arm5")

@@ -195,6 +195,27 @@ def test_limits_of_zero_as_exporters_write_them_are_none_and_the_reader_says_so(
     assert robot.notes == ("limits of 1 joint are zero, and are taken as not given: 'j'",)
 
 
+@pytest.mark.parametrize(
+    ("soft", "allowed"),
+    [
+        ('soft_lower_limit="-0.5" soft_upper_limit="0.75"', (-0.5, 0.75)),
+        ('soft_lower_limit="-5" soft_upper_limit="0.75"', (-1.0, 0.75)),
+        ('soft_lower_limit="0" soft_upper_limit="0"', (-1.0, 1.0)),
+        ("", (-1.0, 1.0)),  # the standard's defaults are zeros
+    ],
+)
+def test_soft_limits_stand_beside_the_hard_ones(soft, allowed):
+    robot = parse_urdf(
+        b'<robot name="g"><link name="r"/><link name="a"/>'
+        b'<joint name="j" type="revolute"><parent link="r"/><child link="a"/>'
+        b'<limit lower="-1" upper="1" effort="2" velocity="1"/>'
+        + f'<safety_controller k_velocity="1" {soft}/></joint></robot>'.encode()
+    )
+    limits = robot.joints[0].limits
+    assert (limits.lower, limits.upper) == (-1.0, 1.0)
+    assert limits.allowed == allowed
+
+
 def test_a_mass_of_zero_is_a_number_and_not_a_missing_one():
     robot = parse_urdf(
         b'<robot name="g"><link name="r"/><link name="a"><inertial><mass value="0"/>'

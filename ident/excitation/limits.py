@@ -167,7 +167,7 @@ class KinematicLimits:
 
 
 def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0) -> KinematicLimits:
-    """Return a robot's own limits, less a margin.
+    """Return a robot's own limits, less a margin; of hard and soft position limits the narrower.
 
     position: taken from both ends of each range [rad; m]. rates: share taken from velocity, acceleration and jerk.
     Raises ExcitationError when a joint has no limit of velocity and none of acceleration.
@@ -185,8 +185,22 @@ def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0)
         raise ExcitationError(f"the margin of the positions must not be negative, got {position:g}")
     kinds = tuple(joint.kind for joint in robot.joints)
     each = np.array([[x.velocity, x.acceleration, x.jerk] for x in limits]).T
-    lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
+    lower, upper = np.array([x.allowed for x in limits]).T
     return KinematicLimits(robot.joint_names, kinds, lower + position, upper - position, each * (1.0 - rates))
+
+
+def soft_told(robot: Robot) -> list[str]:
+    """Return a note on the joints whose soft position limits are narrower than the hard ones, with those taken."""
+    found = []
+    for joint in robot.joints:
+        low, high = joint.limits.allowed
+        if (low, high) != (joint.limits.lower, joint.limits.upper):
+            found.append(f"'{joint.name}' {low:.6g} to {high:.6g}")
+    if not found:
+        return []
+    return [
+        f"positions keep to the soft limits of <safety_controller> (rad; m), narrower than <limit>: {', '.join(found)}"
+    ]
 
 
 CLEARANCE_RATE = "clearance at samples, and a bound on its rate between them"

@@ -115,13 +115,12 @@ def with_accelerations(robot: Robot, velocity: float | None = None) -> tuple[Rob
 
 
 def position_range(robot: Robot, margin: float = 0.0) -> tuple[Array, Array]:
-    """Return the lower and upper ends (n,) of each joint's range, `margin` [rad; m] inside its limits.
+    """Return the lower and upper ends (n,) of each joint's range, `margin` [rad; m] inside its hard and soft limits.
 
     Raises ExcitationError, naming the joint, when it has no limits or the margin leaves nothing.
     """
     nonnegative(margin, "the margin")
-    lower = np.array([joint.limits.lower for joint in robot.joints])
-    upper = np.array([joint.limits.upper for joint in robot.joints])
+    lower, upper = np.array([joint.limits.allowed for joint in robot.joints]).T
     for joint, low, high in zip(robot.joints, lower, upper, strict=True):
         where = f"joint '{joint.name}' goes from {low:g} to {high:g}"
         if not np.isfinite(high - low):

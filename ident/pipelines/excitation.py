@@ -15,7 +15,7 @@ from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, InputError, need, require_known
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
-from ident.excitation.limits import KinematicLimits, TorqueLimits
+from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
 from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2
@@ -138,6 +138,7 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
         notes.append("no scene is given: nothing keeps the robot from touching itself or its surroundings")
     basis = _basis(wishes)
     warm, seed = _resumed(wishes, robot, basis)
+    notes += soft_told(robot)
     problem = design_problem(
         known.model,
         basis,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import ExcitationError, InputError
-from ident.excitation.limits import TorqueLimits, torque_limits
+from ident.excitation.limits import TorqueLimits, soft_told, torque_limits
 from ident.excitation.moves import (
     RAMP,
     Moves,
@@ -159,7 +159,8 @@ def _told_with(notes: list[str]) -> Iterator[None]:
 
 
 def _accelerated(robot: Robot, velocity: float | None, acceleration: float | None, notes: list[str]) -> Robot:
-    """Return the robot with limits of acceleration, and note which of them its file does not state."""
+    """Return the robot with limits of acceleration; note which its file does not state, and its soft limits."""
+    notes += soft_told(robot)
     limited, taken = with_accelerations(robot, velocity)
     if taken and acceleration is None:
         least, most = min(taken.values()), max(taken.values())

@@ -40,7 +40,10 @@ IN_FILE = '<limit {0}="..."/> of the joint in the URDF, limits = {{ {0} = ... }}
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one joint in rad, rad/s, N m, rad/s^2, rad/s^3, or m and N; infinite where none is known."""
+    """Limits of one joint in rad, rad/s, N m, rad/s^2, rad/s^3, or m and N; infinite where none is known.
+
+    soft_lower, soft_upper: where its controller begins to intervene, which may be beyond lower and upper.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -48,15 +51,22 @@ class Limits:
     effort: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
+    soft_lower: float = -math.inf
+    soft_upper: float = math.inf
 
     def __post_init__(self) -> None:
         rates = (self.velocity, self.effort, self.acceleration, self.jerk)
-        if any(math.isnan(x) for x in (self.lower, self.upper, *rates)):
+        if any(math.isnan(x) for x in (self.lower, self.upper, self.soft_lower, self.soft_upper, *rates)):
             raise RobotError("a joint limit is not a number")
         if self.lower > self.upper:
             raise RobotError(f"the lower limit {self.lower:g} is above the upper limit {self.upper:g}")
         if min(rates) < 0:
             raise RobotError("velocity, effort, acceleration and jerk limits must not be negative")
+
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """Ends of the positions that a motion may be planned to, within hard and soft limits."""
+        return max(self.lower, self.soft_lower), min(self.upper, self.soft_upper)
 
     @property
     def ends(self) -> tuple[float, float] | None:

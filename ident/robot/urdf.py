@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Literal
@@ -229,7 +230,7 @@ def _moving(joint: UrdfJoint, carrier: int, placement: Pose, axis: Array, file: 
     if mimic := at.only(joint.element, "mimic"):
         raise at.error("joints that mimic another are not modelled", mimic, hold)
     kind: Literal["revolute", "prismatic"] = "prismatic" if joint.kind == "prismatic" else "revolute"
-    limits = _limits(at, joint) if joint.limits is None else joint.limits
+    limits = _softened(at, joint, _limits(at, joint)) if joint.limits is None else joint.limits
     return Joint(joint.name, kind, carrier, placement, axis, joint.point, limits)
 
 
@@ -279,6 +280,14 @@ def _limits(at: At, joint: UrdfJoint) -> Limits:
     if lower == upper:
         lower, upper = -math.inf, math.inf
     return Limits(lower, upper, **{name: value or math.inf for name, value in rates.items()})
+
+
+def _softened(at: At, joint: UrdfJoint, limits: Limits) -> Limits:
+    """Return limits with the soft ones of <safety_controller>; ends that leave no room, such as zeros, are none."""
+    if (element := at.only(joint.element, "safety_controller")) is None:
+        return limits
+    lower, upper = (at.number(element, f"soft_{end}_limit", 0.0, math.inf) for end in ("lower", "upper"))
+    return replace(limits, soft_lower=lower, soft_upper=upper) if lower < upper else limits
 
 
 def _limited(joint: UrdfJoint) -> bool:

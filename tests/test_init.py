@@ -229,6 +229,15 @@ def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_f
     assert cause in str(result.estimate.causes[0])
 
 
+def test_a_sign_that_was_turned_is_said_with_the_fit(here):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * [1, -1, 1])}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    told = [str(w) for w in pipelines.fit(here).warnings]
+    assert "dataset.toml: the torque of j_two is turned round (`gain` -1): is that so on this robot?" in told
+
+
 def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)

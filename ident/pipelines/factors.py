@@ -106,7 +106,7 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
-    warned += _parked(loaded, estimate)
+    warned += (*_parked(loaded, estimate), *_turned(loaded))
     fix = "leave one out of [model], or log where it does"
     warned += [Warned("model", "term", f"{told}; {fix}") for told in one_for_another(loaded.model, regression)]
     more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
@@ -118,6 +118,16 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])
     wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
     return replace(estimate, structure=loaded.structure, covariance=wider)
+
+
+def _turned(loaded: Loaded) -> Iterator[Warned]:
+    """Say which joints' torques are turned round, where other joints' are taken as they are logged."""
+    signals = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit]
+    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in signals]).reshape(-1, loaded.robot.n)
+    if (np.abs(gains) == 1.0).all() and (gains > 0).any() and (gains < 0).any():
+        names = zip(loaded.robot.joint_names, (gains < 0).any(axis=0), strict=True)
+        told = f"the torque of {', '.join(name for name, turned in names if turned)} is turned round (`gain` -1)"
+        yield Warned(loaded.experiment.data.name, "turned", f"{told}: is that so on this robot?")
 
 
 def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:

@@ -125,8 +125,8 @@ def _turned(loaded: Loaded) -> Iterator[Warned]:
     signals = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit]
     gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in signals]).reshape(-1, loaded.robot.n)
     if (np.abs(gains) == 1.0).all() and (gains > 0).any() and (gains < 0).any():
-        names = zip(loaded.robot.joint_names, (gains < 0).any(axis=0), strict=True)
-        told = f"the torque of {', '.join(name for name, turned in names if turned)} is turned round (`gain` -1)"
+        names = ", ".join(loaded.robot.joint_names[j] for j in np.flatnonzero(np.any(gains < 0, axis=0)))
+        told = f"the torque of {names} is turned round (`gain` -1)"
         yield Warned(loaded.experiment.data.name, "turned", f"{told}: is that so on this robot?")
 
 

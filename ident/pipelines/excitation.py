@@ -30,6 +30,7 @@ from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
 from ident.model.terms import kinds
 from ident.pipelines.doctor import doctor
+from ident.pipelines.estimated import as_run
 from ident.pipelines.loaded import described_in, load
 from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import ExciteWishes
@@ -369,7 +370,7 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     if wishes.drive_inertia or not wishes.friction:
         flag = "--drive-inertia" if wishes.drive_inertia else "--no-friction"
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
-    loaded = load(wishes.after)
+    loaded = as_run(load(wishes.after))
     if loaded.robot.fingerprint() != robot.fingerprint():
         raise ExcitationError(
             f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"

@@ -22,6 +22,7 @@ from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
 from ident.logs.check import NOTES
 from ident.model import Model
+from ident.pipelines.estimated import processing_told
 from ident.pipelines.friction import restored
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
@@ -112,7 +113,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
     notes = tuple(str(w) for w in warned if w.kind in NOTES)
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
-    origin = {FITTED: seen} | provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
+    origin = {FITTED: seen} | processing_told(factors.processing)
+    origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*estimate.implausible, *unusable(warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
     moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])

@@ -22,21 +22,11 @@ from ident.logs.manifest import RAW, kind_of
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
+from ident.pipelines.estimated import as_estimated, results_folder
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_terms
-from ident.pipelines.steps import (
-    Failed,
-    Result,
-    Warned,
-    as_estimated,
-    compared,
-    log_warned,
-    reported,
-    truth_of,
-    unusable,
-    validated,
-)
+from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable, validated
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, logged
@@ -371,11 +361,6 @@ def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: lis
         else:
             told += [Warned(name, "export", note) for note in done.notes]
     return told
-
-
-def results_folder(experiment: Experiment) -> Path:
-    """Return where the results go unless told otherwise: results/NAME beside the experiment's file."""
-    return experiment.folder / "results" / experiment.name
 
 
 @dataclass(frozen=True, eq=False)

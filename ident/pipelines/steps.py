@@ -17,7 +17,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
-from ident.estimate import Estimate, fitted_model
+from ident.estimate import Estimate
 from ident.files import FITTED
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.check import NOTES, together
@@ -146,18 +146,13 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     if loaded.processing is not None:
         return loaded.processing
     from ident.compare.settled import settled
-    from ident.logs.automatic import reaching
 
     given = loaded.experiment.processing, loaded.experiment.validation_processing
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
-    fitted, kept = (
-        (next(iter_logs(loaded.manifest, name, loaded.robot)) for name in names)
-        for names in (loaded.experiment.fit, loaded.experiment.validate)
-    )
-    fit, judged = settled(loaded.model, list(fitted), loaded.base)
-    with suppress(IdentError):  # whoever validates says what is wrong with them
-        judged = reaching(judged, list(kept))
+    fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
+    fit, judged = settled(loaded.model, fitted, loaded.base)
+    judged = reaching_kept(loaded, judged)
     if loaded.experiment.by_hand is None:
         return fit, judged
     both = zip(loaded.experiment.by_hand, (fit, judged), strict=True)
@@ -165,6 +160,16 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
         replace(hand, **{key: getattr(found, key) for key in loaded.experiment.automatic}) for hand, found in both
     )
     return own, other
+
+
+def reaching_kept(loaded: Loaded, judged: Processing) -> Processing:
+    """Return where predictions are judged: as `judged`, unless the recordings kept for that move too fast for it."""
+    from ident.logs.automatic import reaching
+
+    with suppress(IdentError):  # whoever validates says what is wrong with them
+        kept = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.validate]
+        return reaching(judged, kept)
+    return judged
 
 
 def motions(
@@ -209,21 +214,6 @@ def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
             file=loaded.experiment.file,
             fix="Give the experiment that the estimate comes from, or fit again",
         )
-
-
-def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
-    """Return the experiment with the estimate's own joint terms, where its file has no [model].
-
-    Raises ConfigError for an estimate of another model.
-    """
-    links = loaded.model.n_rigid
-    chosen = not loaded.experiment.own_model and estimate.base.standard[:links] == loaded.model.names[:links]
-    if not chosen:
-        require_same_model(loaded, estimate)
-    if chosen:
-        model = replace(fitted_model(estimate, loaded.robot), robot=loaded.robot)
-        loaded = replace(loaded, model=model, base=estimate.base, processing=processing_of(loaded))
-    return as_calibrated(loaded, estimate.calibration)
 
 
 def as_calibrated(loaded: Loaded, found: Sequence[Calibrated]) -> Loaded:

@@ -1,0 +1,89 @@
+"""A stored estimate and its experiment: logs are read as they were fitted, and nothing is chosen anew."""
+
+import html
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_cli import BROKEN, EXPERIMENT, record
+
+from ident import pipelines
+from ident.compare import settled
+from ident.errors import InputError
+from ident.estimate.storage import load_estimate
+from ident.logs import Processing
+from ident.pipelines.estimated import PROCESSED, as_estimated, as_run
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import processing_of
+
+pytestmark = pytest.mark.usefixtures("sketched")
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Return an experiment that leaves all to its logs, the elbow's positions of which are late, and its run."""
+    folder = tmp_path_factory.mktemp("late") / "two"
+    folder.mkdir()
+    for file in ("robot.toml", "dataset.toml", "cad.csv"):
+        (folder / file).write_bytes((BROKEN / "experiment" / file).read_bytes())
+    text = (folder / "robot.toml").read_text()
+    (folder / "robot.toml").write_text(text.replace('angle = "rad"', 'angle = "rad"\ngravity = [0, -9.81, 0]'))
+    experiment = EXPERIMENT.replace('truth = "truth.toml"\n', "")
+    (folder / "experiment.toml").write_text(experiment)
+    for seed, name in enumerate(("circle", "steps"), 1):
+        record(folder, name, seed)
+        table = np.loadtxt(folder / f"{name}.csv", delimiter=",")
+        table[:, 2] = np.roll(table[:, 2], 1)  # a sample late
+        np.savetxt(folder / f"{name}.csv", table[1:], fmt="%.9g", delimiter=",")
+    (folder / "experiment.toml").write_text(experiment.partition("[processing]")[0])
+    return folder, pipelines.run(folder, command="ident")
+
+
+def said(page) -> list[str]:
+    """Return the words of a page."""
+    words = re.sub(r"(?s)<(script|style|svg)\b.*?</\1>|<[^>]+>", "\n", page.read_text())
+    return [line.strip() for line in html.unescape(words).splitlines() if line.strip()]
+
+
+def test_a_report_of_the_stored_estimate_says_what_its_run_said(ran, tmp_path, monkeypatch):
+    folder, run = ran
+    assert processing_of(run.loaded)[0].position_delay_s != 0.0
+    monkeypatch.setattr(settled, "settled", None)  # nothing is chosen anew
+    found = pipelines.report(folder / "results" / "two", folder, tmp_path / "again.html", command="ident")
+    assert processing_of(found.loaded) == processing_of(run.loaded)
+    own, again = run.figures(), found.figures()
+    assert own == pytest.approx(again, rel=1e-9)
+    assert said(folder / "results" / "two" / "report.html") == said(tmp_path / "again.html")
+    judged = pipelines.validate(folder / "results" / "two", folder)
+    assert judged.path == folder / "results" / "two" / "estimate.json"
+    assert judged.estimate.provenance == run.estimate.provenance
+
+
+def test_other_logs_and_a_processing_of_ones_own_are_not_read_so(ran, tmp_path, monkeypatch):
+    folder, _ = ran
+    for file in folder.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert as_run(load(tmp_path)).processing is None
+    estimate = load_estimate(folder / "results" / "two")
+    assert as_run(load(folder)).processing == as_estimated(load(tmp_path), estimate).processing
+    own = tmp_path / "experiment.toml"
+    text = own.read_text()
+    own.write_text(text + "[processing]\nedge_s = 0.1\n")
+    assert processing_of(as_estimated(load(tmp_path), estimate))[0].position_delay_s == 0.0
+    own.write_text(text)
+    log = tmp_path / "circle.csv"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))
+    monkeypatch.setattr(settled, "settled", lambda *_: (Processing(edge_s=0.7), Processing()))
+    assert as_estimated(load(tmp_path), estimate).processing[0].edge_s == 0.7
+    assert as_estimated(load(folder), estimate).processing[0].edge_s != 0.7
+
+
+@pytest.mark.parametrize("wrong", ["edge_s = -1.0", "edge = 1.0", "edge_s = ", "decimation = 'many'", "edge_s = [[1]]"])
+def test_a_damaged_processing_is_refused(ran, wrong):
+    folder, run = ran
+    origin = {**run.estimate.provenance, PROCESSED[0]: wrong}
+
+    with pytest.raises(InputError, match=r"provenance\.processing: is no processing of logs"):
+        as_estimated(load(folder), replace(run.estimate, provenance=origin))

@@ -254,7 +254,7 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     )
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
     what = "torques are blurred by a filter with a time constant of {} ms, positions are not"
-    mend = "log them unfiltered, or positions through the same filter"
+    mend = "log them unfiltered, or positions through the same filter; elastic joints do the same: move more slowly"
     size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well
     yield Mistake("blur", "all joints", what, mend, undone.blurred, size)
 

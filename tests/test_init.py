@@ -229,12 +229,14 @@ def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_f
     assert cause in str(result.estimate.causes[0])
 
 
-def test_a_sign_that_was_turned_is_said_with_the_fit(here):
+def test_a_sign_that_was_turned_and_bodies_that_look_invented_are_said_with_the_fit(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)
     pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau * [1, -1, 1])}).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
-    told = [str(w) for w in pipelines.fit(here).warnings]
+    result = pipelines.fit(here)
+    told = [str(w) for w in result.warnings]
+    assert "; 3 links of different masses have one and the same inertia: a placeholder?" in "".join(result.loaded.notes)
     assert "dataset.toml: the torque of j_two is turned round (`gain` -1): is that so on this robot?" in told
 
 

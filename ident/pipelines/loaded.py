@@ -22,7 +22,7 @@ from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot, read_urdf
 from ident.robot.robot import DESCRIPTIONS
 from ident.robot.xml import parse_xml, read_bytes
-from ident.spatial.inertia import INERTIAL
+from ident.spatial.inertia import INERTIAL, to_com
 from ident.tables import Table, read_toml
 
 #: A frame is another one when an axis or a point is farther off [1; m], which rounding is not.
@@ -118,7 +118,17 @@ def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None,
         return None, None, f"the inertials of '{source}' are neither CAD nor prior: {'; '.join(wrong)}"
     note = f"the inertials of '{source}' are the CAD column and the prior, as nothing else is given"
     note += f", but for these: {'; '.join(wrong)}" if wrong else ""
+    if (same := _same(values)) > 2:
+        note += f"; {same} links of different masses have one and the same inertia: a placeholder?"
     return values, source, f'{note}; cad = "FILE" in experiment.toml gives others, cad = false none'
+
+
+def _same(bodies: Array) -> int:
+    """Return how many bodies (n, 10) of different masses share one inertia about their centres, as no machine has."""
+    found: dict[tuple[float, ...], set[float]] = {}
+    for m, _, inertia in (to_com(b) for b in bodies if np.isfinite(b).all() and b[0] > 0):
+        found.setdefault(tuple(np.round(inertia.ravel(), 9)), set()).add(round(m, 9))
+    return max(map(len, found.values()), default=0)
 
 
 def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:

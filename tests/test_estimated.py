@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from test_cli import BROKEN, EXPERIMENT, record
 
 from ident import pipelines
 from ident.compare import settled
-from ident.errors import InputError
-from ident.estimate.storage import load_estimate
+from ident.errors import InputError, ModelError
+from ident.estimate.storage import load_estimate, save_estimate
 from ident.logs import Processing
+from ident.pipelines import ExportWishes
 from ident.pipelines.estimated import PROCESSED, as_estimated, as_run
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import processing_of
@@ -87,3 +89,39 @@ def test_a_damaged_processing_is_refused(ran, wrong):
 
     with pytest.raises(InputError, match=r"provenance\.processing: is no processing of logs"):
         as_estimated(load(folder), replace(run.estimate, provenance=origin))
+
+
+def test_an_estimate_finds_its_experiment_and_its_robot(ran, tmp_path, monkeypatch):
+    folder, run = ran
+    place = tmp_path / "two"
+    copytree(folder, place)
+    monkeypatch.chdir(place)
+    found = pipelines.report("results/two", None, tmp_path / "found.html", command="ident")
+    assert found.loaded.experiment.file == place / "experiment.toml"
+    elsewhere = [line.replace(str(folder), str(place)) for line in said(folder / "results" / "two" / "report.html")]
+    assert said(tmp_path / "found.html") == elsewhere
+    monkeypatch.chdir(tmp_path)
+    for one in pipelines.export(["urdf", "c"], place / "results" / "two", tmp_path / "files"):
+        assert one.path.is_file()
+    with_name = pipelines.export(
+        ["c"], place / "results" / "two", tmp_path / "named/", ExportWishes(place / "robot.toml")
+    )
+    (own,) = (p for p in (tmp_path / "files").iterdir() if p.suffix == ".h")
+    assert with_name[0].path.read_bytes() == own.read_bytes()
+
+    (place / "experiment.toml").write_text((place / "experiment.toml").read_text() + "\n")
+    (place / "robot.toml").write_text((place / "robot.toml").read_text() + "\n")
+    monkeypatch.chdir(place)
+    with pytest.raises(InputError, match=r"before it changed.*: ident report results/two .*two/experiment\.toml"):
+        pipelines.report("results/two", None, tmp_path / "changed.html")
+    with pytest.raises(ModelError, match=r"Give the robot .*: ident export urdf,c results/two --robot robot\.toml"):
+        pipelines.export(["urdf", "c"], "results/two", tmp_path / "changed")
+    assert not (tmp_path / "changed").exists()
+    stored = tmp_path / "far" / "away" / "from" / "it" / "estimate.json"
+    stored.parent.mkdir(parents=True)
+    monkeypatch.chdir(stored.parent)
+    for name in ("experiment.toml", "../../experiment.toml", "dataset.csv"):
+        origin = {"sha256 " + name: "0"} | dict(run.estimate.provenance)
+        save_estimate(replace(run.estimate, provenance=origin), stored)
+        with pytest.raises(InputError, match=r"not beside it.*: ident report estimate\.json EXPERIMENT"):
+            pipelines.report("estimate.json", None, tmp_path / "changed.html")

@@ -131,7 +131,7 @@ def test_the_command(tmp_path):
     assert (tmp_path / "c.html").is_file()
     assert len(list((tmp_path / "p").iterdir())) == 8
     for arguments, said in (
-        ([files[0]], "wanted an estimate and its experiment"),
+        ([files[0]], "not beside it"),
         ([files[0], files[0]], "Give each result once, under a name of its own"),
         ([*files, "-o", str(tmp_path / "x.docx")], "a report ends in .html, .htm, .pdf, got '.docx'"),
     ):

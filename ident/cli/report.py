@@ -19,8 +19,9 @@ def report(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="ESTIMATE EXPERIMENT | ESTIMATE ESTIMATE ...",
-            help="estimate.json, or its folder, and its experiment; or two estimates or more, compared with the first",
+            metavar="ESTIMATE [EXPERIMENT] | ESTIMATE ESTIMATE ...",
+            help="estimate.json, or its folder, and its experiment, found where it was; or two estimates or more,"
+            " compared with the first",
         ),
     ],
     out: Annotated[Path, out_option("report.html", "File to write, .html or .pdf")] = Path("report.html"),
@@ -33,7 +34,7 @@ def report(
     from ident.report.page import known_format
 
     known_format(out)
-    if summary and all(_is_estimate(f) for f in files):
+    if summary and len(files) > 1 and all(_is_estimate(f) for f in files):
         raise InputError("is of one estimate", key="--summary", fix="Give an estimate and its experiment")
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
         found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
@@ -42,10 +43,11 @@ def report(
         judged = judgement(first, found.changes)
         say(f"{judged.headline}: {judged.reason}", style="bold")
         say(*sentences(first, found.changes, found.slides))
-    elif len(files) == 2 and _is_estimate(files[0]):
+    elif len(files) <= 2 and _is_estimate(files[0]):
+        experiment = files[1] if len(files) == 2 else None
         with progress() as tell:
             done = pipelines.report(
-                files[0], files[1], out, figures=figures, summary=summary, tell=tell, command=command_line()
+                files[0], experiment, out, figures=figures, summary=summary, tell=tell, command=command_line()
             )
         answer(**outcome(done))
     else:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from ident.errors import IdentError, InputError
+from ident.errors import ConfigError, IdentError, InputError
 from ident.estimate import Estimate, fitted_model
-from ident.estimate.storage import load_estimate
-from ident.experiment import Experiment
-from ident.files import file_sha256
+from ident.estimate.storage import estimate_file, load_estimate
+from ident.experiment import LEVELS, Experiment, read_experiment
+from ident.files import file_sha256, hashes
 from ident.logs import Processing, locate
 from ident.logs.automatic import as_toml
-from ident.pipelines.loaded import Loaded
+from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import as_calibrated, processing_of, reaching_kept, require_same_model
+from ident.tables import read_toml
 
 #: The entries of an estimate's provenance that say how logs were processed, in a fit and where it is judged.
 PROCESSED = ("processing", "processing to validate")
@@ -29,6 +31,53 @@ def results_folder(experiment: Experiment) -> Path:
 def processing_told(processing: tuple[Processing, Processing]) -> dict[str, str]:
     """Return the entries of the provenance that say how logs were processed."""
     return dict(zip(PROCESSED, map(as_toml, processing), strict=True))
+
+
+def experiment_of(estimate: str | Path) -> Path:
+    """Return the file of the experiment that a stored estimate comes from, from the folders that its results lie in.
+
+    Raises InputError where it is not there, or has changed since, with the command that names it.
+    """
+    named = _beside(Path(estimate))
+    if named is not None and named[1]:
+        return named[0]
+    problem, given = "was fitted on an experiment that is not beside it", "EXPERIMENT"
+    if named is not None:
+        problem, given = f"was fitted on '{named[0].name}' as it was before it changed", str(named[0])
+    command = shlex.join(["ident", "report", str(estimate), given])
+    raise InputError(problem, file=estimate, fix=f"Name the experiment: {command}")
+
+
+def robot_of(estimate: str | Path) -> Path | None:
+    """Return the robot file that a stored estimate comes from, None where it is not there or has changed since."""
+    named, origin = _beside(Path(estimate)), load_estimate(estimate).provenance
+    with suppress(IdentError):
+        robot = None if named is None else read_experiment(named[0]).robot
+        if robot is not None:
+            known = hashes(robot, described_in(robot))
+            return robot if all(origin.get(f"sha256 {name}") == sha for name, sha in known.items()) else None
+    return None
+
+
+def _beside(estimate: Path) -> tuple[Path, bool] | None:
+    """Return the experiment's file that a stored estimate names, and whether it is unchanged; None where none is there.
+
+    It is the first of the hashed files. Looked for in the folder of the results, those above, and the working folder.
+    """
+    found, folder = None, estimate_file(estimate).resolve().parent
+    origin = load_estimate(estimate).provenance
+    name = next((key.removeprefix("sha256 ") for key in origin if key.startswith("sha256 ")), "")
+    if Path(name).name != name or not name.endswith(".toml"):
+        return None
+    for place in (folder, *list(folder.parents)[:LEVELS], Path.cwd()):
+        file = place / name
+        with suppress(IdentError, OSError):
+            if file.is_file() and "experiment" in read_toml(file, ConfigError):
+                same = file_sha256(file) == origin[f"sha256 {name}"]
+                if same:
+                    return file, True
+                found = found or (file, False)
+    return found
 
 
 def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, EstimationError, IdentError, InputError
+from ident.errors import CadError, EstimationError, IdentError, InputError, ModelError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
@@ -22,7 +23,7 @@ from ident.logs.manifest import RAW, kind_of
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import as_estimated, results_folder
+from ident.pipelines.estimated import as_estimated, experiment_of, results_folder, robot_of
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_terms
@@ -312,7 +313,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
 
 def report(
     estimate: str | Path,
-    experiment: Experiment | str | Path,
+    experiment: Experiment | str | Path | None,
     out: str | Path,
     *,
     figures: Path | None = None,
@@ -322,6 +323,7 @@ def report(
 ) -> Result:
     """Write the report of an estimate on its experiment to `out` (.html, .pdf).
 
+    experiment: None for the one that it comes from, where that is still there.
     summary: one page alone, with the verdict, the main figures and one picture. figures: folder for every figure as
     PNG and SVG. Raises InputError for another ending, ConfigError for an estimate of another model, and what `load`
     raises.
@@ -330,7 +332,7 @@ def report(
 
     known_format(out, figures)
     found, warned = load_estimate(estimate), list[Warned]()
-    loaded = as_estimated(load(experiment), found)
+    loaded = as_estimated(load(experiment_of(estimate) if experiment is None else experiment), found)
     validation = validated(loaded, found, None, warned, tell)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
@@ -378,8 +380,8 @@ def export(
     """Write identified parameters for controllers, simulators and toolboxes, in all formats or none.
 
     formats: names of `ident.export.formats`. out: of one format a file, else a folder of ROBOT + ending; by default
-    the working folder. Raises InputError for what cannot be meant, UnusableError where the gate of the exports forbids
-    it.
+    the working folder. Without a robot: the one that the estimate comes from, where that is still there. Raises
+    InputError for what cannot be meant, UnusableError where the gate of the exports forbids it.
     """
     from ident.export.formats import export_to, file_name, format_named
 
@@ -390,21 +392,22 @@ def export(
     if several and out is not None and Path(out).is_file():
         raise InputError("is a file, and several formats are written", key="--out", fix="Name a folder")
     found = load_estimate(estimate)
+    wishes = replace(wishes, robot=wishes.robot or robot_of(estimate))
     arm = None if wishes.robot is None else read_robot(wishes.robot)
     folder = Path() if out is None else Path(out) if several or names_folder(out) else None
     when = datetime.now(UTC).strftime("%Y-%m-%d") if wishes.date is None else wishes.date
     made = []
     with TemporaryDirectory() as work:
         for one in known:
-            done = export_to(
-                one.name,
-                found,
-                Path(work) / one.name,
-                robot=arm,
-                source=wishes.edit or (described_in(wishes.robot, one.name) if wishes.robot else None),
-                when=when,
-                unvalidated=wishes.unvalidated,
-            )
+            source = wishes.edit or (described_in(wishes.robot, one.name) if wishes.robot else None)
+            at, free = Path(work) / one.name, wishes.unvalidated
+            try:
+                done = export_to(one.name, found, at, robot=arm, source=source, when=when, unvalidated=free)
+            except ModelError as cause:
+                if arm is not None or "--robot" not in (cause.fix or ""):
+                    raise
+                command = shlex.join(["ident", "export", ",".join(formats), str(estimate), "--robot", "robot.toml"])
+                raise ModelError(cause.problem, fix=f"Give the robot that was identified: {command}") from cause
             place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
             made.append((replace(done, path=place), done.path.read_bytes()))
     return tuple(replace(done, path=write_whole(done.path, content)) for done, content in made)

@@ -166,6 +166,42 @@ def test_run_writes_everything_and_says_what_it_found(two):
 
 
 @pytest.mark.slow
+def test_the_next_motion_counts_with_the_torques_that_a_run_identified(two):
+    """`ident excite --after`: CAD alone where there is no usable estimate, and then it says what is not in it."""
+    limits = "limits = { lower = -2, upper = 2, velocity = 3, acceleration = 20, effort = 30 }"
+    for link in ("upper", "lower"):
+        change(two / "robot.toml", f'link = "{link}"', f'link = "{link}"\n{limits}')
+    kept = two / "results" / two.name / "estimate.json"
+    asked = ["excite", two / "robot.toml", "--after", two, "--duration", 4, "--harmonics", 2, "--starts", 1]
+
+    def excited(*more: object) -> tuple[str, dict]:
+        done = call(*asked, *more, "-o", two / "next")
+        assert done.exit_code == 0, done.stderr
+        certificate = json.loads((two / "next" / "trajectory.json").read_text())["certificate"]
+        return " ".join((done.stdout + done.stderr).split()), certificate
+
+    said, _ = excited()
+    assert f"there is no {kept}" in said
+    assert "of the bodies that are stated, without friction and drive inertia" in said
+
+    assert call("run", two).exit_code == 0
+    said, certificate = excited()
+    assert f"torques are those of {kept}: bodies, drive inertia, viscous friction, Coulomb friction, offset" in said
+    assert "bodies that are stated" not in said
+    assert "no validation of" not in said
+    assert "estimate.json" in certificate["inputs"]
+    assert not [g for g in certificate["guarantees"] if "without" in g["what"]]
+    moved = kept.rename(two / "mine.json")
+    assert f"torques are those of {moved}" in excited("--estimate", moved)[0]
+
+    kept.write_text("{}")
+    said, certificate = excited()
+    assert f"{kept} is not used for the torques" in said
+    assert [g for g in certificate["guarantees"] if "without friction and drive inertia" in g["what"]]
+    assert call(*asked, "--estimate", kept).exit_code == 2
+
+
+@pytest.mark.slow
 def test_run_replaces_its_own_results_whole(two):
     out = two / "out"
     assert call("run", two, "--out", out).exit_code == 0

@@ -91,7 +91,7 @@ def test_limits_between_lines_with_the_share_used(robot):
             shares.append(used)
         else:
             assert beside(axes) == "no\nlimit"
-    assert title(figure).startswith("Every limit is kept. Nearest: ")
+    assert title(figure).startswith("Every limit of the motion is kept. Nearest: ")
     assert float(re.findall(r"([\d.]+) % used", title(figure))[0]) == pytest.approx(100 * max(shares), abs=0.51)
 
 

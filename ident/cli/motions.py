@@ -100,7 +100,8 @@ def _tell(found: Excitation, folder: Path) -> None:
         say(gain_sentence(found.before, found.worth))
     show(guarantees_table(design.guarantees), ("what", "reached", "limit", "spare"))
     kept = sum(g.holds for g in design.guarantees)
-    say(f"proven for every instant: {kept} of {len(design.guarantees)} limits")
+    less = f"; torques are of the bodies that are stated, without {found.lacks}" if found.lacks else ""
+    say(f"proven for every instant: {kept} of {len(design.guarantees)} limits{less}")
     tell_note(*found.notes)
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")

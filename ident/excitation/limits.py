@@ -264,13 +264,16 @@ class TorqueLimits:
     """|tau_j| <= effort_j and sum_j |tau_j qd_j| <= power, with tau = Y theta of `model`.
 
     theta (p,); effort (n,) [N m; N]; power [W]; infinite where there is no limit. Coulomb friction is taken at its full
-    magnitude against the limit, whatever the direction: near standstill nobody knows its sign.
+    magnitude against the limit, whatever the direction: near standstill nobody knows its sign. So is beside (n,)
+    [N m; N], what theta does not say of the torque. lacks: what is in neither, in words, "" for nothing.
     """
 
     model: Model
     theta: Array
     effort: Array
     power: float = np.inf
+    beside: Array | None = None
+    lacks: str = ""
 
     @cached_property
     def smooth(self) -> Array:
@@ -280,8 +283,8 @@ class TorqueLimits:
 
     @cached_property
     def coulomb(self) -> Array:
-        """Greatest magnitude of each joint's Coulomb friction (n,)."""
-        found = np.zeros(self.model.robot.n)
+        """Greatest magnitude of each joint's Coulomb friction, with what stands beside (n,)."""
+        found = np.zeros(self.model.robot.n) if self.beside is None else self.beside.copy()
         fast = np.full((2, self.model.robot.n), 1e6)  # every joint turns: each column is at its greatest
         travel = fast * [[0.0], [1.0]]
         sizes = np.abs(self.model.term_columns(travel, fast, 0.0 * fast)[:, 1])
@@ -300,8 +303,9 @@ class TorqueLimits:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the limits that each column of `margins` is about."""
-        own = tuple(f"torque of joint '{self.model.robot.joint_names[j]}'" for j in self._limited)
-        return own + (("total power",) if np.isfinite(self.power) else ())
+        own = [f"torque of joint '{self.model.robot.joint_names[j]}'" for j in self._limited]
+        own += ["total power"] if np.isfinite(self.power) else []
+        return tuple(f"{name} (without {self.lacks})" if self.lacks else name for name in own)
 
     @property
     def _limited(self) -> list[int]:
@@ -361,15 +365,23 @@ class TorqueLimits:
             for k, j in enumerate(self._limited)
         ]
         if np.isfinite(self.power):
-            found.append(Guarantee("total power", float(reached[-1]), self.power, "W", TORQUE_CURVATURE))
+            found.append(Guarantee(names[-1], float(reached[-1]), self.power, "W", TORQUE_CURVATURE))
         return tuple(found)
 
 
-def torque_limits(model: Model, theta: ArrayLike, *, margin: float = 0.0, power: float = np.inf) -> TorqueLimits:
+def torque_limits(
+    model: Model,
+    theta: ArrayLike,
+    *,
+    margin: float = 0.0,
+    power: float = np.inf,
+    beside: Array | None = None,
+    lacks: str = "",
+) -> TorqueLimits:
     """Return the robot's effort limits, less a share, for the torques that theta (p,) asks for.
 
-    power: greatest sum of the joints' powers [W]. Raises ExcitationError when an effort limit is zero, when theta
-    does not fit, or when gravity or Coulomb friction alone leaves nothing of a limit.
+    power: greatest sum of the joints' powers [W]; beside, lacks: as of `TorqueLimits`. Raises ExcitationError when an
+    effort limit is zero, when theta does not fit, or when gravity or Coulomb friction alone leaves nothing of a limit.
     """
     theta = frozen(theta, (len(model.names),), "theta", ExcitationError)
     if not 0 <= margin < 1:
@@ -383,11 +395,12 @@ def torque_limits(model: Model, theta: ArrayLike, *, margin: float = 0.0, power:
                 fix="Correct it, or leave it out where it is unknown",
             )
     effort = np.array([joint.limits.effort for joint in model.robot.joints]) * (1.0 - margin)
-    found = TorqueLimits(model, theta, effort, power * (1.0 - margin))
+    found = TorqueLimits(model, theta, effort, power * (1.0 - margin), beside, lacks)
+    more = "" if beside is None or not beside.any() else " and what else has to be kept free"
     for name, friction, limit in zip(model.robot.joint_names, found.coulomb, effort, strict=True):
         if friction >= limit:
             raise ExcitationError(
-                f"Coulomb friction of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}",
+                f"Coulomb friction{more} of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}",
                 fix="Check the friction values and the limit's unit",
             )
     return found

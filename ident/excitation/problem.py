@@ -21,7 +21,14 @@ from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
 from ident.excitation.bases import Basis, resting, through
 from ident.excitation.information import Criterion, Information, d_optimal, information
-from ident.excitation.limits import ClearanceLimits, Guarantee, KinematicLimits, kinematic_limits, torque_limits
+from ident.excitation.limits import (
+    ClearanceLimits,
+    Guarantee,
+    KinematicLimits,
+    TorqueLimits,
+    kinematic_limits,
+    torque_limits,
+)
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import collisions
 from ident.geometry.scene import Scene
@@ -151,7 +158,7 @@ def design_problem(
     *,
     noise: ArrayLike,
     criterion: Criterion = d_optimal,
-    theta: ArrayLike | None = None,
+    theta: ArrayLike | TorqueLimits | None = None,
     scene: Scene | None = None,
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
@@ -166,10 +173,11 @@ def design_problem(
     """Return the problem of the best motion of a basis within a robot's limits, at rest at both ends.
 
     noise (n,): standard deviation of each joint's measured torque [N m; N]. theta (p,): parameters for the torque
-    limits; without them torques are not limited. scene: what must not touch. start, end (n,): where the motion begins
-    and ends, free when not given (end: start). position_margin [rad; m] is kept from both ends of every range; the
-    other margins are shares of the limits of velocity, acceleration and jerk, and of torque and power [W]. prior: logs
-    already taken, of the same model. rate_hz, periods: how it will be logged.
+    limits, or these limits themselves, less their margin; without them torques are not limited. scene: what must not
+    touch. start, end (n,): where the motion begins and ends, free when not given (end: start). position_margin [rad; m]
+    is kept from both ends of every range; the other margins are shares of the limits of velocity, acceleration and
+    jerk, and of torque and power [W]. prior: logs already taken, of the same model. rate_hz, periods: how it will be
+    logged.
     Raises ExcitationError or ModelError when limits, postures, margins or noise make no sense, saying which.
     """
     robot = model.robot
@@ -182,7 +190,9 @@ def design_problem(
     _slow_enough(limits, basis)
     _small_enough(basis)
     constraints: list[Constraint] = [limits]
-    if theta is not None:
+    if isinstance(theta, TorqueLimits):
+        constraints.append(theta)
+    elif theta is not None:
         constraints.append(torque_limits(model, theta, margin=torque_margin, power=power))
     elif np.isfinite(power):
         raise ExcitationError("a power limit needs parameters to compute torques from", fix="Give CAD values")

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ident.arrays import Array
-from ident.cad import read_cad, require_consistent
 from ident.compare.difference import cad_theta
-from ident.errors import ExcitationError, InputError, need, require_known
+from ident.errors import ExcitationError, IdentError, InputError, need, require_known
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
@@ -28,9 +27,9 @@ from ident.logs import Motion
 from ident.logs.check import NOTES
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term
-from ident.model.terms import kinds
 from ident.pipelines.doctor import doctor
-from ident.pipelines.estimated import as_run
+from ident.pipelines.estimated import as_run, results_folder
+from ident.pipelines.known_torques import KnownTorques, known_torques, stated
 from ident.pipelines.loaded import described_in, load
 from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import ExciteWishes
@@ -77,6 +76,12 @@ class Excitation:
     inputs: dict[str, str]
 
     @property
+    def lacks(self) -> str:
+        """What is not in the torques that are limited, in words; "" for nothing."""
+        limits = [c for c in self.problem.constraints if isinstance(c, TorqueLimits) and c.names]
+        return limits[0].lacks if limits else ""
+
+    @property
     def conditions(self) -> tuple[float, float]:
         """Condition number of the regressor in SI units, and with columns of length one."""
         return tuple(math.exp(c(self.design.factor)[0]) for c in (condition, scaled_condition))  # type: ignore[return-value]
@@ -84,7 +89,10 @@ class Excitation:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """What is known before the search: model, CAD's theta (p,) and what it leaves out, logs taken, noise (n,)."""
+    """What is known before the search: model, CAD's theta (p,) and what it leaves out, logs taken, noise (n,).
+
+    torques: of what limits count with, None where nothing is known.
+    """
 
     model: Model
     theta: Array | None
@@ -92,6 +100,7 @@ class _Known:
     prior: Regression | None
     noise: Array
     log_hz: float
+    torques: KnownTorques | None
 
 
 def excite(
@@ -140,19 +149,19 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     basis = _basis(wishes)
     warm, seed = _resumed(wishes, robot, basis)
     notes += soft_told(robot)
+    power = math.inf if wishes.power is None else wishes.power
     problem = design_problem(
         known.model,
         basis,
         noise=known.noise,
         criterion=CRITERIA[wishes.criterion],
-        theta=known.theta,
+        theta=None if known.torques is None else known.torques.limits(wishes.torque_margin, power),
         scene=scene,
         start=wishes.start,
         end=wishes.end,
         position_margin=wishes.position_margin,
         rate_margin=wishes.rate_margin,
-        torque_margin=wishes.torque_margin,
-        power=math.inf if wishes.power is None else wishes.power,
+        power=power,
         prior=known.prior,
         rate_hz=known.log_hz,
         periods=wishes.periods,
@@ -314,40 +323,8 @@ def _known(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         terms += friction_terms(robot)
     model = Model(robot, tuple(terms))
     theta, absent = stated(model, wishes.cad, inputs)
-    notes += unlimited(robot, theta, absent)
-    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_rate or wishes.rate)
-
-
-def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> tuple[Array | None, tuple[str, ...]]:
-    """Return theta (p,) of a CAD table, else of the robot's own file, and the names that are not stated, set to zero.
-
-    None where neither gives the inertials of all links. `inputs` gets the table's hash. Raises CadError and ModelError.
-    """
-    robot = model.robot
-    if cad is not None:
-        table = read_cad(cad)
-        require_consistent(table)
-        inputs[cad.name] = table.sha256
-        values = {k: v for k, v in table.joint_values.items() if k in model.names}
-        return cad_theta(model, table.for_robot(robot), values)
-    if robot.inertials is not None and np.isfinite(robot.inertials).all():
-        return cad_theta(model, robot.inertials, {})
-    return None, ()
-
-
-def unlimited(robot: Robot, theta: Array | None, absent: tuple[str, ...]) -> list[str]:
-    """Return notes on what the torque limits leave out."""
-    if theta is None:
-        return ["no inertials of all links are given (--cad): torques are not limited"]
-    notes = []
-    without = [joint.name for joint in robot.joints if math.isinf(joint.limits.effort)]
-    if without:
-        notes.append(f"no torque limit is given for {', '.join(without)}")
-    rubbing = {kind.name for kind in kinds().values() if kind.friction}
-    friction = [name for name in absent if name.rpartition(".")[2] in rubbing]
-    if friction and len(without) < robot.n:
-        notes.append("CAD says nothing of friction: it counts as zero in the torques; leave a --torque-margin for it")
-    return notes
+    torques = known_torques(wishes.estimate, model, theta, absent, notes, inputs)
+    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_rate or wishes.rate, torques)
 
 
 def friction_terms(robot: Robot) -> list[Term]:
@@ -388,7 +365,17 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     theta, absent = None, tuple[str, ...]()
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         theta, absent = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
-    notes += unlimited(robot, theta, absent)
+    estimate, own = wishes.estimate, results_folder(loaded.experiment) / "estimate.json"
+    torques = None
+    if estimate is None and own.is_file():
+        try:
+            torques = known_torques(own, loaded.model, theta, absent, notes, inputs)
+        except IdentError as cause:
+            notes.append(f"{own} is not used for the torques: {cause}")
+    elif estimate is None:
+        notes.append(f"there is no {own}: with one, of `ident run`, torques are those that were identified")
+    if torques is None:
+        torques = known_torques(estimate, loaded.model, theta, absent, notes, inputs)
     if wishes.noise is not None:
         noise = _noise(wishes, robot, notes)
     else:
@@ -399,7 +386,7 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     if log_hz is None:
         log_hz = min(rates)
         notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
-    return _Known(loaded.model, theta, absent, regression, noise, log_hz)
+    return _Known(loaded.model, theta, absent, regression, noise, log_hz, torques)
 
 
 def _deciding(wishes: ExciteWishes, notes: list[str]) -> Callable[[Trajectory], float]:

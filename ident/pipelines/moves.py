@@ -30,7 +30,8 @@ from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
 from ident.model import Model
-from ident.pipelines.excitation import friction_terms, stated, unlimited
+from ident.pipelines.excitation import friction_terms
+from ident.pipelines.known_torques import stated, unlimited
 from ident.pipelines.wishes import MoveWishes, PostureWishes
 from ident.robot import Robot, read_robot
 

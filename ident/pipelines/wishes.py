@@ -119,6 +119,9 @@ class ExciteWishes:
     cad: Annotated[Path | None, "CAD table for the torque limits; without: the robot's own numbers"] = None
     scene: Annotated[Path | None, "scene.toml: what must not touch"] = None
     after: Annotated[Path | None, "Add to what this experiment's logs tell", "EXPERIMENT"] = None
+    estimate: Annotated[
+        Path | None, "Torques of this estimate; without: of the one in the results of --after, else CAD's", "ESTIMATE"
+    ] = None
     decide: Annotated[
         bool, "With --after: the motion that tells two causes apart which `ident doctor` cannot", "--decide"
     ] = False

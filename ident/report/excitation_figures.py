@@ -52,8 +52,8 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     figure, grid = sheet(
         trajectory.n,
         len(orders),
-        _verdict(used[: len(orders)].ravel(), [name for row in named for name in row]),
-        "Blue: the motion. Orange: the limits. At the right: greatest share used, exact at every instant",
+        _verdict(used[: len(orders)].ravel(), [name for row in named for name in row], of=" of the motion"),
+        "Blue: the motion. Orange: the limits, but for torques. At the right: greatest share used, at every instant",
     )
     for o in orders:
         values = trajectory.derivative(t, o)
@@ -70,7 +70,8 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
 def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     """Return the torque of every joint over the motion, between its limits, and the total power where it is limited.
 
-    The band is what Coulomb friction may add in either direction. Shares are those of the samples drawn.
+    The band is what Coulomb friction, and what is not sure, may add in either direction. Shares are those of the
+    samples drawn.
     Raises ExcitationError when the joints differ.
     """
     robot = limits.model.robot
@@ -81,6 +82,7 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     units = robot.units("torque")
     used = _used((tau - friction).min(axis=0), (tau + friction).max(axis=0), -effort, effort)
     shares, names = used.tolist(), [f"torque of {plain(joint)}" for joint in robot.joint_names]
+    torques = f"torque; {limits.lacks} not in it" if limits.lacks else "torque"
     panels = robot.n + int(np.isfinite(limits.power))
     columns = 1 if panels < 4 else 2
     power = ((np.abs(tau) + friction) * np.abs(states[1])).sum(axis=1)
@@ -89,8 +91,10 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     figure, grid = sheet(
         -(-panels // columns),
         columns,
-        _verdict(np.array(shares), names, f" at {len(t)} instants"),
-        "Blue: torque, in the band that Coulomb friction may add. Orange: limits. At the right: greatest share used",
+        _verdict(
+            np.array(shares), names, f", with {limits.lacks} left out" if limits.lacks else f" at {len(t)} instants"
+        ),
+        f"Blue: {torques}, in the band that may come on top. Orange: limits. At the right: greatest share used",
         height=0.95,
     )
     flat = [axes for row in grid for axes in row]
@@ -198,14 +202,14 @@ def _used(least: Array, most: Array, lower: Array, upper: Array) -> Array:
     return np.where(np.isfinite(lower) & np.isfinite(upper), both, one)
 
 
-def _verdict(used: Array, names: Sequence[str], at: str = "") -> str:
+def _verdict(used: Array, names: Sequence[str], at: str = "", of: str = "") -> str:
     """Return the sentence over a figure: how near the nearest limit is."""
     if np.isnan(used).all():
         return "No limits to compare with"
     k = int(np.nanargmax(used))
     if used[k] > 1.0:
         return f"BEYOND A LIMIT: {names[k]}" + (f", {100 * used[k]:.4g} %" if np.isfinite(used[k]) else "")
-    return f"Every limit is kept{at}. Nearest: {names[k]}, {_share(float(used[k]))} used"
+    return f"Every limit{of} is kept{at}. Nearest: {names[k]}, {_share(float(used[k]))} used"
 
 
 def _share(used: float) -> str:

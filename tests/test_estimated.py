@@ -17,7 +17,7 @@ from ident.logs import Processing
 from ident.pipelines import ExportWishes
 from ident.pipelines.estimated import PROCESSED, as_estimated, as_run
 from ident.pipelines.loaded import load
-from ident.pipelines.steps import processing_of
+from ident.pipelines.steps import VOID, processing_of
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -125,3 +125,31 @@ def test_an_estimate_finds_its_experiment_and_its_robot(ran, tmp_path, monkeypat
         save_estimate(replace(run.estimate, provenance=origin), stored)
         with pytest.raises(InputError, match=r"not beside it.*: ident report estimate\.json EXPERIMENT"):
             pipelines.report("estimate.json", None, tmp_path / "changed.html")
+
+
+def test_a_named_cause_stands_alone(ran, tmp_path):
+    """Residuals and filters that follow from a mistake are no advice: what is to be mended is."""
+    folder, _ = ran
+    for file in folder.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    for name in ("circle", "steps"):
+        table = np.loadtxt(tmp_path / f"{name}.csv", delimiter=",")
+        np.savetxt(tmp_path / f"{name}.csv", table[:, [0, 1, 2, 4, 3]], fmt="%.9g", delimiter=",")
+    found = pipelines.run(tmp_path, tmp_path / "out")
+    assert "columns of torques are swapped" in found.estimate.causes[0].short
+    assert not {w.kind for w in found.warnings} & set(VOID)
+    pipelines.report(tmp_path / "out", tmp_path, tmp_path / "again.html")
+    for page in (tmp_path / "out" / "report.html", tmp_path / "again.html"):
+        lines = said(page)
+        hinted = lines.index("What the residuals hint at")
+        assert lines[hinted + 1].startswith("Mend first what is named above")
+        whole = " ".join(lines)
+        for advice in (
+            "Nothing systematic",
+            "load these joints more",
+            "set delay_s",
+            "set position_delay_s",
+            "low-pass",
+        ):
+            assert advice not in whole, advice

@@ -473,6 +473,7 @@ def test_what_to_mend_comes_first():
     estimate = replace(c.constrained, causes=(cause,))
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
     assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
+    assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]
     first = report.sections[0]
     assert first.title == "What to mend first"
     assert first.blocks[0].words == 'robot.toml: add -5 degrees; or [calibrate] zeros = ["joint1"]'

@@ -20,6 +20,7 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
 from ident.logs.manifest import RAW, kind_of
+from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
@@ -71,7 +72,7 @@ def run(
                 loaded, calibration = with_late_torques(loaded, late, told)
                 factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
         warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
-        more = advised(loaded, estimate, tell)
+        more = () if estimate.causes else advised(loaded, estimate, tell)
         warned += more
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, more)))
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
@@ -109,6 +110,7 @@ def _judged(
         estimate, of_table, late = _doctored(result, tell)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
+        estimate = steps.without_advice(estimate, warned)
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
     result = replace(result, estimate=estimate, warnings=tuple(warned), failed=tuple(failed))
@@ -307,6 +309,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
+    judged = steps.without_advice(judged, warned)
     log_warned(warned)
     return Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept)
 
@@ -334,6 +337,7 @@ def report(
     found, warned = load_estimate(estimate), list[Warned]()
     loaded = as_estimated(load(experiment_of(estimate) if experiment is None else experiment), found)
     validation = validated(loaded, found, None, warned, tell)
+    found = steps.without_advice(found, warned)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
     reported(result, Path(out), command, figures, summary=summary)

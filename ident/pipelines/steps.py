@@ -48,6 +48,20 @@ class Warned:
         return f"{self.about}: {self.message}"
 
 
+#: Kinds of advice that a mistake in robot file or logs makes void: residuals and the choice of filters follow from it.
+VOID = ("delay", "rounded position", "more terms")
+
+
+def without_advice(estimate: Estimate, warned: list[Warned]) -> Estimate:
+    """Return the estimate without advice that its named causes make void, and take it out of `warned`."""
+    if not estimate.causes:
+        return estimate
+    void = [w for w in warned if w.kind in VOID]
+    warned[:] = [w for w in warned if w not in void]
+    said = set(map(str, void))
+    return replace(estimate, warnings=tuple(w for w in estimate.warnings if w not in said))
+
+
 def log_warned(warned: Sequence[Warned]) -> None:
     """Log what the user should know, that of one kind about one recording together."""
     groups: dict[tuple[str, str], list[Warned]] = {}

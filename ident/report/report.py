@@ -144,6 +144,8 @@ def gather(
     far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
     hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
+    if estimate.causes:
+        hinted = (_MEND,)
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
@@ -200,6 +202,7 @@ _CUT_OFF = (
     " right of it lets noise in."
 )
 _MORE = "More to note stands under “Notes”."
+_MEND = "Mend first what is named above: until then residuals and advice to filter or log otherwise say nothing."
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
 _BODIES = (
     "One set of bodies that predicts the torque: where the map above says “sum” or “not by any motion”, the prior chose"

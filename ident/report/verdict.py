@@ -59,10 +59,10 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
         return [*told, "Does it predict? Not known: no recording was kept from the fit."]
     error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of {validation.unseen} is missed"
     passed = with_validation(estimate, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
-    left = _left(estimate, validation, total)
-    quiet = _quiet(validation, total)
+    left = "" if estimate.causes else _left(estimate, validation, total)
+    quiet = "" if estimate.causes else _quiet(validation, total)
     more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
-    good = passed and total.relative_total <= ROUGH and not left
+    good = passed and total.relative_total <= ROUGH and not (left or estimate.causes)
     return [*told, f"Does it predict? {'Yes' if good else 'No'}: {error}{more}."]
 
 

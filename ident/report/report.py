@@ -144,7 +144,7 @@ def gather(
     far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
     hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
-    if estimate.causes:
+    if estimate.causes and not far:
         hinted = (_MEND,)
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:

@@ -127,7 +127,7 @@ def identified_torques(file: Path, robot: Robot, notes: list[str]) -> KnownTorqu
         stop = start + len(each.names(term, model.robot))
         if term not in followed:
             most = _most(term, model.robot, found.theta[start:stop])
-            (left_out if most is None else greatest).append(term.kind.words)
+            (left_out if most is None else greatest).append(term.kind.words.partition(",")[0])
             beside += 0.0 if most is None else most
         start = stop
     errors = joint_errors(found)

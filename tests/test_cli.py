@@ -534,11 +534,12 @@ def test_a_failed_validation_is_told_last_and_by_the_exit_code(two):
         done = call(*command)
         assert done.exit_code == 4, done.output
         last = done.stderr.splitlines()[-1]
-        assert last.startswith("Do not use yet: Validation failed: joint 'shoulder' is predicted no better")
+        cause = "shoulder: its torque has the other sign in recording steps than in the others"
+        assert last.startswith(f"Do not use yet: Mend first: {cause}")
     assert {p.name for p in (two / "out").iterdir()} == FILES - {"robot.urdf", "parameters.json"}
     refused = call("export", "csv", two / "out", "-o", two / "x.csv")
     assert refused.exit_code == 4
-    assert "did not pass validation (failed: joint 'shoulder'" in refused.stderr
+    assert f"did not pass validation (failed: {cause}" in refused.stderr
     assert "Validate it" not in refused.stderr  # it was
     assert call("export", "csv", two / "out", "-o", two / "x.csv", "--unvalidated").exit_code == 0
 

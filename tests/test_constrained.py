@@ -173,7 +173,7 @@ def test_every_way_goes_on_with_the_second_solver_and_says_so(fit, monkeypatch):
     assert not any("solver" in w for w in first.warnings)
     _break("CLARABEL", monkeypatch)
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
-    monkeypatch.setattr(LogDetNewton, "plain", lambda *_: None)
+    monkeypatch.setattr(LogDetNewton, "plain", lambda *_, **__: None)
     second = fit(found)
     assert any(w.startswith("first solver failed: SCS (after CLARABEL: broke down)") for w in second.warnings)
     assert second.feasible
@@ -188,7 +188,7 @@ def _break(solver, monkeypatch):
             raise EstimationError("broke down")
         return least_norm(*given, **more)
 
-    monkeypatch.setattr(program, "_status", lambda p, s, left: "broke down" if s == solver else status(p, s, left))
+    monkeypatch.setattr(program, "_status", lambda p, s, *more: "broke down" if s == solver else status(p, s, *more))
     monkeypatch.setattr(program, "least_norm", failed)
 
 
@@ -196,7 +196,7 @@ def _break(solver, monkeypatch):
 def test_where_no_solver_ends_each_is_named_and_an_inaccurate_solution_is_kept(monkeypatch):
     status = program._status
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
-    monkeypatch.setattr(LogDetNewton, "plain", lambda *_: None)
+    monkeypatch.setattr(LogDetNewton, "plain", lambda *_, **__: None)
     monkeypatch.setattr(program, "_status", lambda *_: "broke down")
     with pytest.raises(EstimationError, match=r"not solved at weight .* \(CLARABEL: broke down; SCS: broke down\)"):
         FITS["weight 0.1"](case().regression)
@@ -209,7 +209,7 @@ def test_where_no_solver_ends_each_is_named_and_an_inaccurate_solution_is_kept(m
 def test_newtons_method_solves_all_fits_and_clarabel_those_without_a_prior_where_it_fails(monkeypatch):
     before = {way: fit(case().regression) for way, fit in FITS.items()}
     assert [found.solver for found in before.values()] == ["NEWTON"] * 4
-    monkeypatch.setattr(LogDetNewton, "plain", lambda *_: None)
+    monkeypatch.setattr(LogDetNewton, "plain", lambda *_, **__: None)
     for way, first in before.items():
         found = FITS[way](case().regression)
         told = [w for w in found.warnings if "solver" in w]

@@ -522,7 +522,7 @@ def test_defect_12_nothing_is_replaced_by_the_prior_when_solvers_fail(monkeypatc
     monkeypatch.setattr(program, "_status", lambda problem, solver, seconds: "failed on purpose")
     monkeypatch.setattr(program, "least_norm", failed)
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
-    monkeypatch.setattr(LogDetNewton, "plain", lambda *_: None)
+    monkeypatch.setattr(LogDetNewton, "plain", lambda *_, **__: None)
     for fit in (
         lambda: estimated(model, found, near(model), weight=0.0),
         lambda: estimated(model, found, near(model), weight=1.0),
@@ -546,7 +546,7 @@ def test_the_second_solver_is_named_when_the_first_fails(monkeypatch) -> None:
     status = program._status
     monkeypatch.setattr(program, "_status", lambda p, s, t: "failed on purpose" if s == "CLARABEL" else status(p, s, t))
     monkeypatch.setattr(LogDetNewton, "path", lambda *_: [])
-    monkeypatch.setattr(LogDetNewton, "plain", lambda *_: None)
+    monkeypatch.setattr(LogDetNewton, "plain", lambda *_, **__: None)
     second = estimated(model, found, prior, weight=1e-1)
     assert second.solver == "SCS (after CLARABEL: failed on purpose)"
     assert second.warnings == ("first solver failed: SCS (after CLARABEL: failed on purpose)",)

@@ -54,6 +54,9 @@ def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
         what = f"its torque has to be {{}} larger in recording {names[k]} than in the others"
         mend = "find what changed (drive, gain, brake), multiply it by {factor} there, or leave that recording out"
         yield Mistake("apart", joint.name, what, mend, undone.larger_torque_in(k, j), Size(0.2, 0.08))
+        what = f"its torque has the other sign in recording {names[k]} than in the others"
+        mend = "multiply it by -1 there, or leave that recording out"
+        yield Mistake("apart", joint.name, what, mend, undone.turned_in(k, j))
 
 
 def _without(k: int, body: Array) -> Without:

@@ -148,6 +148,7 @@ class Reading:
     speeds: NDArray[np.bool_]
     loads: tuple[tuple[int, Array], ...] = ()
     apart: tuple[tuple[int, Array, Array], ...] = ()
+    turned: tuple[tuple[int, int], ...] = ()
     blurred: float = 0.0
     ignored: tuple[tuple[int, float, float], ...] = ()
     terms: tuple[Term, ...] = ()
@@ -173,6 +174,8 @@ class Reading:
         for k, zeros, exponents in self.apart:
             q[rows.parts[k]] += zeros
             tau[rows.parts[k]] *= np.exp(exponents)
+        for k, j in self.turned:
+            tau[rows.parts[k], j] *= -1.0
         return replace(rows, t=self.clock * rows.t, q=q, qd=qd @ P / self.clock, qdd=qdd @ P / self.clock**2, tau=tau)
 
     def motion(self, motion: Motion) -> Motion:

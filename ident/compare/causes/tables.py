@@ -83,7 +83,7 @@ class Found:
 def may_examine(reading: Reading) -> bool:
     """Return whether samples by themselves can be read so, for `table_faults`."""
     some = reading.weightless.any() or reading.warming.any()
-    return not (some or reading.blurred or reading.loads or reading.apart or reading.ignored)
+    return not (some or reading.blurred or reading.loads or reading.apart or reading.turned or reading.ignored)
 
 
 def table_faults(

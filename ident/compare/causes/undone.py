@@ -98,6 +98,11 @@ def larger_torque_in(k: int, j: int) -> Without:
     return lambda r, value: replace(r, apart=(*r.apart, (k, 0 * r.zeros, value * np.eye(len(r.zeros))[j])))
 
 
+def turned_in(k: int, j: int) -> Without:
+    """Return the torque of a joint with the other sign in recording k."""
+    return lambda r, _: replace(r, turned=(*r.turned, (k, j)))
+
+
 def zero_in(k: int, j: int) -> Without:
     """Return the zero of a joint moved by a value [rad; m] in recording k."""
     return lambda r, value: replace(r, apart=(*r.apart, (k, value * np.eye(len(r.zeros))[j], 0 * r.zeros)))

@@ -214,6 +214,8 @@ class Weigher:
         columns = self.columns(state.reading)
         theta = state.phi if state.theta is None else state.theta
         left = self._residual(columns, self.packed(columns, state.reading), theta) * np.exp(-self._apart(state.reading))
+        for k, j in state.reading.turned:
+            left[self.rows.within([(k, -np.inf, np.inf)]), j] *= -1.0
         return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
 
     def predicted(self, state: Weighed, t: Array, q: Array, qd: Array, qdd: Array) -> Array:
@@ -221,7 +223,9 @@ class Weigher:
         keep = np.ones(q.shape, dtype=bool)
         moved = copy(self)
         moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
-        return -moved.left_in_log(replace(state, reading=replace(state.reading, loads=(), apart=(), ignored=())))
+        return -moved.left_in_log(
+            replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), ignored=()))
+        )
 
     def _apart(self, reading: Reading) -> Array:
         """Return by which exponent each torque (N, n) is larger in its recording alone."""

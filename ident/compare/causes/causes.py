@@ -97,7 +97,7 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Examination:
-    """Causes by what they cost and their odds, the reading without them, and its error (relative).
+    """Causes by what they take from the error and their odds, the reading without them, and its error (relative).
 
     table: whether a CAD table was examined, too, None without one: what the log has to be read without may forbid it.
     """
@@ -212,15 +212,15 @@ def _examined(
     if table is not None and may:
         causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)
-    causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_cost(c), -c.log_odds))
+    causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(
         tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
     )
 
 
-def _cost(cause: Cause) -> int:
-    """Return the error without a cause being mended, in steps of e^0.5: what costs far more is mended first."""
-    return round(2.0 * log(max(cause.before, 1e-12)))
+def _taken(cause: Cause) -> int:
+    """Return what a cause takes from the error, in steps of e: what takes far more is mended first."""
+    return round(log(max(cause.before - cause.after, 1e-6)))
 
 
 def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:

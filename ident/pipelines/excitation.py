@@ -371,9 +371,12 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         try:
             torques = known_torques(own, loaded.model, theta, absent, notes, inputs)
         except IdentError as cause:
-            notes.append(f"{own} is not used for the torques: {cause}")
+            notes.append(f"{own.parent.name}/{own.name} is not used for the torques: {cause}")
     elif estimate is None:
-        notes.append(f"there is no {own}: with one, of `ident run`, torques are those that were identified")
+        notes.append(
+            f"there is no {own.parent.name}/{own.name}: with one, of `ident run`, torques are those that were"
+            " identified"
+        )
     if torques is None:
         torques = known_torques(estimate, loaded.model, theta, absent, notes, inputs)
     if wishes.noise is not None:

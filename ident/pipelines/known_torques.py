@@ -132,7 +132,7 @@ def identified_torques(file: Path, robot: Robot, notes: list[str]) -> KnownTorqu
         start = stop
     errors = joint_errors(found)
     words = dict.fromkeys(["bodies", *(term.kind.words for term in followed)])
-    told = f"torques are those of {file}: {', '.join(words)}"
+    told = f"torques are those of {file.parent.name}/{file.name}: {', '.join(words)}"
     if greatest:
         told += f"; {', '.join(dict.fromkeys(greatest))} at the greatest in either direction"
     kept = ", ".join(f"{_ERRORS * error:.3g}" for error in errors)
@@ -141,7 +141,10 @@ def identified_torques(file: Path, robot: Robot, notes: list[str]) -> KnownTorqu
         names = ", ".join(dict.fromkeys(left_out))
         notes.append(f"{names} cannot be bounded and is not in the torques; leave a --torque-margin for it")
     if not found.provenance.get(VERDICT, "").startswith("passed") or verdict_error(found) is None:
-        notes.append(f"no validation of {file} passed, so its errors elsewhere are not known; leave a --torque-margin")
+        notes.append(
+            f"no validation of {file.parent.name}/{file.name} passed, so its errors elsewhere are not known; leave a"
+            " --torque-margin"
+        )
     values = found.theta[[model.index(name) for name in less.names]]
     return KnownTorques(less, values, beside + _ERRORS * errors, " and ".join(dict.fromkeys(left_out)))
 

@@ -229,6 +229,15 @@ def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_f
     assert cause in str(result.estimate.causes[0])
 
 
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.npz", "log.mat"])
+def test_an_empty_log_is_called_empty_and_nothing_is_written(here, name):
+    arm(here)
+    (here / name).touch()
+    with pytest.raises(LogError, match=rf"{name}: is empty\. Nothing was recorded, or the copy failed"):
+        pipelines.init("arm.urdf", [name])
+    assert sorted(p.name for p in here.iterdir()) == ["arm.urdf", name]
+
+
 def test_a_sign_that_was_turned_and_bodies_that_look_invented_are_said_with_the_fit(here):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)

@@ -15,7 +15,7 @@ from ident.arrays import Array
 from ident.errors import LogError, need
 from ident.logs.manifest import Column as Reference
 from ident.logs.manifest import TextFormat
-from ident.logs.readers.formats import Request, format_of, is_bag, read_chunks
+from ident.logs.readers.formats import DAMAGED, Request, format_of, is_bag, read_chunks
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
 LOOKED, FEWEST = 80, 50
@@ -77,6 +77,8 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
         raise LogError("is a bag, whose columns have names and units of their own", file=path, fix=fix)
     if not path.is_file():
         raise LogError("there is no such file", file=path, fix="Give log files: .csv, .txt, .npz, .mat, .parquet")
+    if not path.stat().st_size:
+        raise LogError("is empty", file=path, fix="Nothing was recorded, or the copy failed: give the whole file")
     found = format_of(path)
     if found is not None and found.lines:
         read = [_text_table(path)]
@@ -163,7 +165,7 @@ def _parquet_table(path: Path) -> RawTable:
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as cause:
-        raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=path) from None
+        raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=path, fix=DAMAGED) from None
     names = [
         field.name
         for field in schema

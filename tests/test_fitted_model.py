@@ -22,6 +22,7 @@ from ident.model import (
     Model,
     NonlinearViscous,
     Offset,
+    RelativeViscous,
     SmoothCoulomb,
     Spring,
     Stribeck,
@@ -61,6 +62,7 @@ def models():
     yield Model(
         arm, (SmoothCoulomb(0.05), Hysteresis(1e-3, (a, b)), Hysteresis(1e-4, (a, d), 2), ViscousAsymmetry((c,)))
     )
+    yield Model(arm, (NonlinearViscous(2.0), NonlinearViscous(3.0, element=2), RelativeViscous(-1.0, (a, b, c, d))))
     yield Model(arm, (Stribeck(0.1, 0.02, (b, d)), Stribeck(0.3, joints=(a,)), Coulomb()))
     bodies = random_bodies(np.random.default_rng(3), 4)
     rubbing = (Coulomb(0.1, (a,)), SmoothCoulomb(0.02, (b,)), Dahl(1e-3, (c, d)))

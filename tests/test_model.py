@@ -35,7 +35,7 @@ from ident.model import (
 )
 from ident.model.term import columns
 from ident.model.terms import restored
-from ident.regression import compress
+from ident.regression import base_parameters, compress
 from ident.robot import Robot, Transmission
 from ident.spatial.inertia import INERTIAL
 
@@ -62,6 +62,7 @@ def all_terms(n: int) -> tuple:
         SmoothCoulomb(0.05, names[n // 2 : -1]),
         Dahl(0.02, names[-1:]),
         NonlinearViscous(0.3, names[:-1], 0.8),
+        NonlinearViscous(2.0, names, element=2),
         Stribeck(0.2, 0.03, names[2:]),
         Stribeck(0.4, 0.03, names[1:2], 1.0),
         Hysteresis(0.01, names[1:]),
@@ -155,6 +156,18 @@ def test_elements_of_hysteresis_stand_side_by_side_on_one_joint() -> None:
     assert found == [Hysteresis(5e-3, ("joint1",), 2.0), Hysteresis(1.0, ())]
     with pytest.raises(ModelError, match="a whole number from 1 to 9"):
         Hysteresis(1e-3, element=1.5)
+
+
+def test_powers_of_the_speed_on_one_joint_are_a_polynomial() -> None:
+    """Viscous friction and powers of 2 and 3 are told apart, and are the columns v, v |v| and v^3."""
+    q, qd, qdd = states(1)
+    model = Model(robot_of(1), (Viscous(), NonlinearViscous(2.0), NonlinearViscous(3.0, element=2)))
+    assert model.names[10:] == ("joint1.viscous", "joint1.nonlinear_viscous", "joint1.nonlinear_viscous2")
+    found = regressor(model, q, qd, qdd)[:, 0, 10:]
+    np.testing.assert_allclose(found, np.concatenate([qd, qd * np.abs(qd), qd**3], axis=1))
+    assert set(model.names[10:]) <= set(base_parameters(model).identifiable)
+    with pytest.raises(ModelError, match="an element of nonlinear viscous friction is a whole number from 1 to 9"):
+        NonlinearViscous(2.0, element=10)
 
 
 def test_driving_and_being_driven_differ_by_a_gain_of_the_links_torque() -> None:

@@ -10,6 +10,8 @@ from .model import Model as Model
 from .model import regressor as regressor
 from .model import torque as torque
 from .nonlinear_viscous import NonlinearViscous as NonlinearViscous
+from .relative import RelativeCoulomb as RelativeCoulomb
+from .relative import RelativeViscous as RelativeViscous
 from .ripple import RippleCosine as RippleCosine
 from .ripple import RippleSine as RippleSine
 from .spring import Spring as Spring

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.model.standard import Dahl
-from ident.model.term import Kind, constant, setting
+from ident.model.term import Kind, constant, element, element_suffix, setting
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Hysteresis:
 
     way: float = setting("a travel above 0", gt=0)
     joints: tuple[str, ...] | None = None
-    element: float = setting("a whole number from 1 to 9", 1.0, ge=1, le=9)
+    element: float = element()
     nonnegative: ClassVar[bool] = True
     since: ClassVar[frozenset[str]] = frozenset({"element"})  # numbers that older files of estimates lack
     kind: ClassVar[Kind] = Kind(
@@ -39,13 +39,9 @@ class Hysteresis:
     def __post_init__(self) -> None:
         if not self.way > 0:
             raise ModelError(f"the way of hysteresis friction must be above 0, got {self.way}")
-        if self.element not in range(1, 10):
-            raise ModelError(f"an element of hysteresis friction is a whole number from 1 to 9, got {self.element}")
+        element_suffix(self)
 
-    @property
-    def suffix(self) -> str:
-        """The number of an element beside the first one."""
-        return "" if self.element == 1 else f"{self.element:g}"
+    suffix = property(element_suffix)
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return Dahl's state z in -1..1."""

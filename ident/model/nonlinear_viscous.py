@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import Kind, setting
+from ident.model.term import Kind, element, element_suffix, setting
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,18 @@ class NonlinearViscous:
     top [rad/s; m/s]: the fastest that was logged, 0 for none; beyond it nothing tells how the law bends, and its slope
     there is the safest guess. power: between 0 (Coulomb friction) and 1 (viscous friction), or up to 3, for drag. Below
     1, beside `Viscous`, it is the grease of gears, harmonic drives above all, which drags less the faster it is
-    sheared. joints: as in `Coulomb`. Source: Olsson, Astrom, Canudas de Wit, Gafvert, Lischinsky, "Friction models and
-    friction compensation", European Journal of Control 4, 1998; for harmonic drives Wolf and Iskandar, ICRA 2018.
+    sheared. joints: as in `Coulomb`; element: 2 to 9 for further powers on the same joint: `joint1.nonlinear_viscous2`;
+    those of 2 and 3 beside `Viscous` are a polynomial of the speed. Source: Olsson, Astrom, Canudas de Wit, Gafvert,
+    Lischinsky, "Friction models and friction compensation", European Journal of Control 4, 1998; for harmonic drives
+    Wolf and Iskandar, ICRA 2018.
     """
 
     power: float = setting("a power of the speed, above 0 and at most 3", gt=0, le=3)
     joints: tuple[str, ...] | None = None
     top: float = setting("a speed that is 0 or more", 0.0, ge=0)
+    element: float = element()
     nonnegative: ClassVar[bool] = True
-    since: ClassVar[frozenset[str]] = frozenset({"top"})  # numbers that older files of estimates lack
+    since: ClassVar[frozenset[str]] = frozenset({"top", "element"})  # numbers that older files of estimates lack
     kind: ClassVar[Kind] = Kind(
         "nonlinear_viscous",
         "nonlinear viscous friction",
@@ -35,7 +38,7 @@ class NonlinearViscous:
         ("N m (s/rad)^power", "N (s/m)^power"),
         friction=True,
         example="{ power = 0.3 }",
-        numbers="Powers of the speed, and top speeds (0: none)",
+        numbers="Powers of the speed, top speeds (0: none) and numbers of elements",
     )
 
     def __post_init__(self) -> None:
@@ -48,6 +51,10 @@ class NonlinearViscous:
             )
         if not 0 <= self.top < np.inf:
             raise ModelError(f"the top speed of nonlinear viscous friction must be 0 or more, got {self.top}")
+
+        element_suffix(self)
+
+    suffix = property(element_suffix)
 
     @property
     def _slope(self) -> float:

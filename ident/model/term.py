@@ -111,6 +111,18 @@ def constant(*slopes: float) -> Any:
     return staticmethod(lambda q, qd, qdd: slopes)
 
 
+def element() -> Any:
+    """Return a field that tells several terms of a kind on one joint apart: all but the first have it as a suffix."""
+    return setting("a whole number from 1 to 9", 1.0, ge=1, le=9)
+
+
+def element_suffix(term: Any) -> str:
+    """Return the number of a term's element beside the first one; ModelError where it is no whole one from 1 to 9."""
+    if term.element not in range(1, 10):
+        raise ModelError(f"an element of {term.kind.words} is a whole number from 1 to 9, got {term.element}")
+    return "" if term.element == 1 else f"{term.element:g}"
+
+
 def along(term: Term, robot: Robot) -> tuple[tuple[str, ...], Array]:
     """Return on what a term acts: names of its joints or motors, and their speeds' directions (m, n) among the joints'.
 
@@ -190,7 +202,10 @@ def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights
     for order, slope in enumerate(_slopes(term, [_seen(term, robot, x) for x in (q, qd, qdd)])):
         if isinstance(slope, np.ndarray) or slope:
             part = (each * slope).T
-            found[order][:, chosen(term.joints, robot)] = part if directions is None else part @ directions
+            if directions is None:
+                found[order][:, chosen(term.joints, robot)] = part
+            else:
+                found[order] = part @ directions
     return found
 
 

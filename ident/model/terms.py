@@ -11,6 +11,7 @@ from ident.model.balancer import Balancer, BalancerSpring
 from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
+from ident.model.relative import RelativeCoulomb, RelativeViscous
 from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
 from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
@@ -23,6 +24,7 @@ from ident.model.warm_up import WarmUp
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
     *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
+    *(RelativeViscous, RelativeCoulomb),
     *(LoadFriction, WarmUp, Thermal, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine),
 ]
 

@@ -153,7 +153,8 @@ def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ..
         law: Term | None = (
             smooth if kind == COULOMB.name else restored(kind, item.estimate.shapes.get(name, {}), (owner,))
         )
-        if law is None or not hasattr(law, "symbol") or owner not in {*shares, *robot.joint_names}:
+        own = owner in shares or owner in robot.joint_names or hasattr(law, "along")
+        if law is None or not hasattr(law, "symbol") or not own:
             left.append(name)
         else:
             terms.append(Coupled(owner, shares[owner], law) if owner in shares else law)

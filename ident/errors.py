@@ -130,6 +130,7 @@ class InfeasibleError(EstimationError):
 EXTRAS = {
     "pyarrow": ("Parquet", "parquet"),
     "rosbags": ("reading ROS 2 bags and MCAP", "ros"),
+    "h5py": ("HDF5, as MATLAB's files of version 7.3 are,", "hdf5"),
     "matplotlib": ("drawing figures", "plots"),
     "fpdf": ("a PDF", "plots"),
     "sympy": ("equations in closed form", "symbolic"),

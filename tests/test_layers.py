@@ -50,7 +50,7 @@ ORDER = (
 
 HEAVY = {
     "numba", "scipy", "cvxpy", "pandas", "pyarrow", "matplotlib", "sympy", "jinja2", "pooch", "clarabel", "mujoco",
-    "rosbags", "trimesh", "threadpoolctl", "fpdf", "dask", "distributed",
+    "rosbags", "h5py", "trimesh", "threadpoolctl", "fpdf", "dask", "distributed",
 }  # fmt: skip
 
 COMPILED = {

@@ -15,7 +15,7 @@ from ident.arrays import Array
 from ident.errors import LogError, need
 from ident.logs.manifest import Column as Reference
 from ident.logs.manifest import TextFormat
-from ident.logs.readers.formats import DAMAGED, Request, format_of, is_bag, read_chunks
+from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
 LOOKED, FEWEST = 80, 50
@@ -68,7 +68,7 @@ class RawTable:
 
 
 def read_raw(path: Path) -> tuple[RawTable, ...]:
-    """Return the tables of a log file: one, or for NPZ and MAT one for each length of its arrays, the widest first.
+    """Return the tables of a log file: for arrays one for each length, the widest first.
 
     Raises LogError for a file that is none, is damaged, or holds no table of numbers.
     """
@@ -76,11 +76,13 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
         fix = f"Make a table of it first: ident logs convert {path.name} --out {path.stem}.parquet"
         raise LogError("is a bag, whose columns have names and units of their own", file=path, fix=fix)
     if not path.is_file():
-        raise LogError("there is no such file", file=path, fix="Give log files: .csv, .txt, .npz, .mat, .parquet")
+        raise LogError("there is no such file", file=path, fix=f"Give log files: {endings()}")
     if not path.stat().st_size:
         raise LogError("is empty", file=path, fix="Nothing was recorded, or the copy failed: give the whole file")
     found = format_of(path)
-    if found is not None and found.lines:
+    if found is None:
+        raise LogError(f"'{path.suffix.lower()}' files cannot be read", file=path, fix=f"Use one of: {endings()}")
+    if found.lines:
         read = [_text_table(path)]
     elif path.suffix.lower() == ".parquet":
         read = [_parquet_table(path)]

@@ -162,7 +162,7 @@ def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
         raise InputError(f"'{cad[0]}' and '{cad[1]}' are both CAD tables or folders of reports", fix="Give one of them")
     logs = [f for f in files if f not in cad]
     if not logs:
-        raise InputError("no log is given", fix="Give one log file or more: .csv, .txt, .npz, .mat, .parquet")
+        raise InputError("no log is given", fix="Give one log file or more, such as a .csv, .mat or .parquet")
     return cad[0] if cad else None, logs
 
 

@@ -30,7 +30,8 @@ class Request:
     """The columns that are wanted of a file, from row `first` to row `last` (1-based), `chunk` rows at a time.
 
     `name` is what messages call the file. `wanted`: for each signal its (array, column) references; the array only for
-    NPZ, MAT and bags, column None for all columns of that array; a field of a MATLAB structure is the array "rec.q".
+    NPZ, MAT, HDF5 and bags, column None for all columns of that array; a field of a MATLAB structure is the array
+    "rec.q", and so is a data set of an HDF5 group.
     `topic`: of a bag, "" for its only one of joint states. `notes`: what the user should know of how it was read.
     """
 
@@ -121,6 +122,7 @@ FORMATS = (
     Format((".csv", ".txt", ".dat", ".tsv"), _later("read_tables", "read_text"), lines=True),
     Format((".npz",), _later("read_arrays", "read_npz")),
     Format((".mat",), _later("read_arrays", "read_mat")),
+    Format((".h5", ".hdf5"), _later("read_arrays", "read_hdf5")),
     Format((".parquet",), _later("read_tables", "read_parquet"), anywhere=True),
 )
 
@@ -130,6 +132,11 @@ def format_of(path: Path) -> Format | None:
     suffix = path.suffix.lower()
     known = (f for f in FORMATS if suffix in f.endings or (f.folder and (path / f.folder).is_file()))
     return next(known, None)
+
+
+def endings() -> str:
+    """Return the endings of the files that can be read, as messages list them."""
+    return ", ".join(ending for f in FORMATS for ending in f.endings)
 
 
 def is_bag(path: Path) -> bool:
@@ -150,8 +157,7 @@ def read_chunks(request: Request) -> Iterator[dict[str, Chunk]]:
     if request.topic and not (found and found.messages):
         raise request.error(f"is no bag and has no topic '{request.topic}'", "Remove topic")
     if found is None:
-        endings = ", ".join(ending for f in FORMATS for ending in f.endings)
-        raise request.error(f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings}")
+        raise request.error(f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings()}")
     got = 0
     for part in found.read(request):
         got += len(next(columns for columns in part.values() if columns)[0])

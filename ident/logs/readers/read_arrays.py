@@ -1,4 +1,4 @@
-"""Columns of numbers out of the arrays of NPZ and MAT files; nothing is ever unpickled."""
+"""Columns of numbers out of the arrays of NPZ, MAT and HDF5 files; nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ident.errors import LogError, nearest
+from ident.errors import LogError, nearest, need
 from ident.logs.readers.formats import DAMAGED, Chunk, Reference, Request
 
 MOST = 2**31  # bytes that the wanted arrays of a file may need; these formats cannot be read in parts
+DEEPEST = 8  # groups within groups of an HDF5 file that are looked into
 Arrays = dict[str, np.ndarray]
 
 
@@ -28,8 +30,13 @@ def read_npz(request: Request) -> Iterator[dict[str, Chunk]]:
 
 
 def read_mat(request: Request) -> Iterator[dict[str, Chunk]]:
-    """Yield the wanted columns of a MAT file up to version 7.2; see `formats.read_chunks`."""
-    return _read(request, _mat)
+    """Yield the wanted columns of a MAT file; see `formats.read_chunks`."""
+    return _read(request, _hdf5 if _is_hdf5(request.path) else _mat)
+
+
+def read_hdf5(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of an HDF5 file; see `formats.read_chunks`."""
+    return _read(request, _hdf5)
 
 
 def _read(request: Request, unpack: Callable[[Request, Path], None]) -> Iterator[dict[str, Chunk]]:
@@ -117,7 +124,10 @@ except Exception as cause:
 
 
 def shapes(request: Request) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays of numbers, of one or two dimensions, of an NPZ or MAT file, by their names."""
+    """Return the shapes of the arrays of numbers, of one or two dimensions, of a file, by their names."""
+    if request.path.suffix.lower() in {".h5", ".hdf5"} or _is_hdf5(request.path):
+        with _datasets(request) as there:
+            return {name: a.shape for name, a in there.items() if a.dtype.kind in "fiub" and a.ndim in (1, 2)}
     if request.path.suffix.lower() == ".mat":
         return {name: tuple(shape) for name, shape in json.loads(_scipy(request, Path())).items()}
     found = {}
@@ -149,13 +159,51 @@ def _scipy(request: Request, folder: Path) -> str:
     why = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
     if done.returncode == 0:
         return done.stdout
-    if why == "NotImplementedError":
-        raise request.error("is a MAT file of version 7.3", "Save it with save(..., '-v7')")
     if why == "Objects":
         raise request.error("holds structures or cells where numbers are wanted", "Save plain arrays")
     if why.endswith("MemoryError"):
         raise _too_large(request)
     raise request.error(f"cannot be read as MAT ({why})", DAMAGED)
+
+
+def _is_hdf5(path: Path) -> bool:
+    """Return whether a file is HDF5, as MATLAB's of version 7.3 are after 512 bytes of their own."""
+    with path.open("rb") as file:
+        return b"\x89HDF\r\n\x1a\n" in (file.read(8), file.seek(512) and file.read(8))
+
+
+@contextlib.contextmanager
+def _datasets(request: Request) -> Iterator[dict[str, Any]]:
+    """Give the arrays of an HDF5 file by their paths, "log.q" for /log/q; none whose numbers are in another file."""
+    need("h5py")
+    import h5py
+
+    def found(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.HardLink) and not name.startswith("#"):
+                item = group[name]
+                if isinstance(item, h5py.Dataset) and not item.is_virtual and not item.external:
+                    yield before + name, item
+                elif isinstance(item, h5py.Group) and before.count(".") < DEEPEST:  # a group may hold itself
+                    yield from found(item, f"{before}{name}.")
+
+    try:
+        with h5py.File(request.path, "r") as file:
+            yield dict(found(file))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecodeError) as cause:
+        raise request.error(f"cannot be read as HDF5 ({type(cause).__name__})", DAMAGED) from None
+
+
+def _hdf5(request: Request, folder: Path) -> None:
+    with _datasets(request) as there:
+        _require(request, list(there))
+        wanted = [there[name] for name in _names(request)]
+        if sum(a.size * a.dtype.itemsize for a in wanted) > MOST:
+            raise _too_large(request)
+        for k, a in enumerate(wanted):
+            if a.dtype.kind not in "fiub":
+                raise request.error(f"array '{_names(request)[k]}' holds {a.dtype}, wanted real numbers")
+            np.save(folder / f"{k}.npy", a[()])
 
 
 def _too_large(request: Request) -> LogError:

@@ -50,8 +50,11 @@ def test_noise_hides_which_it_is_and_the_stamps_stay():
     assert find_clock(made_up(stamps, q=q, qd=None)).rows == "stamps"
 
 
-def test_lost_rows_are_counted():
+@pytest.mark.parametrize("seed", range(cases(4)))
+def test_lost_rows_are_counted_however_much_stamps_jitter(seed):
     even, stamps = stamped(3, 0.05)
+    if seed:
+        stamps = even + np.random.default_rng(seed).normal(size=ROWS).clip(-2, 2) * 0.2 * STEP
     keep = np.random.default_rng(4).random(ROWS) > 0.01
     keep[0] = True
     log = made_up(stamps[keep], q=smooth(even)[0][keep], qd=None)
@@ -157,6 +160,18 @@ def test_rows_lost_near_each_other_and_among_noise_are_counted(seed):
         fast = np.abs(smooth(even[kept])[1]).max(axis=1)[1:] > 0.3
         assert np.sum((found > 0.5) & (missing > 0.5) & fast) > share * np.sum((missing > 0.5) & fast)
         assert abs(found.sum() - missing.sum()) < 0.3 * missing.sum()
+
+
+@pytest.mark.parametrize("seed", range(cases(3)))
+def test_two_rows_lost_three_rows_apart_are_both_counted(seed):
+    rng = np.random.default_rng(seed)
+    even = np.arange(20_000) * 0.001
+    kept = rng.random(len(even)) > 0.002
+    for row in (5000, 12000):
+        kept[row - 12 : row + 12] = np.isin(np.arange(-12, 12), (0, 3), invert=True)
+    q = np.sin(even[:, None] * rng.uniform(4, 6, 6) + rng.uniform(0, 6, 6)) * 0.5
+    log = Log("pairs", even[: kept.sum()], (q + rng.normal(size=q.shape) * 1e-4)[kept], rng.normal(size=q[kept].shape))
+    np.testing.assert_allclose(np.diff(on_clock(log, find_clock(log)).t), np.diff(even[kept]), rtol=1e-6)
 
 
 def test_rows_written_twice_in_silence_are_left_out():

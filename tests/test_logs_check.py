@@ -176,10 +176,10 @@ def test_start_transient(kind):
     assert "start transient" not in kinds(made_up(T + 1e-9, tau=tau), TWO)  # a later part of a long recording
 
 
-def test_torques_of_a_first_motion_faster_than_all_after_it_are_no_start_transient():
-    fast = np.where(np.arange(len(T)) < 30, 8.0, 1.0)[:, None]
-    log = made_up(T)
-    q, tau = log.q * fast, log.tau * fast
+@pytest.mark.parametrize("rows", [30, 180])  # the first ones that are looked at are 60
+def test_torques_of_a_first_motion_faster_than_all_after_it_are_no_start_transient(rows):
+    log, row = made_up(T), np.arange(len(T))[:, None]
+    q, tau = log.q * np.where(row < rows, 8.0, 1.0), log.tau * np.where(row < 30, 8.0, 1.0)
     assert "start transient" in kinds(made_up(T, tau=tau), TWO)
     assert not any(f.kind == "start transient" and f.message.startswith("torque") for f in check_log(
         made_up(T, q=q, qd=None, tau=tau), TWO).findings)  # fmt: skip

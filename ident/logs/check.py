@@ -34,7 +34,9 @@ IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
 HEAD = 0.03  # a start transient is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
-TURNS = 1.5  # the same of what a joint turns about by, which explains its torque
+TURNS = 1.5  # the same of what a joint turns about by, which explains its torque, against what it does
+LASTING = 4  # after so many heads, when a motion that began there has ended,
+MOVED = 1e-3  # once it is away from where it began by this share of its range
 OFTEN = 0.05  # of the rows: a torque that is cut off in more is no measurement
 LEAP = 5.0  # the same for the position from row to row
 FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
@@ -269,7 +271,7 @@ def start_transient(log: Log) -> Iterator[Finding]:
         still = int(np.argmax(tau != 0))  # rows of zeros
         for lag in sorted({1, head // 8, head // 2} - {0}):
             odd["torque"] |= _jumps(tau, lag, head, JUMP)
-        odd["torque"] &= not _turns_faster(log.q[:, j], head)
+        odd["torque"][_turns_faster(log.q[:, j], head) :] = False
         odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
         odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
         for what, found in odd.items():
@@ -308,11 +310,13 @@ def _jumps(x: Array, lag: int, head: int, ratio: float) -> np.ndarray:
     return np.asarray(change[:head] > ratio * change[head:].max())
 
 
-def _turns_faster(q: Array, head: int) -> bool:
-    """Return whether a position turns about faster in its first rows than it does after them."""
+def _turns_faster(q: Array, head: int) -> int:
+    """Return from which of its first rows on a position moves, if it turns about faster than it does after that."""
     lag = max(head // 8, 1)
     change = np.abs(q[2 * lag :] - 2.0 * q[lag:-lag] + q[: -2 * lag])
-    return bool(change[:head].max() > TURNS * change[head:].max(initial=0.0))
+    faster = change[:head].max() > TURNS * change[LASTING * head :].max(initial=0.0)
+    moved = np.abs(q - q[0]) > MOVED * np.ptp(q)
+    return max(int(np.argmax(moved)) - lag, 0) if faster else head
 
 
 def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt: float) -> Iterator[Finding]:

@@ -88,12 +88,27 @@ def _least_step(x: Array) -> float:
 def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
     """Return how many steps lie between rows q (N, n) beside those that their time (N,) tells (N - 1,).
 
-    known: whether rows were lost elsewhere; then what is left may be rough, for losses may be near each other.
+    known: whether rows were lost elsewhere; then what is left may be rough, for losses may be near each other. Where
+    rows at the best distance show none, two of them may be nearer than that: more rows are looked at.
     """
-    more = np.zeros(len(q) - 1)
     row = np.arange(time[-1] + 1.0)
     even = q if len(row) == len(q) else np.column_stack([np.interp(row, time, x) for x in q.T])
-    side, noise, size, along = _leaps(even, steps)
+    more = np.zeros(len(q) - 1)
+    for sides in (SIDES, *((side,) for side in SIDES if known)):
+        if 4 * sides[0] <= len(q) and (more := _lost_among(even, time, steps, (known, sides))).any():
+            break
+    return more
+
+
+def _lost_among(even: Array, time: Array, steps: Array, how: tuple[bool, Sequence[int]]) -> Array:
+    """Return how many steps lie between rows beside those of their time (N,), as `even` rows (M, n) show it.
+
+    how: whether rows were lost elsewhere; how many rows at a side are tried, where a single number is another scale
+    than the best one, at which quick motion has to be told from a loss again.
+    """
+    known, sides = how
+    more = np.zeros(len(time) - 1)
+    side, noise, size, along = _leaps(even, steps, sides)
     across = 2 * side - 1
     quick = (np.abs(even[across:] - even[: len(size)]) > STEPS * across * steps).any(
         axis=1
@@ -112,19 +127,20 @@ def _lost(q: Array, time: Array, steps: Array, known: bool) -> Array:
         left = {c: _left(around, 1.0 + c, True) for c in (0, whole - 1, whole, whole + 1)}
         extra = min(left, key=lambda c: left[c])
         better = min(_better(around, 1.0 + extra, terms) for terms in (TERMS, MORE))
-        if extra and (known or (better > ODDS and left[extra] < ROUGH)):
+        smooth = better > ODDS and (known or left[extra] < ROUGH)
+        if extra and (smooth or (known and len(sides) > 1)):
             taken[k] = True
             more[min(int(np.searchsorted(time, k + side - 1.0, side="right")) - 1, len(more) - 1)] += extra
     return more
 
 
-def _leaps(q: Array, steps: Array) -> tuple[int, Array, Array, Array]:
+def _leaps(q: Array, steps: Array, sides: Sequence[int] = SIDES) -> tuple[int, Array, Array, Array]:
     """Return of each step between rows q (N, n) how large it is and how much the rows leap along it (N + 1 - 2 side,).
 
     First with how many rows at a side steps are largest, over the scatter of leaps, and the noise (n,) that this is.
     """
     best, most = None, -np.inf
-    for side in (s for s in SIDES if 4 * s <= len(q)):
+    for side in (s for s in sides if 4 * s <= len(q)):
         x = (np.arange(2.0 * side) - side + 0.5) / side
         cubic = np.linalg.pinv(np.column_stack([np.vander(x, TERMS, increasing=True), x > 0]))
         kernels = (cubic[TERMS], cubic[1] / side)
@@ -211,6 +227,8 @@ LESS = 0.05
 REGULAR = 1e-3  # steps that spread by less than this share of their median do not jitter
 #: Stamps whose steps differ by less than this share are of rows that follow one another, as far as they know.
 LATE = 0.5
+#: Rows from which the grid of jittering stamps is told first.
+FEW = 16
 #: Positions are held where so large a share of the rows of a fast motion repeats that of the row before;
 HELD = 0.3
 #: fast: by more than so many steps of the encoder a row, over so many rows on either side.
@@ -279,11 +297,7 @@ def _smoothest(t: Array, q: Array) -> Clock:
     if np.ptp(np.percentile(steps, [2.5, 97.5])) <= REGULAR * usual:
         return Clock()
     best, stamped = Clock(), prediction_errors(t, q)
-    whole = np.concatenate([[0.0], np.cumsum(np.round(steps / usual))])
-    for _ in range(3):  # a late row counts one too many and the next one too few
-        step, start = np.polyfit(whole, t, 1)
-        whole = _counts(t, start, step)
-    counts: dict[Rows, Array] = {"even": np.arange(len(t), dtype=np.float64), "counted": whole}
+    counts: dict[Rows, Array] = {"even": np.arange(len(t), dtype=np.float64), "counted": _counts(t, *_grid(t, usual))}
     for rows, count in counts.items():
         step, start = np.polyfit(count, t, 1)
         errors = prediction_errors(step * count, q)
@@ -369,6 +383,18 @@ def _between(t: Array, q: Array, fresh: NDArray[np.bool_]) -> Array:
     """Return positions (N, n) between those that were read; after the last one they stay."""
     read = t[fresh]
     return interpolate(read, q[fresh], np.minimum(t, read[-1]), "cubic")
+
+
+def _grid(t: Array, step: float) -> tuple[float, float]:
+    """Return start and step of the even grid about which stamps jitter, some of whose points have none.
+
+    From few rows at first, with their mean phase, for a step that is a little off counts late rows wrongly after many.
+    """
+    start, stop = float(t[0] + step * np.angle(np.mean(np.exp(2j * np.pi * (t[:FEW] - t[0]) / step))) / 2 / np.pi), FEW
+    while stop < 2 * len(t):
+        step, start = np.polyfit(_counts(t[:stop], start, step), t[:stop], 1)
+        stop *= 2
+    return float(start), float(step)
 
 
 def _counts(t: Array, start: float, step: float) -> Array:

@@ -472,7 +472,7 @@ def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_pa
         x.check(called(library, x), 1e-9)
     x.check(called(cpp[np.float32], x, np.float32), 1e-5)
     text = x.write("c", tmp_path / "c.h").read_text()
-    assert "top speeds (0: none): joint1.nonlinear_viscous 0.3 0.5, joint2.nonlinear_viscous 0.3 0.5" in text
+    assert "and numbers of elements: joint1.nonlinear_viscous 0.3 0.5 1, joint2.nonlinear_viscous 0.3 0.5 1" in text
     function = Matlab(x.write("matlab", tmp_path / "x.m"))
     q, qd, qdd = (x.given[a][0] for a in ("q", "qd", "qdd"))
     np.testing.assert_allclose(function(q, qd, qdd)["f"].ravel(), made.friction(qd), rtol=1e-9, atol=1e-9)

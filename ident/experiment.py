@@ -198,8 +198,8 @@ def _term(model: Table, place: str, laws: list[Any], given: dict[str, Any]) -> T
 def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = None) -> Model:
     """Return the model that the experiment asks for.
 
-    inertials (n, 10): the links as CAD has them, for friction that grows with their load and for balancers. Raises
-    ConfigError for joints that the robot does not have, and where inertials are needed and not given.
+    inertials (n, 10): the links as CAD has them, for friction that grows with their load and for balancers; None for
+    neutral ones. Raises ConfigError for joints that the robot does not have.
     """
     terms: list[Term] = []
     for term in experiment.terms:
@@ -209,8 +209,6 @@ def build_model(experiment: Experiment, robot: Robot, inertials: Array | None = 
         if not hasattr(term, "at_work"):
             terms.append(term)
             continue
-        if "load" in getattr(term, "needs", ()) and inertials is None:
-            raise experiment.error("needs the load that the links are, from a CAD table", key, "Give experiment.cad")
         bodies = neutral_prior(robot).inertials if inertials is None else inertials
         try:
             terms += term.at_work(experiment.terms, robot, bodies)

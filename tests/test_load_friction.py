@@ -9,14 +9,19 @@ import pytest
 from identified import case, moved
 from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from seeds import cases
+from test_balancer import written
+from test_cli import TRUE
 from test_config import GOOD, beside
+from test_warm_up import moved as swung
 
 from ident.errors import ConfigError, ModelError
-from ident.estimate import Prior, estimated
+from ident.estimate import Prior, estimated, neutral_prior
 from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.term import columns, names, pull_back
+from ident.pipelines.identified_load import SETTLED, identified_load
+from ident.pipelines.identify import run, validate
 from ident.pipelines.loaded import load
 from ident.regression import compress
 from ident.report.drawings import friction_law
@@ -114,12 +119,54 @@ def test_the_experiment_names_its_joints_and_each_keeps_its_law(tmp_path):
         terms = [t for t in loaded.model.terms if isinstance(t, LoadFriction)]
         assert tuple(t.law for t in terms) == laws
         assert all(np.array_equal(t.inertials, loaded.prior.inertials) for t in terms)
-    without = text.replace("load_friction = {}", "load_friction = true").replace('cad = "cad.csv"\n', "")
-    with pytest.raises(
-        ConfigError, match=r"model.load_friction: needs the load that the links are, from a CAD table\. Give"
-    ):
-        load(read_experiment(beside(tmp_path, without)))
     with pytest.raises(
         ConfigError, match=r"model.load_friction: robot 'two' has no joint 'elbwo'; did you mean 'elbow'"
     ):
         load(read_experiment(beside(tmp_path, text.replace("load_friction = {}", 'load_friction = ["elbwo"]'))))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_without_cad_the_load_is_that_of_the_links_that_are_fitted(share):
+    c, model, _, theta, _, _ = problem(1.0)
+    theta[-3:] = share
+    fit, other = (moved(name, model, theta, seed) for name, seed in (("fit", 1), ("other", 2)))
+    found, change = identified_load(Model(c.robot, model.terms), [fit], neutral_prior(c.robot))
+    assert change <= SETTLED
+    estimate = estimated(found, compress(found, fit), neutral_prior(c.robot))
+    names_ = [f"{j}.load_friction" for j in ("lift", "reach")]
+    errors = estimate.covariance.standard_errors[[estimate.base.names.index(name) for name in names_]]
+    assert (np.abs([estimate.value(name) - share for name in names_]) < 4 * errors + SETTLED * share).all()
+    known = estimated(model, compress(model, fit), neutral_prior(c.robot))
+    own, best = (
+        np.sqrt(np.mean((torque(m, e.theta, other.q, other.qd, other.qdd) - other.tau) ** 2, axis=0))
+        for m, e in ((found, estimate), (model, known))
+    )
+    size = np.sqrt(np.mean(other.tau**2, axis=0))
+    assert (np.sqrt(np.maximum(own**2 - best**2, 0.0)) < 2e-3 * size).all()  # as with the true load
+
+
+RUBBING = {"shoulder.load_friction": 0.1, "elbow.load_friction": 0.2}
+
+
+@pytest.mark.slow
+def test_an_experiment_without_cad_identifies_the_load_and_reads_it_back(tmp_path, sketched):
+    folder = written(tmp_path, "load_friction = true")
+    known = load(read_experiment(folder))
+    truth = TRUE | RUBBING
+    bodies = np.array([truth[x] for x in known.model.names[: known.model.n_rigid]]).reshape(-1, 10)
+    others = tuple(t for t in known.model.terms if not isinstance(t, LoadFriction))
+    rubbing = next(t for t in known.model.terms if isinstance(t, LoadFriction))
+    model = Model(known.robot, (*others, LoadFriction.of(bodies, rubbing.law)))
+    for seed, name in enumerate(("circle", "steps")):
+        t, *x = swung(seed)
+        tau = torque(model, [truth[name] for name in model.names], *x)
+        tau += 0.02 * np.random.default_rng(seed).standard_normal(tau.shape)
+        np.savetxt(folder / f"{name}.csv", np.column_stack([t, x[0], tau]), fmt="%.9g", delimiter=",")
+    file = folder / "experiment.toml"
+    file.write_text(file.read_text().replace('cad = "cad.csv"\n', ""))
+    result = run(read_experiment(folder))
+    for name, value in RUBBING.items():
+        assert result.estimate.value(name) == pytest.approx(value, abs=0.02)
+    assert any("grows with the load of the fitted links" in str(w) for w in result.warnings)
+    again = validate(result.path, read_experiment(folder))
+    assert again.validation.total("identified").relative_total == result.validation.total("identified").relative_total

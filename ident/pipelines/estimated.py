@@ -15,6 +15,7 @@ from ident.experiment import LEVELS, Experiment, read_experiment
 from ident.files import file_sha256, hashes
 from ident.logs import Processing, locate
 from ident.logs.automatic import as_toml
+from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import as_calibrated, processing_of, reaching_kept, require_same_model
 from ident.tables import read_toml
@@ -87,7 +88,8 @@ def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
     Raises ConfigError for an estimate of another model.
     """
     links = loaded.model.n_rigid
-    chosen = not loaded.experiment.own_model and estimate.base.standard[:links] == loaded.model.names[:links]
+    left_open = not loaded.experiment.own_model or open_load(loaded)
+    chosen = left_open and estimate.base.standard[:links] == loaded.model.names[:links]
     if not chosen:
         require_same_model(loaded, estimate)
     stored = _stored(loaded, estimate)

@@ -17,6 +17,7 @@ import numpy as np
 from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
+from ident.estimate.estimate import restored_terms
 from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
@@ -24,6 +25,7 @@ from ident.logs.check import NOTES
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
 from ident.pipelines.friction import restored
+from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
@@ -158,6 +160,8 @@ def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
     model = loaded.model
     if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
         model = restored(model, factors.shapes, factors.regression.base.standard)
+    elif open_load(loaded) and model.names == factors.regression.base.standard:
+        model = replace(model, terms=restored_terms(factors.shapes, model.robot, model.names[model.n_rigid :]))
     base = loaded.base if model is loaded.model else base_parameters(model)
     settled = None if loaded.experiment.processing is not None else factors.processing
     return replace(loaded, model=model, base=base, processing=settled or loaded.processing)

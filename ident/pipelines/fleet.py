@@ -12,6 +12,7 @@ from ident.files import short_names, whole_file, whole_folder
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.factors import fitted, of_recordings
 from ident.pipelines.friction import with_friction
+from ident.pipelines.identified_load import require_load
 from ident.pipelines.loaded import Loaded, load, with_data
 from ident.pipelines.steps import Warned, processing_of, validated
 from ident.pipelines.wishes import Sharing
@@ -157,7 +158,7 @@ def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
 def _loaded(template: Loaded | None, member: Member) -> Loaded:
     if template is not None:
         return with_data(template, member.file)
-    loaded = with_friction(load(member.file), [])
+    loaded = with_friction(require_load(load(member.file)), [])
     return replace(loaded, processing=processing_of(loaded))
 
 
@@ -181,7 +182,7 @@ def _read(file: Path) -> tuple[str, Loaded | None, tuple[Member, ...]]:
     members = tuple(map(Member, _names(files), files))
     if several:
         return given["title"], None, members
-    template = with_friction(load(file.parent / given["experiment"]), [])
+    template = with_friction(require_load(load(file.parent / given["experiment"])), [])
     return given["title"], replace(template, processing=processing_of(template)), members
 
 

@@ -18,6 +18,7 @@ from ident.model import Model, Spring
 from ident.model.standard import SIGN
 from ident.model.term import Term
 from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
+from ident.pipelines.identified_load import with_identified_load
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
@@ -91,10 +92,10 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, re
 def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loaded:
     """Return an experiment with the width of friction and the further terms that its logs ask for.
 
-    Raises LogError for the logs.
+    Raises LogError for the logs, ConfigError for load friction without a load.
     """
     read = first_parts_of(loaded)
-    found = with_selection(with_friction(loaded, told, read), told, tell, read)
+    found = with_identified_load(with_selection(with_friction(loaded, told, read), told, tell, read), told, read)
     if found.structure is None or not found.structure.lines:
         return found
     return replace(found, processing=processing_of(replace(found, processing=None)))  # what was missed hid their noise

@@ -33,7 +33,7 @@ def open_load(loaded: Loaded) -> bool:
 
 
 def require_load(loaded: Loaded) -> Loaded:
-    """Return the experiment; ConfigError where its friction grows with a load that each robot's logs would tell anew."""
+    """Return the experiment; ConfigError where its friction has a load that each robot would tell anew."""
     if open_load(loaded):
         raise loaded.experiment.error("needs one load for all robots, from a CAD table", "model.load_friction", _FIX)
     return loaded

@@ -4,6 +4,7 @@ from .coupled_drive import Coupled as Coupled
 from .coupled_drive import coupled_drive as coupled_drive
 from .coupled_drive import coupled_drives as coupled_drives
 from .coupled_drive import coupled_motors as coupled_motors
+from .curve import Curve as Curve
 from .hysteresis import Hysteresis as Hysteresis
 from .load_friction import LoadFriction as LoadFriction
 from .model import Model as Model

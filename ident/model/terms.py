@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ident.errors import ModelError
 from ident.model.balancer import Balancer, BalancerSpring
+from ident.model.curve import Curve
 from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
 from ident.model.nonlinear_viscous import NonlinearViscous
@@ -25,7 +26,7 @@ from ident.model.warm_up import WarmUp
 TERMS: list[Any] = [
     *(DriveInertia, Viscous, ViscousAsymmetry, NonlinearViscous, Coulomb, SmoothCoulomb, Dahl, Hysteresis, Stribeck),
     *(RelativeViscous, RelativeCoulomb),
-    *(LoadFriction, WarmUp, Thermal, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine),
+    *(LoadFriction, WarmUp, Thermal, Offset, Spring, Balancer, BalancerSpring, RippleSine, RippleCosine, Curve),
 ]
 
 T = TypeVar("T", bound=type)

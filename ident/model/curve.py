@@ -1,0 +1,102 @@
+"""A smooth torque of a joint's own position: cables and hoses that are bent, springs of no simple law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import ModelError
+from ident.model.term import Kind, Term, chosen, setting
+from ident.robot.robot import Robot
+
+#: Fourth differences of |u|^3 / 12 are the cubic B-spline of knots -2 .. 2; of u |u|^3 / 48 its integral.
+_DIFFERENCES = tuple(zip((-2, -1, 0, 1, 2), (1.0, -4.0, 6.0, -4.0, 1.0), strict=True))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """tau_j = C_j B(u) [N m; N] with the cubic B-spline B of even knots: its bell stands at the place `element`.
+
+    low, high [rad; m]: between which the curve bends, by default the joint's limits; it is level beyond. intervals:
+    between knots, so many and two more are the elements 1, 2, ..., each a term with a parameter of its own, such as
+    `joint1.curve3`; their sum is any cubic spline that is zero but for `Offset` where the first bell would stand.
+    element 0 is all of them, as [model] asks for. What a log hardly tells, such as positions that it never has, is
+    drawn to a usual share of the joint's torque. joints: names of the joints that have it, None for all. Source:
+    Eilers, Marx, "Flexible smoothing with B-splines and penalties", Statistical Science 11(2), 1996.
+    """
+
+    low: float = setting("a position", math.nan)
+    high: float = setting("a position", math.nan)
+    intervals: float = setting("a whole number from 2 to 50", 5.0, ge=2, le=50)
+    element: float = setting("a whole number, 0 for all", 0.0, ge=0)
+    joints: tuple[str, ...] | None = None
+    nonnegative: ClassVar[bool] = False
+    kind: ClassVar[Kind] = Kind(
+        "curve",
+        "curve of the position",
+        "torque = value * cubic B-spline of the position that stands at the parameter's number, level beyond both ends",
+        ("N m", "N"),
+        example="{ low = -1.5, high = 1.5 }",
+        numbers="Ends of curves, intervals between, and numbers of elements",
+    )
+
+    def __post_init__(self) -> None:
+        if self.intervals != int(self.intervals) or not 2 <= self.intervals <= 50:
+            raise ModelError(f"a curve has a whole number of intervals from 2 to 50, got {self.intervals:g}")
+        if self.element not in range(int(self.intervals) + 3):
+            raise ModelError(f"a curve of {self.intervals:g} intervals has no element {self.element:g}")
+        if math.isnan(self.low) != math.isnan(self.high) or self.high <= self.low:
+            problem = f"a curve needs two ends, the lower one first, got {self.low:g} and {self.high:g}"
+            raise ModelError(problem, fix="Give low and high, or leave both out for the joint's limits")
+
+    @property
+    def suffix(self) -> str:
+        """The element's number."""
+        return f"{self.element:g}"
+
+    def at_work(self, others: Sequence[Term], robot: Robot, inertials: Array) -> list[Curve]:
+        """Return a term for each element, joint by joint where ends are limits; ModelError for a joint without any."""
+        if not math.isnan(self.low):
+            return [self] if self.element else self.elements()
+        found = []
+        for j in chosen(self.joints, robot):
+            joint = robot.joints[j]
+            if (ends := joint.limits.ends) is None:
+                raise ModelError(
+                    f"joint '{joint.name}' has no limits for a curve to bend between", fix="Give low and high"
+                )
+            found += replace(self, low=ends[0], high=ends[1], joints=(joint.name,)).elements()
+        return found
+
+    def elements(self) -> list[Curve]:
+        """Return a term for each element."""
+        return [replace(self, element=float(k)) for k in range(1, int(self.intervals) + 3)]
+
+    def _places(self, q: Any) -> Any:
+        """Return how many intervals positions are beyond the bell, those beyond the ends as these."""
+        scale = self.intervals / (self.high - self.low)
+        u = (q - 0.5 * (self.low + self.high)) * scale
+        half = 0.5 * self.intervals
+        return 0.5 * (np.abs(u + half) - np.abs(u - half)) + (half + 1.0 - self.element)
+
+    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
+        """Return the bell at q."""
+        u, found = self._places(q), 0.0
+        for at, weight in _DIFFERENCES:
+            x = np.abs(u - float(at))
+            found = found + (weight / 12.0) * (x * x * x)
+        return found
+
+    symbol = column
+
+    def energy(self, q: Array) -> Array:
+        """Return the potential energy per parameter [rad; m]."""
+        u, scale = self._places(q), self.intervals / (self.high - self.low)
+        inside = sum(weight / 48.0 * (u - at) * np.abs(u - at) ** 3 for at, weight in _DIFFERENCES)
+        beyond = q - np.clip(q, self.low, self.high)
+        return np.asarray(inside / scale + beyond * self.column(q, q, q))

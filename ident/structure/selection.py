@@ -13,6 +13,7 @@ selection", JMLR 11, 2010): where nothing is gained so, nothing is chosen.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -45,6 +46,8 @@ TURNS = 4
 FEWEST = 12
 #: Squared Wald statistic below which a joint lacks a term that others surely have.
 DOUBTFUL = 2.0
+#: Joints at least that surely have a term which one more of them has, too, where no other one lacks it.
+MANY = 3
 #: Share of the torque missed on what is left out that all terms together have to take.
 SHARE = 0.01
 #: Why what passed at first is not taken in the end.
@@ -355,13 +358,23 @@ class Search:
             columns = [c for _, joint in left for c in joint]
             wald = dict(zip(columns, self._judge.squared_wald(columns, every), strict=True))
             ratios = [max(wald[c] for c in joint) for _, joint in left]
-            asserted = {k for (k, _), ratio in zip(left, ratios, strict=True) if ratio >= sure}
-            limits = [(DOUBTFUL if k in asserted else sure) if self._pool[k].alike else 2 * sure for k, _ in left]
-            failing = [x for x, (ratio, limit) in enumerate(zip(ratios, limits, strict=True)) if ratio < limit]
+            surely = Counter(k for (k, _), ratio in zip(left, ratios, strict=True) if ratio >= sure)
+            limits = [self._limit(k, surely[k], sure) for k, _ in left]
+            failing = [
+                x for x, (ratio, limit) in enumerate(zip(ratios, limits, strict=True)) if ratio < limit or not ratio
+            ]
             if not failing:
                 break
             left.pop(min(failing, key=lambda x: ratios[x]))
         return [c for _, joint in left for c in joint]
+
+    def _limit(self, k: int, surely: int, sure: float) -> float:
+        """Return the squared Wald statistic that a joint of a candidate needs which so many joints surely have."""
+        if not self._pool[k].alike:
+            return 2 * sure
+        if not surely:
+            return sure
+        return 0.0 if MANY <= surely >= len(self._joints[k]) - 1 else DOUBTFUL
 
     def _told(self, kept: Sequence[int], columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are kept of what is taken."""

@@ -541,6 +541,33 @@ def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
         pipelines.init("arm.urdf", [], into=here / "other")
 
 
+def test_a_clock_that_starts_again_makes_several_recordings_of_a_file(here):
+    arm(here)
+    logs = [log(here, seed=k) for k in range(3)]
+    for name, parts in {"train": (0, 1), "test": (2, 0)}.items():
+        t, q, _, tau = (np.concatenate([logs[k][i] for k in parts]) for i in range(4))
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    found = pipelines.init("arm.urdf", ["train.csv", "test.csv"])
+    said = "CUT: its clock starts again, 1 time: rows 1-2400, 2401-4800 are recordings of their own"
+    assert found.told[:2] == (f"train: {said}", f"test: {said}")
+    experiment = ident.read_experiment(here)
+    assert experiment.fit == ("train-part1", "train-part2")
+    assert experiment.validate == ("test-part1", "test-part2")
+
+
+def test_positions_that_an_encoder_counts_are_asked_about(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    turn = np.array([2**20, -(2**20), 3 * 2**19])
+    counts = columns("q{}", np.round((q - [0.1, 0, 0]) / (2 * np.pi) * turn) + 0.0)
+    pd.DataFrame({"t": t, **counts, **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    with pytest.raises(InputError, match="nobody has said how many counts of the encoders are a turn"):
+        pipelines.init("arm.urdf", ["log.csv"])
+    answers = {"counts": ", ".join(map(str, turn)), "zeros": "0.1, 0, 0"}
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key))
+    np.testing.assert_allclose(read(here)[0].q, q, atol=4e-6)
+
+
 def test_rows_with_a_missing_number_are_cut_out_and_a_torque_of_zero_is_no_reason_to_fail(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -335,7 +335,7 @@ def within(values: Array, robot: Robot) -> bool:
 
 def units_of(unit: str, robot: Robot) -> tuple[str, ...]:
     """Return the unit of each joint's position where those that turn are in `unit`: m, or mm beside deg, that slide."""
-    length = {"deg": "mm", "mm": "mm"}.get(unit, "m")
+    length = {"deg": "mm", "mm": "mm", "count": "count"}.get(unit, "m")
     return tuple(length if joint.slides else unit for joint in robot.joints)
 
 

@@ -1,4 +1,4 @@
-"""Positions that are those of motors: gear ratios and zeros, which no log says, answered as lists."""
+"""Positions of motors and in counts: gear ratios, zeros and counts in a turn, which no log says, answered as lists."""
 
 from __future__ import annotations
 
@@ -36,10 +36,21 @@ def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple
         raise InputError(f"'{answer}' is no answer to '{_TEXT}'", key="position unit", fix=fix) from cause
 
 
+def counts_of(shown: str, robot: Robot, asked: Asked) -> tuple[float, ...]:
+    """Return what one count of each joint's encoder is [rad; m]. Raises InputError where nobody says it."""
+    text = f"{shown} are whole numbers, as encoders count: how many in a turn (a metre) of each joint, with its sign?"
+    unknown = (float("nan"),) * robot.n
+    found = asked.numbers("counts", text, unknown, "no log says it")
+    if not np.all(np.nan_to_num(found)):
+        fix = f"Run `ident init` without --yes and answer it with {robot.n} numbers, such as 13107200"
+        raise InputError("nobody has said how many counts of the encoders are a turn", key="position unit", fix=fix)
+    return tuple((1.0 if j.slides else 2 * np.pi) / x for j, x in zip(robot.joints, found, strict=True))
+
+
 def zeros(robot: Robot, asked: Asked) -> tuple[float, ...]:
     """Return where the joints of geared motors stand [rad; m] when the log says 0; () for all at zero."""
-    text = "Where does each joint stand, as the robot's file counts, when its motor says 0 [rad; m]?"
-    found = asked.numbers("zeros", text, (0.0,) * robot.n, "motors count from anywhere, and no log says from where")
+    text = "Where does each joint stand, as the robot's file counts, when its encoder says 0 [rad; m]?"
+    found = asked.numbers("zeros", text, (0.0,) * robot.n, "encoders count from anywhere, and no log says from where")
     return found if any(found) else ()
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
@@ -20,11 +19,11 @@ from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
-from ident.logs.readings import resting
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.logged_joints import Arm, followers, misfit
 from ident.pipelines.questions import Ask, Asked, Question
+from ident.pipelines.raw_recording import COLUMNS, RawRecording
 from ident.pipelines.signals import Signals, decide, parked
 from ident.robot import Robot, read_robot
 from ident.robot.robot import DESCRIPTIONS
@@ -34,13 +33,8 @@ from ident.robot.urdf import read_description, read_urdf
 FILES = ("robot.toml", "dataset.toml", "experiment.toml")
 #: Of the one log there is, the share that is kept for validation.
 KEPT = 0.3
-#: A joint moves where it is faster than this share of its usual highest speed.
-MOVES = 0.02
-#: A stretch without missing numbers is used where it has this share of a log's rows, and so many.
-STRETCH, SHORT = 0.1, 200
 #: Words by which the name of a file says that it is for validation.
 VALIDATION = {"val", "valid", "validate", "validation", "test", "verify"}
-_COLUMNS = ("time", "position", "velocity", "torque")
 #: Which file of the recording, array, and name or number of a column.
 _Place = tuple[int, str | None, int | str]
 _QUANTITIES = ("position", "velocity", "torque", "current")
@@ -57,43 +51,6 @@ class Started:
     answers: tuple[tuple[Question, str], ...]
     told: tuple[str, ...]
     guessed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class _Log:
-    """One recording: its name, the tables whose rows belong together, and what their columns are; rows: of a part."""
-
-    name: str
-    tables: tuple[RawTable, ...]
-    signals: Signals
-    rows: tuple[int, int] | None = None
-
-    def parts(self) -> tuple[list[_Log], list[str]]:
-        """Return the recording, or its long stretches without a missing number, which nobody fills in; what to tell."""
-        used = {key: getattr(self.signals, key) for key in _COLUMNS}
-        whole = np.array([np.isfinite(c.read) for columns in used.values() for c in columns]).all(axis=0).astype(int)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], whole, [0]])))
-        runs = [(a, b) for a, b in edges.reshape(-1, 2).tolist() if b - a >= max(STRETCH * len(whole), SHORT)]
-        if whole.all() or not runs:
-            return [self], []
-        found = []
-        for k, (a, b) in enumerate(runs, start=1):
-            cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
-            signals = replace(self.signals, **cut)  # type: ignore[arg-type]
-            name = self.name if len(runs) == 1 else f"{self.name}-part{k}"
-            found.append(replace(self, name=name, signals=signals, rows=(a + 1, b)))
-        kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
-        return found, [f"{self.name}: CUT: numbers are missing, and only rows {kept} are used"]
-
-    def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
-        """Return the first and the last row (from 1 on) at which a joint moves, and which joints (n,) ever do."""
-        q = self.signals.angles()
-        lag, moves = max(1, len(q) // 500), ~resting(q)
-        speed = np.abs(q[lag:] - q[:-lag])
-        usual = np.percentile(speed, 95, axis=0)
-        usual = np.where(usual > 1e-6 + 1e-4 * np.ptp(q, axis=0), usual, speed.max(axis=0))  # some move now and then
-        at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
-        return (1, len(q), moves) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), moves)
 
 
 def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = ".", ask: Ask | None = None) -> Started:
@@ -208,7 +165,7 @@ def _as_it_is(urdf: Path, robot: Robot) -> bool:
         return False
 
 
-def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[_Log]:
+def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[RawRecording]:
     """Return the recordings: a file each, or files with as many rows that are no whole log by themselves."""
     groups: list[list[RawTable]] = []
     for tables in files:
@@ -223,7 +180,7 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
         else:
             partner.append(table)
     decided: list[tuple[dict[Column, _Place], Signals]] = []
-    found: dict[int, _Log] = {}
+    found: dict[int, RawRecording] = {}
     names = _names([group[0].file for group in groups])
     every = [{(k, c.array, c.reference): c for k, table in enumerate(g) for c in table.columns} for g in groups]
     order = sorted(range(len(groups)), key=lambda k: (-groups[k][0].rows, groups[k][0].file.name))
@@ -237,7 +194,7 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
             ]
             signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
             decided.append(({c: place for place, c in here.items()}, signals))
-        found[at] = _Log(names[at], tuple(group), signals)
+        found[at] = RawRecording(names[at], tuple(group), signals)
     return [found[at] for at in sorted(found)]
 
 
@@ -255,7 +212,7 @@ def _quantities(table: RawTable, arm: Arm) -> set[str]:
 def _moved(signals: Signals, places: Mapping[Column, _Place], here: Mapping[_Place, Column]) -> Signals | None:
     """Return the same signals where their columns are here, by the same names; None where some are missing."""
     named_alike = all(c.label for c in places) or len(places) == len(here)
-    found = {key: [here.get(places[c]) for c in getattr(signals, key)] for key in _COLUMNS}
+    found = {key: [here.get(places[c]) for c in getattr(signals, key)] for key in COLUMNS}
     if not named_alike or any(c is None for columns in found.values() for c in columns):
         return None
     return replace(signals, **{key: tuple(columns) for key, columns in found.items()})  # type: ignore[arg-type]
@@ -266,7 +223,7 @@ def _names(files: Sequence[Path]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names, start=1)]
 
 
-def _manifest(folder: Path, logs: Sequence[_Log]) -> tuple[Manifest, dict[str, str]]:
+def _manifest(folder: Path, logs: Sequence[RawRecording]) -> tuple[Manifest, dict[str, str]]:
     """Return the data set, and the recordings that cannot be read, each with the reason.
 
     Raises LogError where none can, or where text files are written in different ways.
@@ -280,7 +237,7 @@ def _manifest(folder: Path, logs: Sequence[_Log]) -> tuple[Manifest, dict[str, s
     recordings = []
     for log in logs:
         own = log.tables[0].file.resolve().relative_to(base).as_posix()
-        signals = {q: _signal(q, log.signals, base, own) for q in _COLUMNS}
+        signals = {q: _signal(q, log.signals, base, own) for q in COLUMNS}
         repeats = any(np.any(np.diff(c.values) == 0) for c in log.signals.time)
         found = {q: s for q, s in signals.items() if s is not None}
         recordings.append(Recording(log.name, own, rows=log.rows, drop_repeated=repeats, **found))  # type: ignore[arg-type]
@@ -326,11 +283,13 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
         found = replace(found, gain=signals.gain, guessed=signals.guessed)
     if quantity == "position" and signals.zeros:
         found = replace(found, offset=signals.zeros)
+    if quantity == "position" and signals.count:
+        found = replace(found, gain=signals.count)
     return replace(found, side="motor") if quantity != "time" and signals.side == "motor" else found
 
 
 def _parts(
-    manifest: Manifest, logs: Sequence[_Log], asked: Asked
+    manifest: Manifest, logs: Sequence[RawRecording], asked: Asked
 ) -> tuple[list[str], list[str], Manifest, tuple[str, ...]]:
     """Return the recordings to fit, those to validate, the data set that has them, and why."""
     spans = {log.name: log.moving() for log in logs}
@@ -347,24 +306,25 @@ def _parts(
         why += [f"{whole[0]} is kept for validation: the others together move as many joints"]
         return some, whole, manifest, tuple(why)
     if len(whole) > 1:
-        marked = [
-            n for n in whole if {"val", "valid", "validation", "test"} & set(n.lower().replace("-", "_").split("_"))
-        ]
+        marked = [n for n in whole if VALIDATION & set(n.lower().replace("-", "_").split("_"))]
         guess = marked[-1] if marked else whole[-1]
         reason = "its name says so" if marked else "the last one that was given"
         kept = asked("validate", "Which recording is kept for validation?", guess, reason, tuple(whole))
-        why += [f"{kept} is kept for validation: {reason if kept == guess else 'as answered'}"]
-        return [name for name in spans if name in (*whole, *some) and name != kept], [kept], manifest, tuple(why)
+        parts = [n for n in whole if manifest.recording(n).file == manifest.recording(kept).file]
+        aside = parts if kept == guess and len(parts) < len(whole) else [kept]
+        why += [f"{' and '.join(aside)} {'is' if len(aside) == 1 else 'are'} kept for validation: "]
+        why[-1] += reason if kept == guess else "as answered"
+        return [name for name in spans if name in (*whole, *some) and name not in aside], aside, manifest, tuple(why)
     only = manifest.recording(whole[0])
     start, stop = (row + (only.rows[0] - 1 if only.rows else 0) for row in spans[only.name][:2])
     cut = stop - int(KEPT * (stop - start))
-    parts = (
+    halves = (
         replace(only, name=f"{only.name}-first", rows=(start, cut), note="of the stretch that moves"),
         replace(only, name=f"{only.name}-last", rows=(cut + 1, stop), note="later, but of the same motion"),
     )
     why += [f"one log: its last {100 * KEPT:.0f} % are kept for validation; another motion would say more"]
-    found = replace(manifest, recordings=(*manifest.recordings, *parts))
-    return [parts[0].name, *some], [parts[1].name], found, tuple(why)
+    found = replace(manifest, recordings=(*manifest.recordings, *halves))
+    return [halves[0].name, *some], [halves[1].name], found, tuple(why)
 
 
 def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[str, float]) -> str:
@@ -404,7 +364,7 @@ def dataset_toml(manifest: Manifest, why: dict[str, str]) -> str:
         lines += [f"decimal = {_toml(text.decimal)}", f"skip_lines = {text.skip_lines}"]
     common = _tables(manifest.recordings[0])
     lines += ["", "[signals]"]
-    for quantity in _COLUMNS:
+    for quantity in COLUMNS:
         lines += [f"# {why[quantity]}"] if quantity in why else []
         lines += [f"{quantity} = {common[quantity]}"] if quantity in common else []
     for recording in manifest.recordings:

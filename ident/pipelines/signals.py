@@ -32,7 +32,7 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.gears import unit_or_ratios, zeros
+from ident.pipelines.gears import counts_of, unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import State, torques
@@ -40,6 +40,8 @@ from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
 STILL = 0.15
+#: Whole numbers beyond this are no angles, in whichever unit.
+COUNTED = 5000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Signals:
     """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
 
     time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none; guessed: whether it is.
-    zeros: of the joints' positions [rad; m], () for none.
+    zeros: of the joints' positions [rad; m], () for none. count: what an encoder counts [rad; m], () without.
     """
 
     robot: Robot
@@ -64,12 +66,13 @@ class Signals:
     gain: tuple[float, ...]
     guessed: bool
     zeros: tuple[float, ...] = ()
+    count: tuple[float, ...] = ()
     why: dict[str, str] = field(default_factory=dict)
 
     def angles(self) -> Array:
         """Return the joints' positions (rows, n) [rad; m]."""
         q = np.column_stack([c.values for c in self.position])
-        q = q * [si_factor(u, "position") for u in self.position_unit]
+        q = q * scales(self.position_unit) * (self.count or 1.0)
         transmission = self.robot.transmission
         q = np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
         return np.asarray(q + self.zeros) if self.zeros else q
@@ -77,8 +80,10 @@ class Signals:
     def of_joints(self, robot: Robot) -> Signals:
         """Return the signals of a robot that has some of the joints only."""
         left = [self.robot.joint_names.index(name) for name in robot.joint_names]
-        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain", "zeros")
-        own = {key: tuple(getattr(self, key)[k] for k in left) for key in each if getattr(self, key)}
+        each = ("position", "position_unit", "velocity", "velocity_unit", "torque", "torque_unit", "gain")
+        own = {
+            key: tuple(getattr(self, key)[k] for k in left) for key in (*each, "zeros", "count") if getattr(self, key)
+        }
         return replace(self, robot=robot, **own)  # type: ignore[arg-type]
 
 
@@ -111,10 +116,12 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     known = "" if velocity is None else velocity.unit
     described = robot
     unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
-    units, offset = units_of(unit, robot), () if robot is described else zeros(robot, asked)
+    count = counts_of(position.shown, robot, asked) if unit == "count" else ()
+    units, offset = units_of(unit, robot), () if robot is described and not count else zeros(robot, asked)
+    scale = scales(units) * (count or 1.0)
 
     def angles(columns: Sequence[Column]) -> Array:
-        q = np.column_stack([c.values for c in columns]) * scales(units)
+        q = np.column_stack([c.values for c in columns]) * scale
         geared = side == "motor" and robot.transmission is not None
         q = np.asarray(robot.transmission.joint_position(q)) if geared and robot.transmission else q
         return np.asarray(q + offset) if offset else q
@@ -123,7 +130,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
     seconds = 1.0 / rate if time is None else si_factor(word, "time")
     t = _stamps(time, rows) * seconds
-    speed = _velocity_unit(velocity, relation, scales(units) / seconds, robot, why)
+    speed = _velocity_unit(velocity, relation, scale / seconds, robot, why)
     used = (*position.columns, *(velocity.columns if velocity else ()), *([time] if time else []))
     bodies = arm.bodies(robot) if side == "joint" else None  # what motors feel of them is not known here
     states = [
@@ -143,7 +150,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
         velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain,
-        torque.guessed, offset, why,
+        torque.guessed, offset, count, why,
     )  # fmt: skip
 
 
@@ -259,6 +266,9 @@ def _position_unit(
     if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
         why["position"] += "; rad, for in deg they would hardly move"
         return "rad", "joint", robot
+    if not fits and np.abs(raw[:, turning]).max() > COUNTED and not np.any(raw[:, turning] % 1.0):
+        why["position"] += "; whole numbers far beyond the joints' limits: an encoder's counts"
+        return "count", "joint", robot
     guess, reason = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad", "both keep the joints' limits"
     if fits == ("deg",):
         guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"

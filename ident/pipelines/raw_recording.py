@@ -1,0 +1,75 @@
+"""A recording as its files have it: tables of columns, what these are, where its clock restarts and joints move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ident.arrays import Array
+from ident.errors import plural
+from ident.logs.raw import RawTable
+from ident.logs.readings import resting
+from ident.pipelines.signals import Signals
+
+#: The signals of a recording.
+COLUMNS = ("time", "position", "velocity", "torque")
+#: A joint moves where it is faster than this share of its usual highest speed.
+MOVES = 0.02
+#: A clock that goes back by so many of its usual steps has started again.
+BACK = 20
+#: A stretch between missing numbers is used where it has this share of a log's rows, and any where it has so many.
+STRETCH, SHORT = 0.1, 200
+
+
+@dataclass(frozen=True, eq=False)
+class RawRecording:
+    """One recording: its name, the tables whose rows belong together, and what their columns are; rows: of a part."""
+
+    name: str
+    tables: tuple[RawTable, ...]
+    signals: Signals
+    rows: tuple[int, int] | None = None
+
+    def parts(self) -> tuple[list[RawRecording], list[str]]:
+        """Return the recording, or its long stretches: between missing numbers, which nobody fills in, and between
+        restarts of the clock; what to tell.
+        """
+        used = {key: getattr(self.signals, key) for key in COLUMNS}
+        whole = np.array([np.isfinite(c.read) for columns in used.values() for c in columns]).all(axis=0).astype(int)
+        again = _restarts(used["time"][0].values if used["time"] else np.arange(float(len(whole))))
+        again = again[whole[again] & whole[again - 1] == 1]
+        ends = np.flatnonzero(np.diff(np.concatenate([[0], whole, [0]])))
+        edges = np.sort(np.concatenate([ends, again, again])).reshape(-1, 2)
+        shortest = SHORT if len(again) else max(STRETCH * len(whole), SHORT)
+        runs = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
+        if (whole.all() and not len(again)) or not runs:
+            return [self], []
+        found = []
+        for k, (a, b) in enumerate(runs, start=1):
+            cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
+            signals = replace(self.signals, **cut)  # type: ignore[arg-type]
+            name = self.name if len(runs) == 1 else f"{self.name}-part{k}"
+            found.append(replace(self, name=name, signals=signals, rows=(a + 1, b)))
+        kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
+        cause = f"numbers are missing, and only rows {kept} are used"
+        if len(again):
+            cause = f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"
+        return found, [f"{self.name}: CUT: {cause}"]
+
+    def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
+        """Return the first and the last row (from 1 on) at which a joint moves, and which joints (n,) ever do."""
+        q = self.signals.angles()
+        lag, moves = max(1, len(q) // 500), ~resting(q)
+        speed = np.abs(q[lag:] - q[:-lag])
+        usual = np.percentile(speed, 95, axis=0)
+        usual = np.where(usual > 1e-6 + 1e-4 * np.ptp(q, axis=0), usual, speed.max(axis=0))  # some move now and then
+        at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
+        return (1, len(q), moves) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), moves)
+
+
+def _restarts(time: Array) -> NDArray[np.int_]:
+    """Return the rows, from 0 on, at which a clock (rows,) starts again."""
+    steps = np.diff(time)
+    return np.asarray(np.flatnonzero(steps < -BACK * max(float(np.median(steps)), 0.0)) + 1)

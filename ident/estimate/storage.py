@@ -101,6 +101,7 @@ def document(e: Estimate) -> dict[str, Any]:
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
         "causes": [_listed(asdict(c)) for c in e.causes],
+        "hidden": e.hidden,
         "calibration": [_calibrated(c) for c in e.calibration],
         "structure": None if e.structure is None else _chosen(e.structure),
     }
@@ -139,6 +140,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
         notes=tuple(stored.get("notes", ())),
         causes=tuple(_cause(c) for c in stored.get("causes", ())),
+        hidden=stored.get("hidden", ""),
         base=base,
         phi=phi,
         theta=_theta(stored, base.K, phi, refuse, path),

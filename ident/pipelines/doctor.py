@@ -12,6 +12,7 @@ from ident.cad import Cad
 from ident.cad.source import read_source
 from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
+from ident.compare.causes.hidden import Screened, screened
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.doctor import other_convention, settled_by
 from ident.compare.doctor.doctor import exact_search
@@ -138,6 +139,13 @@ def examination(
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     return examined(loaded.model, parts, loaded.prior, others, tell, table)
+
+
+def screening(loaded: Loaded) -> Screened:
+    """Return what slopes say of an experiment's lengths, zeros and gains, and what its fitted logs do not tell."""
+    fit, _ = processing_of(loaded)
+    parts = [m for m in first_parts(loaded, loaded.experiment.fit, fit) if m.keep.any()]
+    return screened(loaded.model, parts, loaded.prior) if parts else Screened(False, "")
 
 
 def suspicious(result: Result) -> bool:

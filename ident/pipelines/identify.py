@@ -157,7 +157,7 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
     nothing is wrong but that torques are late: by how much [s], else 0.
     """
-    from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, suspicious
+    from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, screening, suspicious
 
     loaded, estimate = result.loaded, result.estimate
     if guesses := list(_guesses(loaded)):
@@ -166,7 +166,9 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
         same = (), tuple(known), each, each, (total, total)
         told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
         return replace(estimate, causes=tuple(told)), (), 0.0
-    table, odd = contradicted(result), suspicious(result)
+    slopes = screening(loaded)
+    estimate = replace(estimate, hidden=slopes.hidden)
+    table, odd = contradicted(result), suspicious(result) or slopes.odd
     if table is None and not odd:
         return estimate, (), 0.0
     opposed = result.validation is not None and result.validation.opposed

@@ -53,7 +53,7 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
     said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
-    told.append(f"Are the numbers believable? {said}.")
+    told.append(f"Are the numbers believable? {said}{_hidden(estimate)}.")
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
         return [*told, "Does it predict? Not known: no recording was kept from the fit."]
@@ -103,7 +103,12 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
     quiet = _quiet(validation, total)
     said = f"{error[0].upper()}{error[1:]}, and {links}{f'; {quiet}' if quiet else ''}"
-    return Judgement("good", "Ready to use", f"{said}.")
+    return Judgement("good", "Ready to use", f"{said}{_hidden(estimate)}.")
+
+
+def _hidden(estimate: Estimate) -> str:
+    """Return what was not examined as no log tells it, as the end of a sentence."""
+    return f". Not examined, as these logs cannot tell them: {estimate.hidden}" if estimate.hidden else ""
 
 
 def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:

@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.hidden import FAR, unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
@@ -41,9 +42,6 @@ MOST, CLOSE = 3, 8
 GROSS, MILD = 0.5, ("load", "touch", "term")
 #: What makes the error of all torques together larger than this many times is no gross mistake.
 RISEN = 1.01
-#: A gear ratio so many times farther off than usual moves more than its own joint; of a joint that has little but
-#: friction it bends the law.
-FAR = 3.0
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
 FELT, OF_NOISE = 0.005, 0.5
 #: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
@@ -328,7 +326,8 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
 
     That of one joint is enough for a value, or a touch; else a mistake is gross, and takes the share GROSS from one. A
-    load, a touch is in some of the stretches alone. Of a gear ratio far off all joints together miss less, too.
+    load, a touch is in some of the stretches alone. Of a gear ratio far off all joints together miss less, too: of a
+    joint that has little but friction it bends the law. What is `unlike` what is ordinary may take any share.
     """
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
@@ -336,6 +335,7 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     least = 1e-12 * np.maximum(was, 1e-300)
     total = np.exp(0.5 * float(np.mean(np.log(np.maximum(left, least) / np.maximum(was, 1e-300)))))
     enough = (mistake.size is not None or mistake.kind == "touch") and float(share.min()) < 1.0 - LEAST
+    enough |= unlike(mistake, value)
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     whole = float(np.sqrt(after.left.sum() / max(before.left.sum(), 1e-300)))
@@ -370,7 +370,7 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
     Neither is what no joint feels. Of drifts that cannot be told apart each one spoils what is predicted, unless it
     stays within the noise (n,).
     """
-    if not any(_felt(now, c.weighed, noise) for c in tied):
+    if not any(_felt(now, c.weighed, noise) or unlike(c.mistake, c.value) for c in tied):
         return True
     some = [c for c in tied if _ordinary(c, now)]
     if len(some) == len(tied) or any(c.mistake.kind not in DRIFTS for c in some):

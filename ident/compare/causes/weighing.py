@@ -80,15 +80,18 @@ class Weighed:
 
 
 class Weigher:
-    """Weighs readings of the same rows under one kind of model. robot, terms: `model`; prior: of its links."""
+    """Weighs readings of the same rows under one kind of model. robot, terms: `model`; prior: of its links.
+
+    plain: the reading of the files as they are, weighed by all rows; independent: how many of these are.
+    """
 
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
         self._columns: dict[tuple[str, str], Columns] = {}
         self._last: tuple[Weighed, Array, Array] | None = None
         self.independent = float(len(rows.keep))
-        start = self.weighed(Reading.plain(model.robot), left_out=False)
-        self.independent = self._independent(start)
+        self.plain = self.weighed(Reading.plain(model.robot), left_out=False)
+        self.independent = self._independent(self.plain)
 
     def columns(self, reading: Reading) -> Columns:
         """Return where the columns of the model of this reading's robot stand."""

@@ -1,0 +1,83 @@
+"""What a log says of lengths, zeros and gains by slopes alone, and which of these it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, radians
+
+import numpy as np
+
+from ident.compare.causes.mistakes import Mistake, mistakes
+from ident.compare.causes.reading import Reading, Rows, rows_of
+from ident.compare.causes.weighing import Weigher
+from ident.estimate.prior import Prior, neutral_prior
+from ident.logs.motion import Motion
+from ident.model import DriveInertia, Model, torque
+from ident.robot.robot import Robot
+
+#: Kinds, with the value that should show: a logarithm of a factor, or an angle [rad]; in words.
+ASKED = {
+    "length": (log(1.25), "lengths off by 25 % up to"),
+    "zero": (radians(10.0), "zeros off by 10 degrees of"),
+    "torque gain": (log(1.4), "gains off by 40 % of"),
+}
+#: Worth in log p at which a value shows, and is looked into where it is also so many times what is ordinary.
+_SHOWS, _LOOKED_INTO, FAR = 30.0, 50.0, 3.0
+#: A gain that takes less than this share from the squares of a joint is no cause.
+_LEAST = 0.1
+_STEP = 1e-4
+_ROWS = 400
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What slopes say: whether a length or a zero may be far off; in words, what the logs do not tell, "" for none."""
+
+    odd: bool
+    hidden: str
+
+
+def unlike(mistake: Mistake, value: float) -> bool:
+    """Return whether a value is that of a length or a zero that is far off, which other motions may feel more."""
+    return mistake.kind in ("length", "zero") and mistake.size is not None and abs(value) > FAR * mistake.size.ordinary
+
+
+def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
+    """Return what the slopes of the torques left say of lengths, zeros and gains, for about the cost of a fit.
+
+    prior: of the links. What known bodies tell beside the torques is not asked here, and then nothing is called hidden.
+    """
+    weigher = Weigher(model, rows_of(motions, thinned=True), prior)
+    anywhere = Weigher(Model(model.robot, (DriveInertia(),)), _any_motion(model.robot), neutral_prior(model.robot))
+    asked = [m for m in mistakes(model.robot) if m.kind in ASKED and m.size is not None]
+    odd, hidden = False, {kind: list[str]() for kind in ASKED}
+    for mistake, (value, least), (_, told) in zip(asked, _values(weigher, asked), _values(anywhere, asked), strict=True):
+        odd |= _SHOWS * (value / least) ** 2 > _LOOKED_INTO and unlike(mistake, value)
+        share = least * (_LEAST * weigher.independent / (2.0 * _SHOWS)) ** 0.5
+        gain, most = mistake.kind == "torque gain", ASKED[mistake.kind][0]
+        if (share > most if gain else told < most < least) and mistake.where not in hidden[mistake.kind]:
+            hidden[mistake.kind].append(mistake.where)
+    words = [f"{ASKED[kind][1]} {', '.join(where)}" for kind, where in hidden.items() if where]
+    return Screened(odd, "; ".join(words) if all(prior.neutral) else "")
+
+
+def _values(weigher: Weigher, asked: Sequence[Mistake]) -> list[tuple[float, float]]:
+    """Return which value of each mistake explains most, and the least one that would show (inf: parameters hide it)."""
+    state, found = weigher.plain, list[tuple[float, float]]()
+    plain = state.reading
+    for mistake in asked:
+        step = _STEP * (mistake.size.usual if mistake.size else 1.0)
+        value, worth = weigher.slopes(state, mistake.without(plain, step), step)
+        found.append((value, abs(value) * (_SHOWS / worth) ** 0.5 if worth else np.inf))
+    return found
+
+
+def _any_motion(robot: Robot) -> Rows:
+    """Return rows of lively motion in any posture, under the torques of solid rods with 1 % noise."""
+    rng, n = np.random.default_rng(0), robot.n
+    q = rng.uniform(-1.0, 1.0, (_ROWS, n)) * np.where([j.slides for j in robot.joints], 0.5, np.pi)
+    qd, qdd, t = rng.normal(size=(_ROWS, n)), 3.0 * rng.normal(size=(_ROWS, n)), np.arange(_ROWS) / 100.0
+    tau = torque(Model(robot), neutral_prior(robot).inertials.ravel(), q, qd, qdd)
+    tau += 0.01 * rng.normal(size=tau.shape) * (tau.std(axis=0) + 0.01 * tau.std())
+    return Rows(t, q, qd, qdd, tau, (0,), (((), 1),), np.ones(q.shape, bool), ((0, _ROWS),), {"time": t})

@@ -12,13 +12,14 @@ from synthetic import states
 from ident.cad.table import Cad
 from ident.compare.causes.causes import Candidate, Examination, examined, ordinary
 from ident.compare.causes.geometries import geometries
+from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, mistakes
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table
 from ident.compare.causes.touches import touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
-from ident.estimate import neutral_prior
+from ident.estimate import cad_prior, neutral_prior
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Coulomb, Model, Offset, Viscous, torque
@@ -411,3 +412,18 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     (cause,) = causes
     assert cause.mend.startswith(mend)
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]
+
+
+@pytest.mark.parametrize("slow", [1.0, 0.02])
+def test_what_no_log_tells_is_said(slow: float) -> None:
+    robot = arm()
+    model, motion = log(np.random.default_rng(8), robot, noise=0.0)
+    qd, qdd = slow * motion.qd, slow**2 * motion.qdd
+    theta = np.concatenate([np.ravel(links_of(np.random.default_rng(9), 3)), *(np.full(3, x) for x in (0.8, 1.5, 0.1))])
+    torques = torque(model, theta, motion.q, qd, qdd)
+    torques += 0.01 * torques.std(axis=0) * np.random.default_rng(1).normal(size=torques.shape)
+    seen = screened(model, [replace(motion, qd=qd, qdd=qdd, tau=torques)], neutral_prior(robot))
+    assert not seen.odd
+    assert ("lengths before" in seen.hidden) == (slow < 1.0)
+    known = cad_prior(robot, np.array(links_of(np.random.default_rng(9), 3)), "CAD")
+    assert screened(model, [replace(motion, qd=qd, qdd=qdd, tau=torques)], known).hidden == ""

@@ -82,6 +82,7 @@ def test_the_schema_describes_the_file(tmp_path, name):
         "implausible",
         "notes",
         "causes",
+        "hidden",
         "calibration",
         "structure",
     }  # which files of earlier versions do not have

@@ -214,3 +214,10 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
         for c in found.causes
         if not c.ordinary and (terms or c.mistake.kind != "term")
     )
+
+
+def with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCause, ...]]:
+    """Return what is wrong with robot file and logs if CAD's bodies are about right; what they lack is no cause."""
+    seen = examination(loaded, tell, table=stated_table(loaded))
+    beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
+    return seen, causes_of(beside, loaded, terms=False)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from ident.compare import Comparison
-    from ident.compare.causes.causes import Examination
     from ident.compare.difference import Change
     from ident.export import Exported
 
@@ -157,7 +156,16 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
     nothing is wrong but that torques are late: by how much [s], else 0.
     """
-    from ident.pipelines.doctor import badly_predicted, causes_of, contradicted, examination, files_of, screening, suspicious
+    from ident.pipelines.doctor import (
+        badly_predicted,
+        causes_of,
+        contradicted,
+        examination,
+        files_of,
+        screening,
+        suspicious,
+        with_bodies,
+    )
 
     loaded, estimate = result.loaded, result.estimate
     if guesses := list(_guesses(loaded)):
@@ -173,7 +181,7 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
         return estimate, (), 0.0
     opposed = result.validation is not None and result.validation.opposed
     if opposed and table is None:  # the robot file's own bodies know more than ones that are free
-        seen, found = _with_bodies(loaded, tell)
+        seen, found = with_bodies(loaded, tell)
         if found:
             return replace(estimate, causes=found), (), 0.0
     seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
@@ -182,21 +190,12 @@ def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...],
         seen = examination(loaded, tell)
         found = causes_of(seen, loaded, terms=False)
     if not found and table is None and estimate.implausible and not opposed:
-        seen, found = _with_bodies(loaded, tell)
+        seen, found = with_bodies(loaded, tell)
     if odd:
         late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
         return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
     name = files_of(loaded)["table"]
     return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name), 0.0
-
-
-def _with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCause, ...]]:
-    """Return what is wrong with robot file and logs if CAD's bodies are about right; what they lack is no cause."""
-    from ident.pipelines.doctor import causes_of, examination, stated_table
-
-    seen = examination(loaded, tell, table=stated_table(loaded))
-    beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
-    return seen, causes_of(beside, loaded, terms=False)
 
 
 def fit(

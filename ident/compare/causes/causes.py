@@ -10,7 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.hidden import FAR, unlike
+from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
@@ -42,6 +42,8 @@ MOST, CLOSE = 3, 8
 GROSS, MILD = 0.5, ("load", "touch", "term")
 #: What makes the error of all torques together larger than this many times is no gross mistake.
 RISEN = 1.01
+#: A gear ratio so many times farther off than usual moves more than its own joint.
+FAR = 3.0
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
 FELT, OF_NOISE = 0.005, 0.5
 #: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical

@@ -9,7 +9,7 @@ from math import log, radians
 import numpy as np
 
 from ident.compare.causes.mistakes import Mistake, mistakes
-from ident.compare.causes.reading import Reading, Rows, rows_of
+from ident.compare.causes.reading import Rows, rows_of
 from ident.compare.causes.weighing import Weigher
 from ident.estimate.prior import Prior, neutral_prior
 from ident.logs.motion import Motion
@@ -18,12 +18,12 @@ from ident.robot.robot import Robot
 
 #: Kinds, with the value that should show: a logarithm of a factor, or an angle [rad]; in words.
 ASKED = {
-    "length": (log(1.25), "lengths off by 25 % up to"),
-    "zero": (radians(10.0), "zeros off by 10 degrees of"),
-    "torque gain": (log(1.4), "gains off by 40 % of"),
+    "length": (log(1.25), "lengths before {} off by 25 %"),
+    "zero": (radians(10.0), "zeros of {} off by 10 degrees"),
+    "torque gain": (log(1.4), "gains of {} off by 40 %"),
 }
 #: Worth in log p at which a value shows, and is looked into where it is also so many times what is ordinary.
-_SHOWS, _LOOKED_INTO, FAR = 30.0, 50.0, 3.0
+_SHOWS, _LOOKED_INTO, _UNLIKE = 30.0, 50.0, 4.0
 #: A gain that takes less than this share from the squares of a joint is no cause.
 _LEAST = 0.1
 _STEP = 1e-4
@@ -40,7 +40,8 @@ class Screened:
 
 def unlike(mistake: Mistake, value: float) -> bool:
     """Return whether a value is that of a length or a zero that is far off, which other motions may feel more."""
-    return mistake.kind in ("length", "zero") and mistake.size is not None and abs(value) > FAR * mistake.size.ordinary
+    far = mistake.size is not None and abs(value) > _UNLIKE * mistake.size.ordinary
+    return mistake.kind in ("length", "zero") and far
 
 
 def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
@@ -52,13 +53,15 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
     anywhere = Weigher(Model(model.robot, (DriveInertia(),)), _any_motion(model.robot), neutral_prior(model.robot))
     asked = [m for m in mistakes(model.robot) if m.kind in ASKED and m.size is not None]
     odd, hidden = False, {kind: list[str]() for kind in ASKED}
-    for mistake, (value, least), (_, told) in zip(asked, _values(weigher, asked), _values(anywhere, asked), strict=True):
+    for mistake, (value, least), (_, told) in zip(
+        asked, _values(weigher, asked), _values(anywhere, asked), strict=True
+    ):
         odd |= _SHOWS * (value / least) ** 2 > _LOOKED_INTO and unlike(mistake, value)
         share = least * (_LEAST * weigher.independent / (2.0 * _SHOWS)) ** 0.5
         gain, most = mistake.kind == "torque gain", ASKED[mistake.kind][0]
         if (share > most if gain else told < most < least) and mistake.where not in hidden[mistake.kind]:
             hidden[mistake.kind].append(mistake.where)
-    words = [f"{ASKED[kind][1]} {', '.join(where)}" for kind, where in hidden.items() if where]
+    words = [ASKED[kind][1].format(", ".join(where)) for kind, where in hidden.items() if where]
     return Screened(odd, "; ".join(words) if all(prior.neutral) else "")
 
 

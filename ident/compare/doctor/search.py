@@ -362,7 +362,7 @@ class Search:
         along = Along.of(p, directions)
         step = 2 * np.log(GAIN) / 400
         for j in range(space.n):
-            if j in used:
+            if j in used or not E.y[:, j].any():  # without a torque there is no gain
                 continue
             flip = TorqueGain(j, -1.0)
             fit = E.fit(space.after(state, flip).gains, self.effective)

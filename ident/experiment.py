@@ -387,8 +387,8 @@ def _path(at: Table, key: str, text: str, *, folders: bool = False) -> Path:
 
 def _calibrate(given: Table) -> Wishes:
     above = typed(float, "a number above 0", lambda x: x > 0)
-    spreads = dict.fromkeys(("tilt_deg", "zero_deg", "gain_share", "skew_ms", "length_mm"), above)
-    joints = dict.fromkeys(("zeros", "gains", "skew"), _JOINTS)
+    spreads = dict.fromkeys(("tilt_deg", "zero_deg", "gain_share", "saturation_share", "skew_ms", "length_mm"), above)
+    joints = dict.fromkeys(("zeros", "gains", "saturation", "skew"), _JOINTS)
     return Wishes(**given.values({}, {"gravity": boolean, **joints, "lengths": _NAMES, **spreads}))
 
 

@@ -13,7 +13,7 @@ from seeds import cases
 
 from ident.arrays import Array
 from ident.calibrate import calibrated, calibrated_where_worth, worthwhile
-from ident.calibrate.slopes import At, Slope, corrected_model, corrected_motion
+from ident.calibrate.slopes import At, Slope, as_read, corrected_model, corrected_motion, drive_matrix
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import InputError
 from ident.estimate import Prior, cad_prior
@@ -24,7 +24,19 @@ from ident.regression.compress import packed_columns, pull_back
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.robot import Transmission
-from ident.robot.unknown import Unknown, corrected_robot, gains, length, nominal, skews, spreads, tilts, zeros
+from ident.robot.unknown import (
+    Unknown,
+    by_kind,
+    corrected_robot,
+    gains,
+    length,
+    nominal,
+    saturations,
+    skews,
+    spreads,
+    tilts,
+    zeros,
+)
 from ident.spatial.inertia import from_com
 
 RIGHT = np.pi / 2
@@ -130,7 +142,8 @@ def test_slopes_are_those_of_the_corrected_torque():
     matrix[3, 2] = 15.0
     robot = replace(robot, transmission=Transmission(("m1", "m2", "m3", "m4"), matrix))
     model = Model(robot, (DriveInertia(), Viscous()))
-    unknowns = (*tilts(robot), *zeros(robot), *gains(robot), length(robot, "joint3.a", "mdh"))
+    lost = saturations(robot, [40.0, 30.0, 20.0, 20.0])
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot), *lost, length(robot, "joint3.a", "mdh"))
     values = nominal(unknowns) + 0.5 * rng.normal(size=len(unknowns)) * spreads(unknowns)
     theta = np.concatenate([bodies(4).ravel(), rng.uniform(0.5, 2.0, 8)])
     q, qd, qdd = states(4, 6)
@@ -138,11 +151,8 @@ def test_slopes_are_those_of_the_corrected_torque():
     def seen(at: Array) -> Array:
         """The torque that the log would hold."""
         tau = torque(corrected_model(model, unknowns, at), theta, q, qd, qdd)
-        none = Motion("x", np.arange(len(q)) * 0.01, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
-        inverse = [2.0 - a if u.kind != "gain" else 1.0 / a for u, a in zip(unknowns, at, strict=True)]
-        only = [u.kind == "gain" for u in unknowns]
-        own = tuple(u for u in unknowns if u.kind == "gain")
-        return corrected_motion(robot, none, own, np.array(inverse)[only]).tau
+        drives, (gain, lost, _) = drive_matrix(robot), by_kind(robot, unknowns, at)
+        return (as_read(tau @ np.linalg.inv(drives), lost) * gain) @ drives
 
     def corrected(tau: Array) -> Array:
         motion = Motion("x", np.arange(len(q)) * 0.01, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
@@ -151,13 +161,14 @@ def test_slopes_are_those_of_the_corrected_torque():
     at = At(model, unknowns, values, theta, 0.01)
     np.testing.assert_allclose(corrected(seen(values)), torque(at_model(at), theta, q, qd, qdd), atol=1e-9)
     for k, unknown in enumerate(unknowns):
-        step = 1e-5 * np.eye(len(unknowns))[k]
-        expected = corrected((seen(values + step) - seen(values - step)) / 2e-5)
+        size = 1e-4 * unknown.spread
+        step = size * np.eye(len(unknowns))[k]
+        expected = (corrected(seen(values + step)) - corrected(seen(values - step))) / (2.0 * size)
         slope = Slope(unknown, k, at)
         joints = np.flatnonzero(slope.along(robot)[1][0])
         found = np.zeros_like(q)
         found[:, joints] = slope.torques(q, qd, qdd).T
-        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=unknown.name)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5, err_msg=unknown.name)
 
 
 def at_model(at: At) -> Model:
@@ -178,11 +189,8 @@ def moved(robot: Robot, theta: Array, seed: int, unknowns: tuple[Unknown, ...], 
         x = w * (t[:, None] - late) + phase
         return (a * np.sin(x)).sum(0), (a * w * np.cos(x)).sum(0), -(a * w**2 * np.sin(x)).sum(0)
 
-    late, gain = np.zeros(n), np.ones(n)
-    for u, value in zip(unknowns, true, strict=True):
-        if u.kind in ("skew", "gain"):
-            (late if u.kind == "skew" else gain)[u.joint] = value
-    tau = gain * torque(corrected_model(model_of(robot), unknowns, true), theta, *at(np.zeros(n)))
+    gain, lost, late = by_kind(robot, unknowns, true)
+    tau = gain * as_read(torque(corrected_model(model_of(robot), unknowns, true), theta, *at(np.zeros(n))), lost)
     tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
     q, qd, qdd = at(late)
     blocks, _ = split(0, len(t), len(t) / 20)
@@ -225,6 +233,28 @@ def test_planted_tilt_zeros_gains_and_delays_are_found_within_their_error_bars(s
     other = moved(robot, theta, 50 + seed, unknowns, true)
     right = corrected_motion(robot, other, found.unknowns, found.values)
     assert missed(found.model, found.motions[0], right) < 0.5 * missed(model_of(robot), motion, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_saturation_of_torque_constants_is_found_where_it_is(share):
+    """A share of the largest torque lost, beside gains: found within its error bars, and not where there is none."""
+    robot, theta, prior = arm(4)
+    largest = np.abs(moved(robot, theta, 11, (), np.zeros(0)).tau).max(axis=0)
+    own = saturations(robot, largest)
+    true = share / largest**2
+    motion = moved(robot, theta, 11, own, true)
+    kept, evidence, _ = calibrated_where_worth(model_of(robot), motion, prior, (*gains(robot), *own))
+    assert {e.group for e in evidence if e.worth} == ({"saturation"} if share else set())
+    if share:
+        assert kept is not None
+        told = [k for k, u in enumerate(own) if u in kept.unknowns]
+        apart = [(kept.value(own[k].name) - true[k]) / e for k, e in zip(told, kept.errors, strict=True)]
+        assert np.abs(apart).max() < 4.5
+        assert len(told) >= 2
+        other = moved(robot, theta, 60, own, true)
+        right = corrected_motion(robot, other, kept.unknowns, kept.values)
+        assert missed(kept.model, kept.motions[0], right) < 0.7 * missed(model_of(robot), motion, other)
 
 
 def missed(model: Model, fitted: Motion, other: Motion) -> float:

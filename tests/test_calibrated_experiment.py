@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from test_calibrate import ROWS, arm, model_of, moved
 
+from ident.calibrate import Wishes
 from ident.errors import ConfigError
 from ident.estimate.storage import load_estimate
 from ident.experiment import read_experiment
+from ident.logs import read_log
+from ident.pipelines.calibration import with_calibration
 from ident.pipelines.identify import export, fit, run, validate
+from ident.pipelines.loaded import load
+from ident.pipelines.steps import as_calibrated
 from ident.pipelines.wishes import ExportWishes
 from ident.report.outcome_text import calibration_rows, lines_to_paste
 from ident.robot import read_robot
-from ident.robot.unknown import corrected_robot, gains, nominal, tilts, zeros
+from ident.robot.unknown import Calibrated, corrected_robot, gains, nominal, saturations, tilts, zeros
 from ident.robot.urdf import parse_urdf
 from ident.robot.urdf_write import with_origins
 
@@ -72,6 +78,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "with.toml").write_text(EXPERIMENT + "gravity = true\nzeros = true\ngains = true\n")
     (place / "without.toml").write_text(EXPERIMENT.replace("[calibrate]", ""))
     return place
+
+
+def test_saturation_goes_into_the_manifest_and_is_told(folder):
+    """Beside a gain, and once more on top of itself: the log that is read has it taken out."""
+    loaded = load(folder / "without.toml")
+    raw = read_log(loaded.manifest, "one", loaded.robot).tau
+    lost = saturations(loaded.robot, np.abs(raw).max(axis=0), ["joint2"])[0]
+    found = [
+        Calibrated(gains(loaded.robot, ["joint2"])[0], 1.1, 0.01, "taken", True),
+        Calibrated(lost, lost.spread, 0.1 * lost.spread, "taken", True),
+    ]
+    once = as_calibrated(loaded, found)
+    read = raw[:, 1] / 1.1
+    tau = read_log(once.manifest, "one", once.robot).tau
+    np.testing.assert_allclose(tau[:, 1], read * (1.0 - lost.spread * read**2))
+    np.testing.assert_array_equal(tau[:, 0], raw[:, 0])
+    twice = as_calibrated(once, found[1:])
+    np.testing.assert_allclose(twice.manifest.recordings[0].torque.saturation[1], 2.0 * lost.spread)
+    told = lines_to_paste(found)
+    assert f"dataset.toml, torque: saturation = {lost.spread:.4g} 1/(N m)^2 at joint2" in told
+    experiment = replace(loaded.experiment, calibrate=Wishes(saturation=("elbow",)))
+    with pytest.raises(ConfigError, match=r"robot 'arm' has no joint 'elbow'"):
+        with_calibration(replace(loaded, experiment=experiment), [])
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_units_gains_and_rows(tmp_path):
 rows = [2, 5]
 time = { column = "t", unit = "ms" }
 position = { columns = ["q1", "q2"], unit = "deg", gain = [1, -1], offset = [0, 0.5] }
-torque = { columns = ["i1", "i2"], unit = ["A", "N mm"], gain = [-14.87, 2] }
+torque = { columns = ["i1", "i2"], unit = ["A", "N mm"], gain = [-14.87, 2], saturation = [1e-6, 0] }
 [text]
 delimiter = ";"
 header = true
@@ -75,7 +75,8 @@ skip_lines = 1
     np.testing.assert_allclose(log.t, [0, 0.01, 0.02, 0.03], atol=1e-15)
     assert log.clock == pytest.approx(0.01)
     np.testing.assert_allclose(log.q, np.deg2rad(table[1:5, 1:3]) * [1, -1] + [0, 0.5])
-    np.testing.assert_allclose(log.tau, table[1:5, 3:] * [-14.87, 2e-3])
+    read = table[1:5, 3:] * [-14.87, 2e-3]
+    np.testing.assert_allclose(log.tau, read * (1.0 - [1e-6, 0.0] * read**2))
     assert log.qd is None
     assert log.first_row == 2
     assert log.where([0]) == "row 2 (line 4)"

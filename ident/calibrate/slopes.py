@@ -25,8 +25,9 @@ from ident.model.standard import COULOMB
 from ident.model.term import NO_SIGNALS, Kind
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot
-from ident.robot.unknown import Unknown, corrected_robot
+from ident.robot.unknown import Unknown, by_kind, corrected_robot
 
+_INVERSIONS = 20  # a third of the torque lost is right to 1e-4 then, a tenth to 1e-13
 _STEP = 1e-5  # rad, m: truncation 1e-10, rounding 1e-11 of the torque
 
 
@@ -36,21 +37,25 @@ def corrected_model(model: Model, unknowns: Sequence[Unknown], values: ArrayLike
 
 
 def corrected_motion(robot: Robot, motion: Motion, unknowns: Sequence[Unknown], values: ArrayLike) -> Motion:
-    """Return the motion with gains taken out of its torques, and delays out of its positions by interpolation."""
-    gain, late = np.ones(robot.n), np.zeros(robot.n)
-    for u, value in zip(unknowns, np.asarray(values, dtype=np.float64), strict=True):
-        if u.kind == "gain":
-            gain[u.joint] = value
-        elif u.kind == "skew":
-            late[u.joint] = value
-    if (gain != 1.0).any():
+    """Return the motion with gains and saturation taken out of its torques, delays out of its positions, by splines."""
+    gain, lost, late = by_kind(robot, unknowns, values)
+    if (gain != 1.0).any() or lost.any():
         drives = drive_matrix(robot)
-        tau = (motion.tau @ np.linalg.inv(drives) / gain) @ drives
+        read = motion.tau @ np.linalg.inv(drives) / gain
+        tau = (read * (1.0 - lost * read**2)) @ drives
         motion = replace(motion, tau=tau, noise=np.asarray(motion.noise) / gain)
     if late.any():
         q, qd, qdd = (_at(motion.t, x, late) for x in (motion.q, motion.qd, motion.qdd))
         motion = replace(motion, q=q, qd=qd, qdd=qdd)
     return motion
+
+
+def as_read(true: Array, lost: Array) -> Array:
+    """Return the torque x of which the true one is x (1 - lost x^2), as far as that grows with x."""
+    x = true.copy()
+    for _ in range(_INVERSIONS):
+        x = true / (1.0 - np.clip(lost * x * x, -1.0, 1.0 / 3.0))
+    return x
 
 
 def drive_matrix(robot: Robot) -> Array:
@@ -78,6 +83,10 @@ def _at(t: Array, x: Array, late: Array) -> Array:
     return found
 
 
+#: Unknowns that change the torque of one drive.
+_OF_DRIVES = ("gain", "saturation")
+
+
 @dataclass(frozen=True, eq=False)
 class At:
     """Where slopes are taken: the model as described, the unknowns and their values (k,), the parameters theta (p,).
@@ -99,11 +108,7 @@ class At:
     @property
     def gains(self) -> Array:
         """The gain of each joint's torque (n,), 1 where it is not unknown."""
-        found = np.ones(self.model.robot.n)
-        for u, value in zip(self.unknowns, self.values, strict=True):
-            if u.kind == "gain":
-                found[u.joint] = value
-        return found
+        return by_kind(self.model.robot, self.unknowns, self.values)[0]
 
     def robot(self, k: int, by: float) -> Robot:
         """Return the corrected robot with unknown k moved `by` so much more."""
@@ -137,7 +142,7 @@ class Slope:
     def along(self, robot: Robot) -> tuple[tuple[str, ...], Array]:
         """Return its owner and the joints whose torque it changes."""
         touched = np.ones((1, robot.n))
-        if self.unknown.kind == "gain":
+        if self.unknown.kind in _OF_DRIVES:
             touched = (drive_matrix(robot)[[self.unknown.joint]] != 0).astype(np.float64)
         return (self.unknown.name.rpartition(".")[0],), touched
 
@@ -148,11 +153,13 @@ class Slope:
     def torques(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array] = NO_SIGNALS) -> Array:
         """Return the slope (n_entries, N) at a corrected motion q, qd, qdd (N, n)."""
         at, u = self.at, self.unknown
-        if u.kind == "gain":
+        if u.kind in _OF_DRIVES:
             predicted = torque(corrected_model(at.model, at.unknowns, at.values), at.theta, q, qd, qdd, signals=signals)
-            drives = drive_matrix(at.model.robot)
-            share = (predicted @ np.linalg.inv(drives))[:, [u.joint]] @ drives[[u.joint]] / at.values[self.place]
-            return np.asarray(share.T[np.flatnonzero(drives[u.joint])])
+            robot, (gain, lost, _) = at.model.robot, by_kind(at.model.robot, at.unknowns, at.values)
+            drives = drive_matrix(robot)
+            read = as_read((predicted @ np.linalg.inv(drives))[:, u.joint], lost[u.joint])
+            more = read**3 if u.kind == "saturation" else (read - 3.0 * lost[u.joint] * read**3) / gain[u.joint]
+            return np.asarray(np.outer(drives[u.joint][np.flatnonzero(drives[u.joint])], more))
         if u.kind == "skew":
             return self._by_time(q, qd, qdd, signals)
         ahead, behind = (inverse_dynamics(at.robot(self.place, by), at.inertials, q, qd, qdd) for by in (_STEP, -_STEP))

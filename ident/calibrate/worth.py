@@ -1,4 +1,4 @@
-"""What is to be calibrated, and whether what was found is worth it: tilt, zeros, gains, delays, lengths, by groups.
+"""What is to be calibrated, and whether it is worth it: tilt, zeros, gains, saturation, delays, lengths, by groups.
 
 Wrong corrections harm a motion that was not fitted. So a group counts only where stretches that are left out are
 predicted better with it than without, by GAIN of the error and CERTAIN standard errors of the paired differences, and
@@ -22,7 +22,7 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.robot import Robot
-from ident.robot.unknown import SPREADS, Unknown, UnknownKind, gains, length, nominal, skews, tilts, zeros
+from ident.robot.unknown import SPREADS, Unknown, UnknownKind, gains, length, nominal, saturations, skews, tilts, zeros
 
 Joints = bool | tuple[str, ...]
 
@@ -37,6 +37,8 @@ class Wishes:
     """Of all joints, or of those named, the zero may be off."""
     gains: Joints = False
     """Torques of all joints, or of those named, may be read too large or too small, against each other."""
+    saturation: Joints = False
+    """Torque constants of all joints, or of those named, may fall with the current."""
     skew: Joints = False
     """Positions of all joints, or of those named, may be read late."""
     lengths: tuple[str, ...] = ()
@@ -47,14 +49,19 @@ class Wishes:
     """The same of zeros [deg]."""
     gain_share: float = SPREADS["gain"]
     """The same of gains, as a share."""
+    saturation_share: float = SPREADS["saturation"]
+    """The same of what saturation takes from the largest torque, as a share."""
     skew_ms: float = 1e3 * SPREADS["skew"]
     """The same of skews [ms]."""
     length_mm: float | None = None
     """The same of lengths [mm]."""
 
-    def unknowns(self, robot: Robot, convention: Literal["dh", "mdh"] | None = None) -> tuple[Unknown, ...]:
+    def unknowns(
+        self, robot: Robot, convention: Literal["dh", "mdh"] | None = None, largest: Array | None = None
+    ) -> tuple[Unknown, ...]:
         """Return the unknowns of a robot; convention: of its DH table, None for a URDF.
 
+        largest (n,) [N m; N]: torque of each drive in the logs, 1 without.
         Raises InputError for joints and lengths that it does not have.
         """
         found: tuple[Unknown, ...] = tilts(robot, np.deg2rad(self.tilt_deg)) if self.gravity else ()
@@ -62,6 +69,9 @@ class Wishes:
             found += zeros(robot, _named(self.zeros), np.deg2rad(self.zero_deg))
         if self.gains:
             found += gains(robot, _named(self.gains), self.gain_share)
+        if self.saturation:
+            most = np.ones(robot.n) if largest is None else largest
+            found += saturations(robot, most, _named(self.saturation), self.saturation_share)
         if self.skew:
             found += skews(robot, _named(self.skew), 1e-3 * self.skew_ms)
         spread = None if self.length_mm is None else 1e-3 * self.length_mm

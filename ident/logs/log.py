@@ -408,10 +408,14 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
             )
     if np.size(signal.offset) not in (1, n):
         raise LogError("offset of position is not one per joint", file=manifest.file)
+    if np.size(signal.saturation) not in (1, n):
+        raise LogError("saturation of torque is not one per joint", file=manifest.file)
     values, factors = np.empty((len(columns[0]), n)), gains * [si_factor(u, signal.quantity) for u in units]
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
         for j, column in enumerate(columns):
             np.multiply(column, factors[j], out=values[:, j], dtype=np.float64, casting="unsafe")
+    if np.any(signal.saturation):
+        values *= 1.0 - np.asarray(signal.saturation) * values**2
     if signal.side == "motor" and robot.transmission:
         torque, to_joint = signal.quantity == "torque", robot.transmission
         values = to_joint.joint_torque(values) if torque else to_joint.joint_position(values)

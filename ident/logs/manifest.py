@@ -82,6 +82,10 @@ class Signal:
     """One, or one per column. SI value = number * unit * gain; for raw units number * gain, in N m (or N) per unit,
     with its sign. 0 for a joint without motor.
     """
+    saturation: float | tuple[float, ...] = 0.0
+    """Of torques [1/(N m)^2 or 1/N^2], one, or one per column: x (1 - saturation x^2) in place of x = number * unit *
+    gain, for a torque constant that falls with the current.
+    """
     offset: float | tuple[float, ...] = 0.0
     """Of positions [rad or m], added to the joint's position after the transmission."""
     guessed: bool = False
@@ -281,7 +285,7 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
     else:
         optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
         optional |= {"offset": _numbers} if quantity == "position" else {}
-        optional |= {"guessed": boolean} if quantity == "torque" else {}
+        optional |= {"guessed": boolean, "saturation": _numbers} if quantity == "torque" else {}
         values = given.values({"unit": one_or_more(string, "a text, or a list of texts")}, optional)
     if "column" in values:
         if "columns" in values:
@@ -302,7 +306,7 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
     if raw and "gain" not in values:
         per = "N m (or N)" if quantity == "torque" else "rad (or m)" if quantity == "position" else "rad/s (or m/s)"
         raise given.error("", f"'{raw[0]}' needs a gain", f"Give gain = ... in {per} per {raw[0]}, with its sign")
-    for key in ("unit", "gain", "offset"):
+    for key in ("unit", "gain", "saturation", "offset"):
         value = getattr(signal, key)
         if isinstance(value, tuple) and signal.columns and len(value) != len(signal.columns):
             raise given.error(key, f"has {plural(len(value), 'value')} for {plural(len(signal.columns), 'column')}")

@@ -1,7 +1,7 @@
 """An experiment's [calibrate]: found in its fitted logs, and taken over into robot, manifest and processing.
 
-Gains go into the manifest, delays into the processing, tilt, zeros and lengths into the robot: so whatever reads a log
-or predicts a torque after that has them, workers and validation among them.
+Gains and saturation go into the manifest, delays into the processing, tilt, zeros and lengths into the robot: so
+whatever reads a log or predicts a torque after that has them, workers and validation among them.
 """
 
 from __future__ import annotations
@@ -47,11 +47,16 @@ def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) 
         raise experiment.error(cause.problem, "calibrate", cause.fix) from None
     if not unknowns:
         raise experiment.error("asks for nothing", "calibrate", "Write gravity = true, zeros = true or gains = true")
-    if experiment.calibrate.gains:
+    if experiment.calibrate.gains or experiment.calibrate.saturation:
         _require_room(loaded)
     tell("calibrating", 0, 1)
     processing = processing_of(loaded)
     motions = [m for name in experiment.fit for m in first_parts(loaded, [name], processing[0])]
+    if experiment.calibrate.saturation:
+        largest = np.max(
+            [np.abs(m.tau @ np.linalg.inv(drive_matrix(loaded.robot))).max(axis=0) for m in motions], axis=0
+        )
+        unknowns = experiment.calibrate.unknowns(loaded.robot, _convention(experiment), largest)
     kept, evidence, whole = calibrated_where_worth(loaded.model, motions, loaded.prior, unknowns)
     tell("calibrating", 1, 1)
     found = _said(kept, evidence, whole)

@@ -26,7 +26,8 @@ from ident.logs.motion import segment_length, split
 from ident.logs.process import rounding_share
 from ident.pipelines.loaded import Loaded, shapes_of
 from ident.regression import Regression, base_parameters
-from ident.robot.unknown import Calibrated, applied, corrected_robot
+from ident.robot import Robot
+from ident.robot.unknown import Calibrated, applied, by_kind, corrected_robot
 from ident.tell import LOG, Tell, logged
 
 if TYPE_CHECKING:
@@ -237,12 +238,7 @@ def as_calibrated(loaded: Loaded, found: Sequence[Calibrated]) -> Loaded:
         return loaded
     robot = corrected_robot(loaded.robot, used, values)
     model = replace(loaded.model, robot=robot)
-    gain, late = np.ones(robot.n), np.zeros(robot.n)
-    for u, value in zip(used, values, strict=True):
-        if u.kind == "gain":
-            gain[u.joint] = value
-        elif u.kind == "skew":
-            late[u.joint] = value
+    gain, lost, late = by_kind(robot, used, values)
     fit, judged = processing_of(loaded)
     return replace(
         loaded,
@@ -250,18 +246,21 @@ def as_calibrated(loaded: Loaded, found: Sequence[Calibrated]) -> Loaded:
         described=loaded.robot,
         model=model,
         base=base_parameters(model),
-        manifest=_with_gains(loaded.manifest, gain),
+        manifest=_with_gains(loaded.manifest, robot, gain, lost),
         processing=(_later(fit, late), _later(judged, late)),
     )
 
 
-def _with_gains(manifest: Manifest, gain: Array) -> Manifest:
-    if (gain == 1.0).all():
+def _with_gains(manifest: Manifest, robot: Robot, gain: Array, lost: Array) -> Manifest:
+    if (gain == 1.0).all() and not lost.any():
         return manifest
 
     def changed(recording: Recording) -> Recording:
         own = np.broadcast_to(np.asarray(recording.torque.gain), len(gain)) / gain
-        return replace(recording, torque=replace(recording.torque, gain=tuple(own.tolist())))
+        ratio = np.diag(robot.transmission.matrix) if recording.torque.side == "motor" and robot.transmission else 1.0
+        more = np.asarray(recording.torque.saturation) * gain**2 + lost * ratio**2  # of two small ones the sum
+        torque = replace(recording.torque, gain=tuple(own.tolist()), saturation=tuple(more.tolist()))
+        return replace(recording, torque=torque)
 
     return replace(manifest, recordings=tuple(map(changed, manifest.recordings)))
 

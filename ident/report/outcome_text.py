@@ -14,7 +14,7 @@ from ident.estimate.estimate import FittedShape, Structure, TriedTerm
 from ident.logs.manifest import RAW, kind_of
 from ident.model.terms import kinds
 from ident.report.text import MISSING, Table, Tone, number, percent, table, with_error
-from ident.robot.unknown import Calibrated
+from ident.robot.unknown import SATURATIONS, Calibrated
 
 if TYPE_CHECKING:
     from ident.logs.manifest import Signal
@@ -77,6 +77,7 @@ def given_up(found: Structure) -> list[str]:
 
 #: SI unit -> what is shown, and how many of it are one SI unit.
 _SHOWN = {"rad": ("deg", 180.0 / math.pi), "m": ("mm", 1e3), "s": ("ms", 1e3), "1": ("", 1.0)}
+_SHOWN |= {unit: (unit, 1.0) for unit in SATURATIONS}
 
 
 def calibration_rows(estimate: Estimate) -> Table:
@@ -100,6 +101,8 @@ def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] =
             )
         elif unit == "length":
             told.append(f"{c.unknown.name}: add {value}")
+        elif unit == "saturation":
+            told.append(f"dataset.toml, torque: saturation = {value} at {c.unknown.name.rpartition('.')[0]}")
         elif unit == "skew":
             told.append(f"{c.unknown.name}: position_delay_s = {c.value:.4g} of that joint in [processing]")
     if any(c.applied and c.unknown.kind == "gain" for c in found) and not isinstance(gains, float):

@@ -18,18 +18,21 @@ from ident.errors import InputError, require_known
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import Pose, axis_angle
 
-UnknownKind = Literal["tilt", "zero", "gain", "skew", "length"]
+UnknownKind = Literal["tilt", "zero", "gain", "saturation", "skew", "length"]
 
 #: How far off each is taken to be, as a standard deviation: tilt [rad], zero [rad; m where the joint slides], gain
-#: (share), skew [s], length [m], and a length's share where that is more.
+#: (share), saturation (share of the largest torque), skew [s], length [m], and a length's share where that is more.
 SPREADS: Mapping[str, float] = {
     "tilt": np.deg2rad(2.0),
     "zero": np.deg2rad(1.0),
     "gain": 0.1,
+    "saturation": 0.1,
     "skew": 0.005,
     "length": 0.005,
 }
 SLIDING_ZERO_M, LENGTH_SHARE = 0.005, 0.01
+#: Units of a saturation, of a joint that turns and of one that slides.
+SATURATIONS = ("1/(N m)^2", "1/N^2")
 _PARTS = {"x": 0, "y": 1, "z": 2}
 
 
@@ -43,7 +46,9 @@ class Unknown:
 
     tilt: the base frame seen from where the description has it is turned by the tilts, as one rotation vector.
     zero: the joint stands at q + zero when the log says q. gain: the measured torque is gain times the true one.
-    skew: q is read so many seconds late. length: added to what the description says.
+    saturation [1/(N m)^2; 1/N^2]: the true torque is x (1 - saturation x^2) where x is read, gains taken out, as the
+    torque constant falls with the current. skew: q is read so many seconds late. length: added to what the description
+    says.
     """
 
     kind: UnknownKind
@@ -81,6 +86,20 @@ def zeros(robot: Robot, joints: Sequence[str] | None = None, spread: float = SPR
 def gains(robot: Robot, joints: Sequence[str] | None = None, spread: float = SPREADS["gain"]) -> tuple[Unknown, ...]:
     """Return the gains of some joints, None for all; InputError for a joint that the robot does not have."""
     return tuple(Unknown("gain", f"{j.name}.gain", "1", i, spread, 1.0) for i, j in _joints(robot, joints))
+
+
+def saturations(
+    robot: Robot, largest: ArrayLike, joints: Sequence[str] | None = None, spread: float = SPREADS["saturation"]
+) -> tuple[Unknown, ...]:
+    """Return the saturation of the drives of some joints, None for all; InputError as `zeros`.
+
+    largest (n,) [N m; N]: torque of each drive in the logs, of which `spread` is lost, more or less.
+    """
+    squares = np.maximum(np.asarray(largest, dtype=np.float64), 1e-9) ** 2
+    return tuple(
+        Unknown("saturation", f"{j.name}.saturation", SATURATIONS[j.slides], i, spread / float(squares[i]))
+        for i, j in _joints(robot, joints)
+    )
 
 
 def skews(robot: Robot, joints: Sequence[str] | None = None, spread: float = SPREADS["skew"]) -> tuple[Unknown, ...]:
@@ -153,8 +172,17 @@ def spreads(unknowns: Sequence[Unknown]) -> Array:
     return np.array([u.spread for u in unknowns])
 
 
+def by_kind(robot: Robot, unknowns: Sequence[Unknown], values: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return gain, saturation and delay of each joint (n,), nominal where they are not among the unknowns."""
+    found = {"gain": np.ones(robot.n), "saturation": np.zeros(robot.n), "skew": np.zeros(robot.n)}
+    for u, value in zip(unknowns, np.asarray(values, dtype=np.float64), strict=True):
+        if u.kind in found:
+            found[u.kind][u.joint] = value
+    return found["gain"], found["saturation"], found["skew"]
+
+
 def corrected_robot(robot: Robot, unknowns: Sequence[Unknown], values: ArrayLike) -> Robot:
-    """Return the robot as the values (k,) of the unknowns have it; gains and skews belong to the log.
+    """Return the robot as the values (k,) of the unknowns have it; gains, saturations and skews belong to the log.
 
     Joint positions stay those of the log, limits theirs. A correction is no new description: bodies fixed to the base
     stay where they are.

@@ -160,6 +160,18 @@ def test_another_zero_or_gain_in_one_of_the_recordings_is_named(parts: int, what
     assert first.after < 0.0205
 
 
+@pytest.mark.parametrize("parts", [2, 3])
+def test_friction_that_is_larger_in_one_of_the_recordings_is_no_other_gain(parts: int) -> None:
+    model, whole = log(np.random.default_rng(9), arm())
+    motions = [replace(whole, name=name, **_cut(whole, 500 * k)) for k, name in enumerate("abc"[:parts])]
+    last = motions[-1]
+    more = 0.25 * (0.8 * last.qd + 1.5 * np.sign(last.qd)) * [0, 0, 1]
+    first = examined(model, [*motions[:-1], replace(last, tau=last.tau + more)], neutral_prior(arm())).causes[0]
+    assert first.what.startswith("its friction is")
+    assert (first.where, first.ordinary) == ("joint3", True)
+    assert first.value == pytest.approx(np.log(1.25), rel=0.2)
+
+
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
 

@@ -439,6 +439,17 @@ def test_a_torque_that_cannot_be_used_is_no_result(two, kind, recording):
 
 
 @pytest.mark.slow
+def test_a_kept_torque_that_begins_unlike_the_rest_counts_where_it_is_predicted(two):
+    values = np.loadtxt(two / "steps.csv", delimiter=",")
+    values[:2, 4] += 1.5
+    np.savetxt(two / "steps.csv", values, fmt="%.9g", delimiter=",")
+    change(two / "experiment.toml", "edge_s = 0.1\n", "")
+    done = call("run", two, "-o", two / "out")
+    assert done.exit_code == 0, done.output
+    assert "in the first 2 rows (1-2) is unlike the rest, but predicted" in done.stderr
+
+
+@pytest.mark.slow
 def test_torques_that_only_the_doctor_finds_late_are_read_so_unless_signals_are_read_by_hand(two, monkeypatch):
     for name, seed in (("circle", 1), ("steps", 2)):
         record(two, name, seed, late=1)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient")
+#: A torque that begins unlike the rest is a measurement where no more than this share of its recording is missed.
+PREDICTED = 0.1
 
 
 @dataclass(frozen=True)
@@ -309,6 +311,10 @@ def validated(
         base=loaded.base,
         standing=fit.min_speed,
     )
+    well = {r.recording for r in validation.recordings if r.of("identified").relative_total <= PREDICTED}
+    for k, w in enumerate(warned[told:], start=told):
+        if w.kind == "start transient" and w.about in well:
+            warned[k] = Warned(w.about, "predicted start", f"{w.message.rsplit(':', 1)[0]}, but predicted")
     warned += [Warned("validation", "validation", message) for message in validation.warnings]
     fits, kept = (
         {f for n in names for f in loaded.manifest.recording(n).files}

@@ -1,4 +1,4 @@
-"""What one of several recordings has, and the others have not: a load, another zero or another gain of a joint.
+"""What one of several recordings has, and the others have not: a load, another zero, gain or friction of a joint.
 
 A load is a body on the last link in that recording alone. The body [m, m c, I] (10,) is found by least squares together
 with all other parameters,
@@ -39,7 +39,7 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
 
 
 def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
-    """Yield each joint whose zero or whose torque's gain is another one in one recording (of names) than in the others.
+    """Yield each joint whose zero, friction or gain is another one in one recording (of names) than in others.
 
     Of two recordings the second stands for both.
     """
@@ -54,6 +54,9 @@ def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
         what = f"its torque has to be {{}} larger in recording {names[k]} than in the others"
         mend = "find what changed (drive, gain, brake), multiply it by {factor} there, or leave that recording out"
         yield Mistake("apart", joint.name, what, mend, undone.larger_torque_in(k, j), Size(0.2, 0.08))
+        what = f"its friction is {{}} larger in recording {names[k]} than in the others"
+        mend = "warm the robot up as for the others, and log it anew"
+        yield Mistake("apart", joint.name, what, mend, undone.friction_in(k, j), Size(0.2, 0.3))
         what = f"its torque has the other sign in recording {names[k]} than in the others"
         mend = "multiply it by -1 there, or leave that recording out"
         yield Mistake("apart", joint.name, what, mend, undone.turned_in(k, j))

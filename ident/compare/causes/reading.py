@@ -130,6 +130,7 @@ class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
     fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
+    rubbing: by which exponents (n,) friction is larger in some recording alone, with its index.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
     some recording alone: its index, and the body (10,). blurred [s]: time constant of a filter that torques alone went
     through. speeds (n,): whether a joint's position is its velocity. ignored: stretches that do not count, each with
@@ -149,6 +150,7 @@ class Reading:
     loads: tuple[tuple[int, Array], ...] = ()
     apart: tuple[tuple[int, Array, Array], ...] = ()
     turned: tuple[tuple[int, int], ...] = ()
+    rubbing: tuple[tuple[int, Array], ...] = ()
     blurred: float = 0.0
     ignored: tuple[tuple[int, float, float], ...] = ()
     terms: tuple[Term, ...] = ()

@@ -103,6 +103,11 @@ def turned_in(k: int, j: int) -> Without:
     return lambda r, _: replace(r, turned=(*r.turned, (k, j)))
 
 
+def friction_in(k: int, j: int) -> Without:
+    """Return the friction of a joint larger by exp(value) in recording k."""
+    return lambda r, value: replace(r, rubbing=(*r.rubbing, (k, value * np.eye(len(r.zeros))[j])))
+
+
 def zero_in(k: int, j: int) -> Without:
     """Return the zero of a joint moved by a value [rad; m] in recording k."""
     return lambda r, value: replace(r, apart=(*r.apart, (k, value * np.eye(len(r.zeros))[j], 0 * r.zeros)))

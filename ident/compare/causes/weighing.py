@@ -227,7 +227,7 @@ class Weigher:
         moved = copy(self)
         moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
         return -moved.left_in_log(
-            replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), ignored=()))
+            replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), rubbing=(), ignored=()))
         )
 
     def _apart(self, reading: Reading) -> Array:
@@ -262,10 +262,13 @@ class Weigher:
             other = state_rows(without, rows.q, rows.qd, rows.qdd, signals=rows.signals)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
-        rubs = rubbing_of(columns.model) if reading.warming.any() else np.zeros(0, dtype=bool)
-        for j in np.flatnonzero(reading.warming):
-            rubbing = columns.span[j][0] + np.flatnonzero(rubs[list(columns.parameters[j])])
-            packed[:, rubbing] *= np.exp(reading.warming[j] * rows.passed)[:, None]
+        if reading.warming.any() or reading.rubbing:
+            rubs, more = rubbing_of(columns.model), reading.warming * rows.passed[:, None]
+            for k, exponents in reading.rubbing:
+                more[rows.parts[k]] += exponents
+            for j in np.flatnonzero(more.any(axis=0)):
+                rubbing = columns.span[j][0] + np.flatnonzero(rubs[list(columns.parameters[j])])
+                packed[:, rubbing] *= np.exp(more[:, j])[:, None]
         if reading.blurred:
             for part in self.rows.parts:
                 packed[part] = _filtered(packed[part], rows.t[part], reading.blurred)

@@ -597,6 +597,30 @@ def test_rows_with_a_missing_number_are_cut_out_and_a_torque_of_zero_is_no_reaso
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
 
 
+@pytest.mark.slow
+def test_a_run_cuts_logs_with_missing_numbers_as_init_does(here, sketched):
+    arm(here)
+    for seed, name in enumerate(("fit", "kept")):
+        t, q, _, tau = log(here, seed)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["fit.csv", "kept.csv"])
+    for name, row in (("fit", 1000), ("kept", 50)):
+        frame = pd.read_csv(f"{name}.csv")
+        frame.loc[row, "q2"] = np.nan
+        frame.to_csv(f"{name}.csv", index=False)
+    result = ident.run(here / "experiment.toml")
+    said = ["only rows 1-1000, 1002-2400 are used", "only rows 52-2400 are used"]
+    assert [str(w).rpartition(", and ")[2] for w in result.warnings[:2]] == said
+    assert result.loaded.experiment.fit == ("fit-part1", "fit-part2")
+    again = pipelines.validate(result.path / "estimate.json", here / "experiment.toml")
+    assert again.loaded.experiment.validate == ("kept",)
+    totals = [found.validation.total("identified").relative_total for found in (again, result)]
+    assert totals[0] == pytest.approx(totals[1], rel=1e-9)
+    pd.DataFrame(np.full_like(frame, np.nan), columns=frame.columns).to_csv("fit.csv", index=False)
+    with pytest.raises(LogError, match="no finite number"):
+        ident.run(here / "experiment.toml")
+
+
 @pytest.mark.parametrize("pattern", ["torque_{}", "tau{}"])
 def test_a_joint_without_a_torque_is_asked_about_and_told(here, pattern):
     arm(here)

@@ -304,6 +304,12 @@ def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, float,
     return found and (found[0], found[1][0][0].item(), found[2][0][0].item())
 
 
+def read_columns(manifest: Manifest, recording: str, robot: Robot) -> dict[str, Chunk]:
+    """Return {signal: its columns} of a recording as its files have them: nothing is checked, counted or converted."""
+    parts = list(_chunks(manifest, manifest.recording(recording), EVERYTHING, robot.joint_names, []))
+    return {key: [np.concatenate(c) for c in zip(*(part[key] for part in parts), strict=True)] for key in parts[0]}
+
+
 def _only(record: Recording, within: tuple[int, int]) -> Recording:
     """Return a recording of some of its rows (start, stop), counted from 0."""
     first = record.rows[0] if record.rows else 1

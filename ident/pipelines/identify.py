@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, EstimationError, IdentError, InputError, ModelError
+from ident.errors import CadError, EstimationError, IdentError, InputError, LogError, ModelError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
@@ -24,11 +24,12 @@ from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import as_estimated, experiment_of, results_folder, robot_of
+from ident.pipelines.estimated import experiment_of, results_folder, robot_of
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_terms
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable, validated
+from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, logged
@@ -60,13 +61,16 @@ def run(
     there is no fit; then nothing is left behind. A fit is kept, with what could not be made of it in the result's
     `failed`.
     """
+    return in_stretches(load(experiment), lambda loaded, told: _run(loaded, told, out, tell, command, share))
+
+
+def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell, command: str, by: Sharing) -> Result:
     from ident.export import with_validation
 
-    told = list[Warned]()
-    loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
+    loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
-        with sharing(share) as client:
+        with sharing(by) as client:
             factors, result, late = _judged(loaded, calibration, told, tell, command, client)
             if late:
                 loaded, calibration = with_late_torques(loaded, late, told)
@@ -104,6 +108,8 @@ def _judged(
     try:
         result = replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
     except IdentError as cause:
+        if isinstance(cause, LogError) and cut_up(loaded)[1]:
+            raise
         failed.append(Failed(VALIDATION, cause))
     late = 0.0
     if not unusable(warned):  # a torque that is no measurement says nothing of files
@@ -305,9 +311,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     from ident.export import with_validation
     from ident.export.gate import VERDICT
 
-    found, warned = load_estimate(estimate), list[Warned]()
-    loaded = as_estimated(load(experiment), found)
-    validation = validated(loaded, found, None, warned, tell)
+    loaded, validation, warned = validated_anew(load(experiment), found := load_estimate(estimate), tell)
     if validation is None:
         raise loaded.experiment.error("no recording is kept for validation", "recordings.validate")
     judged, kept = with_validation(found, validation), None
@@ -339,9 +343,8 @@ def report(
     from ident.report.page import known_format
 
     known_format(out, figures)
-    found, warned = load_estimate(estimate), list[Warned]()
-    loaded = as_estimated(load(experiment_of(estimate) if experiment is None else experiment), found)
-    validation = validated(loaded, found, None, warned, tell)
+    loaded = load(experiment_of(estimate) if experiment is None else experiment)
+    loaded, validation, warned = validated_anew(loaded, found := load_estimate(estimate), tell)
     found = steps.without_advice(found, warned)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))

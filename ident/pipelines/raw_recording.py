@@ -37,25 +37,15 @@ class RawRecording:
         restarts of the clock; what to tell.
         """
         used = {key: getattr(self.signals, key) for key in COLUMNS}
-        whole = np.array([np.isfinite(c.read) for columns in used.values() for c in columns]).all(axis=0).astype(int)
-        again = _restarts(used["time"][0].values if used["time"] else np.arange(float(len(whole))))
-        again = again[whole[again] & whole[again - 1] == 1]
-        ends = np.flatnonzero(np.diff(np.concatenate([[0], whole, [0]])))
-        edges = np.sort(np.concatenate([ends, again, again])).reshape(-1, 2)
-        shortest = SHORT if len(again) else max(STRETCH * len(whole), SHORT)
-        runs = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
-        if (whole.all() and not len(again)) or not runs:
+        whole = np.asarray(np.all([np.isfinite(c.read) for columns in used.values() for c in columns], axis=0))
+        runs, cause = stretches(whole, used["time"][0].values if used["time"] else np.arange(float(len(whole))))
+        if not runs:
             return [self], []
         found = []
         for k, (a, b) in enumerate(runs, start=1):
             cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
             signals = replace(self.signals, **cut)  # type: ignore[arg-type]
-            name = self.name if len(runs) == 1 else f"{self.name}-part{k}"
-            found.append(replace(self, name=name, signals=signals, rows=(a + 1, b)))
-        kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
-        cause = f"numbers are missing, and only rows {kept} are used"
-        if len(again):
-            cause = f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"
+            found.append(replace(self, name=part_name(self.name, k, len(runs)), signals=signals, rows=(a + 1, b)))
         return found, [f"{self.name}: CUT: {cause}"]
 
     def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
@@ -67,6 +57,30 @@ class RawRecording:
         usual = np.where(usual > 1e-6 + 1e-4 * np.ptp(q, axis=0), usual, speed.max(axis=0))  # some move now and then
         at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
         return (1, len(q), moves) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), moves)
+
+
+def part_name(name: str, k: int, count: int) -> str:
+    """Return the name of the k-th of so many parts of a recording."""
+    return name if count == 1 else f"{name}-part{k}"
+
+
+def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, int]], str]:
+    """Return the rows (start, stop) of a log's long stretches, and why it has any; none where it is one.
+
+    whole (rows,): whether no number is missing; time (rows,): its clock, which may start again.
+    """
+    again = _restarts(time)
+    again = again[whole[again] & whole[again - 1]]
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], whole.astype(int), [0]])))
+    edges = np.sort(np.concatenate([ends, again, again])).reshape(-1, 2)
+    shortest = SHORT if len(again) else max(STRETCH * len(whole), SHORT)
+    runs = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
+    if (whole.all() and not len(again)) or not runs:
+        return [], ""
+    kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
+    if not len(again):
+        return runs, f"numbers are missing, and only rows {kept} are used"
+    return runs, f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"
 
 
 def _restarts(time: Array) -> NDArray[np.int_]:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.estimate.covariance import determined, deviations
+from ident.model.curve import BENDS, bends
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.regression.regression import Regression, r_factor
@@ -350,11 +351,25 @@ def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Arra
 def usual_factor(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> Array:
     """Return a factor (b + 1, b + 1) of the regression with a row for each joint term that it leaves nearly open.
 
-    The row says that the term makes a usual share of its joint's torque, more or less. sigma (n,) [N m; N]: the noise
+    The row says that the term makes a usual share of its joint's torque, more or less; those of curves that they bend
+    little. sigma (n,) [N m; N]: the noise
     by which the factor's rows are divided. Where no term is nearly open, the factor itself is returned.
     """
-    rows = _vague(model, regression, prior, sigma, factor)
+    rows = [*_vague(model, regression, prior, sigma, factor), *_straight(model, regression)]
     return r_factor(np.concatenate([factor, *rows])) if rows else factor
+
+
+def _straight(model: Model, regression: Regression) -> list[Array]:
+    """Return the rows (k, b + 1) of each curve of the model, see `bends`."""
+    names, size = regression.base.names, np.sqrt(regression.squared_torques / np.maximum(regression.rows, 1))
+    found = []
+    for j, at, D in bends(model.terms, model.robot):
+        own = [model.names[model.n_rigid + k] for k in at]
+        if size[j] > 0.0 and set(own) <= set(names):
+            rows = np.zeros((len(D), len(names) + 1))
+            rows[:, [names.index(name) for name in own]] = D / (BENDS * size[j])
+            found.append(rows)
+    return found
 
 
 def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> list[Array]:

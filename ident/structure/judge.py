@@ -20,6 +20,7 @@ from ident.estimate.least_squares import UNTOLD, joint_noise
 from ident.estimate.prior import ConstantPullback, Prior
 from ident.logs.motion import Motion
 from ident.model import Model
+from ident.model.curve import BENDS, bends
 from ident.model.term import names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
@@ -144,6 +145,11 @@ class Judge:
         places = [*range(wide.n_rigid), p]
         found = np.zeros((p + 1, p + 1))
         found[np.ix_(places, places)] = rows.T @ rows
+        regression = self.evidence.regression
+        size = np.sqrt(regression.squared_torques / np.maximum(regression.rows, 1))
+        for j, at, D in bends(wide.terms, wide.robot):
+            places = [wide.n_rigid + k for k in at]
+            found[np.ix_(places, places)] += self.inflation * D.T @ D / max(BENDS * size[j], 1e-12) ** 2
         return found
 
     def fitted(self, more: Sequence[int], folds: Sequence[int]) -> Array:

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.estimate.covariance import determined, deviations
-from ident.model.curve import BENDS, bends
 from ident.model.model import Model
 from ident.model.standard import Offset
+from ident.model.term import BENDS, bends
 from ident.regression.regression import Regression, r_factor
 from ident.robot.robot import Robot
 from ident.shown import shows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,11 +11,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import Kind, Term, chosen, names, setting
+from ident.model.term import Kind, Term, chosen, setting
 from ident.robot.robot import Robot
 
-#: Standard deviation of a curve's second differences, as a share of the joint's torque (root mean square).
-BENDS = 0.3
 #: Fourth differences of |u|^3 / 12 are the cubic B-spline of knots -2 .. 2; of u |u|^3 / 48 its integral.
 _DIFFERENCES = tuple(zip((-2, -1, 0, 1, 2), (1.0, -4.0, 6.0, -4.0, 1.0), strict=True))
 
@@ -107,20 +105,3 @@ class Curve:
         inside = sum(weight / 48.0 * (u - at) * np.abs(u - at) ** 3 for at, weight in _DIFFERENCES)
         beyond = q - np.clip(q, self.low, self.high)
         return np.asarray(inside / scale + beyond * self.column(q, q, q))
-
-
-def bends(terms: Sequence[Term], robot: Robot) -> Iterator[tuple[int, list[int], Array]]:
-    """Yield each curve's joint, its parameters counted from the first term's, and rows (k, m) of how much it bends.
-
-    They are the second differences of its elements [N m; N], the fixed one before the first among them. A log that has
-    half of the positions leaves the rest of a curve open: a fit expects each difference within BENDS of the torque.
-    """
-    at, found = 0, dict[tuple[object, ...], list[int]]()
-    for term in terms:
-        for k, name in enumerate(own := names(term, robot)):
-            if hasattr(term, "bent"):
-                key = name.rpartition(".")[0], term.kind.name, *term.bent
-                found.setdefault(key, []).append(at + k)
-        at += len(own)
-    for (joint, *_), places in found.items():
-        yield robot.joint_names.index(str(joint)), places, np.diff(np.eye(len(places) + 1), 2, axis=0)[:, 1:]

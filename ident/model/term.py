@@ -11,13 +11,15 @@ needs by keyword; `symbol = column` where that is arithmetic with np.exp, np.sin
 where these are not one column times `along`;
 `require(q, qd, qdd)`: raises ModelError where a motion leaves what its law holds for;
 `since`: names of numbers that files of earlier versions lack;
+`bent`: what terms have in common that are the elements, in their order, of one curve which a fit bends as little as it
+can (`bends`);
 `suffix`: what its parameters' names end in after the kind, so that a joint may have several of a kind: digits and `_`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +42,8 @@ RECORDED: dict[str, Callable[[Array], Array]] = {
     "time": lambda even: 10.0 ** (8.0 * even - 2.0),
     "temperature": lambda even: 100.0 * even,
 }
+#: Standard deviation of a curve's second differences, as a share of the joint's torque (root mean square).
+BENDS = 0.3
 NO_SIGNALS: Mapping[str, Array] = {}
 
 
@@ -176,6 +180,23 @@ def columns(
         return found
     directions = along(term, robot)[1]
     return np.stack([directions[k, j] * found[k] for j, k in entries(term, robot)])
+
+
+def bends(terms: Sequence[Term], robot: Robot) -> Iterator[tuple[int, list[int], Array]]:
+    """Yield each curve's joint, its parameters counted from the first term's, and rows (k, m) of how much it bends.
+
+    They are the second differences of its elements [N m; N], the fixed one before the first among them. A log that has
+    half of the positions leaves the rest of a curve open: a fit expects each difference within BENDS of the torque.
+    """
+    at, found = 0, dict[tuple[object, ...], list[int]]()
+    for term in terms:
+        for k, name in enumerate(own := names(term, robot)):
+            if (bent := getattr(term, "bent", None)) is not None:
+                key = name.rpartition(".")[0], term.kind.name, *bent
+                found.setdefault(key, []).append(at + k)
+        at += len(own)
+    for (joint, *_), places in found.items():
+        yield robot.joint_names.index(str(joint)), places, np.diff(np.eye(len(places) + 1), 2, axis=0)[:, 1:]
 
 
 def _seen(term: Term, robot: Robot, x: Array) -> Array:

@@ -20,8 +20,7 @@ from ident.estimate.least_squares import UNTOLD, joint_noise
 from ident.estimate.prior import ConstantPullback, Prior
 from ident.logs.motion import Motion
 from ident.model import Model
-from ident.model.curve import BENDS, bends
-from ident.model.term import names
+from ident.model.term import BENDS, bends, names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Known, packed_columns

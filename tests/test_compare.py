@@ -14,11 +14,12 @@ from seeds import cases
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.difference import contradicted, decided_by
+from ident.compare.validate import STEPS, WAY, _friction
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
 from ident.logs.filter import decimate
-from ident.model import regressor, torque
-from ident.regression import compress
+from ident.model import Model, SmoothCoulomb, Viscous, regressor, torque
+from ident.regression import base_parameters, compress
 
 
 def row(comparison, name):
@@ -314,3 +315,13 @@ def test_verdicts_do_not_depend_on_the_unit_of_torque(factor):
     a = compare_with(c.wls, c.inertials, c.terms, "").rows
     b = compare_with(scaled, c.inertials * factor, terms, "").rows
     assert [r.verdict for r in a] == [r.verdict for r in b]
+
+
+def test_friction_that_holds_a_joint_is_half_of_what_both_ways_differ_by_whatever_gravity_does():
+    width, speed = 1e-4, WAY / STEPS
+    viscous, coulomb = np.array([0.3, 0.2, 0.4]), np.array([1.0, 0.8, 2.0])
+    model = Model(case().model.robot, (Viscous(), SmoothCoulomb(width)))
+    theta = np.concatenate([case().theta[: model.n_rigid], viscous, coulomb])
+    base = base_parameters(model)
+    found = _friction(model, base, base.K @ theta, np.zeros(3))
+    np.testing.assert_allclose(found, viscous * speed + coulomb * np.tanh(speed / width), rtol=1e-9)

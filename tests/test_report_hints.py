@@ -11,7 +11,7 @@ from synthetic import blocks, random_theta, states
 
 from ident.compare.conditioning import sentence as direction_sentence
 from ident.compare.conditioning import weakest_directions
-from ident.compare.residuals import Hint, hints_of_all, residual_hints, sentence
+from ident.compare.residuals import _SHIFTS, Hint, hints_of_all, residual_hints, sentence
 from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
@@ -177,6 +177,10 @@ def test_two_faults_are_both_named():
         return added(3, lambda t, q, qd, tau: 0.3 * size(q[:, 3]))(t, q, qd, late(1, 0.02)(t, q, qd, tau))
 
     assert {(h.joint, h.kind) for h in hints(0, plant)} >= {("joint1", "delay"), ("joint3", "spring")}
+
+
+def test_torques_that_come_early_are_looked_for_as_far_as_late_ones():
+    assert tuple(-shift for shift in reversed(_SHIFTS)) == _SHIFTS
 
 
 def test_a_short_log_is_not_judged():

@@ -14,8 +14,11 @@ from ident.dynamics import inverse_dynamics
 from ident.errors import RobotError
 from ident.pipelines.checks import check
 from ident.robot import read_joint_dynamics, read_robot
+from ident.robot.mjcf import Mjcf
 from ident.robot.robot import frame_poses
 from ident.robot.urdf import read_urdf
+from ident.robot.xml import parse_xml
+from ident.spatial.inertia import from_com
 
 #: As people keep their models: classes, euler angles, a tool, a gripper whose fingers move together, a camera's site.
 ARM = """<mujoco model="arm"><compiler angle="radian" eulerseq="xyz" meshdir="assets"/>
@@ -190,3 +193,27 @@ def test_gravity_that_the_file_has_is_taken_and_told(tmp_path):
     with (tmp_path / "robot.toml").open("a") as file:
         file.write("gravity = [0, 0, -9.81]\n")
     assert read_robot(tmp_path / "robot.toml").gravity.tolist() == [0, 0, -9.81]
+
+
+@pytest.mark.parametrize(
+    ("setting", "harmless"),
+    [
+        ('boundmass="0.0"', True),
+        ('settotalmass="-2"', True),
+        ('boundmass="1e-3"', False),
+        ('balanceinertia="0"', False),
+    ],
+)
+def test_settings_that_change_inertials_are_refused_and_their_zeros_are_not(setting, harmless):
+    root = parse_xml(f"<mujoco><compiler {setting}/><worldbody/></mujoco>".encode())
+    if harmless:
+        assert Mjcf("arm.xml", root).bodies == {}
+        return
+    with pytest.raises(RobotError, match=f"{setting.partition('=')[0]}="):
+        Mjcf("arm.xml", root)
+
+
+def test_an_inertial_without_moments_is_a_point():
+    text = b'<mujoco><worldbody><body name="a"><inertial mass="2" pos="0 0 0.1"/></body></worldbody></mujoco>'
+    found = Mjcf("arm.xml", parse_xml(text)).bodies["a"].inertial
+    np.testing.assert_allclose(found, from_com(2.0, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3))))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from identified import case, moved
 
-from ident.compare.rollout import KEPT, MOST_WINDOWS, rollout
+from ident.compare.rollout import KEPT, MOST_WINDOWS, Rollout, rollout
 from ident.errors import ModelError
 from ident.logs.motion import Motion
 from ident.model import Dahl, DriveInertia, LoadFriction, Model, SmoothCoulomb, Viscous, torque
@@ -116,3 +116,9 @@ def test_friction_with_a_state_is_simulated_as_its_sign() -> None:
     log = recorded()
     log = replace(log, tau=torque(dahl, THETA, log.q, log.qd, log.qdd))
     assert np.median(rollout(dahl, THETA, log).off(0.5)) < 2e-3
+
+
+def test_how_far_off_is_asked_at_the_kept_time_since_the_start_of_the_window() -> None:
+    far = np.arange(4.0)[None, :, None]
+    found = Rollout("log", np.array([[10.0, 10.1, 10.2, 10.3]]), 0.0 * far, far, np.zeros((1, 1)), "")
+    assert [found.off(seconds).item() for seconds in (0.0, 0.12, 0.3)] == [0.0, 1.0, 3.0]

@@ -5,7 +5,6 @@ The calls themselves, and where each is documented, are the macros of `payload_c
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -225,25 +224,12 @@ def _mass(load: Payload, places: int) -> tuple[float, int]:
     return round(load.mass, places), places
 
 
-def payload_call(
-    vendor: str, load: Payload, *, tool: int = 1, name: str = "identified_load", schedule: int = 1, group: int = 1
-) -> str:
-    """Return a whole file for a vendor's controller, one of the macros of `payload_calls.j2`.
-
-    tool: KUKA's number of the load data; name: of ABB's declaration; schedule, group: Fanuc's. Raises InputError for
-    those that the controller does not have.
-    """
-    if not 1 <= tool <= 16:
-        raise InputError(f"KUKA has load data 1 to 16, and {tool} was asked for", key="tool")
-    if not re.fullmatch(r"[A-Za-z]\w{0,31}", name, re.ASCII):
-        raise InputError(f"'{name[:40]}' is no RAPID name: a letter, then up to 31 letters, digits or _", key="name")
-    if not 1 <= schedule <= 10:
-        raise InputError(f"Fanuc has payload schedules 1 to 10, and {schedule} was asked for", key="schedule")
+def payload_call(vendor: str, load: Payload) -> str:
+    """Return a whole file for a vendor's controller, one of the macros of `payload_calls.j2`."""
     known = templates(keep_trailing_newline=True)
     known.filters |= {"decimal": decimal, "decimals": decimals}
     told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
-    options = {"tool": tool, "name": name, "schedule": schedule, "group": group}
-    shown = {"millimetres": _millimetres, "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)), **told, **options}
+    shown = {"millimetres": _millimetres, "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)), **told}
     macros = known.get_template("payload_calls.j2").make_module(shown)
     return str(getattr(macros, vendor)(load))
 

@@ -145,22 +145,14 @@ def banded(validation: Validation, total: Predicted) -> str:
     return band(validation) + (f" ({', '.join(told)})" if told else "")
 
 
-def summary_rows(
-    estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
-) -> Table:
+def summary_rows(estimate: Estimate) -> Table:
     """Return the result in a few lines: label and value."""
-    from ident.compare.validate import ZERO
-
     rows: list[tuple[str, str, Tone]] = [
         ("robot", f"{estimate.robot}, {plural(len(estimate.joints), 'joint')}", ""),
         ("estimator", _ESTIMATORS.get(estimate.estimator, estimate.estimator), ""),
         ("prior", MISSING if estimate.prior is None else f"{estimate.prior}, weight {number(estimate.weight, 2)}", ""),
         ("error on the fitted logs", percent(estimate.relative_total), ""),
     ]
-    for name in validation.names if validation is not None else ():
-        total = validation.total(name) if validation is not None else None
-        if name != ZERO:
-            rows.append((f"error on other recordings, {name}", percent(total.relative_total if total else None), ""))
     feasible: dict[bool | None, tuple[str, Tone]] = {
         True: ("yes", "good"), False: ("NO", "bad"), None: ("not asked", "unknown")
     }  # fmt: skip
@@ -170,8 +162,6 @@ def summary_rows(
     conditions = f"{number(estimate.condition, 3)}; {number(estimate.condition_scaled, 3)}"
     rows.append(("condition number (SI; scaled)", conditions, ""))
     rows.append(("error bars", f"{estimate.covariance.kind}, {estimate.covariance.clusters} segments", ""))
-    if comparison is not None:
-        rows += [(f"base parameters: {word}", str(comparison.count(word)), tone) for word, tone in TONES.items()]
     return table("Result", ("", ""), [row[:2] for row in rows], [tone for _, _, tone in rows])
 
 

@@ -103,12 +103,23 @@ def robots() -> dict[str, Robot]:
     }
 
 
+def unlike(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return the parameters (n, 10) of bodies that are no copies of each other, as those of `arm7.bodies` are."""
+    found = []
+    for like in bodies(n) * rng.uniform(0.6, 1.6, (n, 1)):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        spread = like[0] * rng.uniform(0.002, 0.008, 3)  # integrals of x^2 dm
+        central = turn @ (spread.sum() * np.eye(3) - np.diag(spread)) @ turn.T
+        found.append(from_com(like[0], rng.normal(0, 0.05, 3), central))
+    return np.array(found)
+
+
 def log(rng: np.random.Generator, robot: Robot, nuisance: bool = True) -> tuple[Model, np.ndarray, Motion]:
     """Return the model of a fit, the true inertials and a log with ordinary nuisance."""
     n, rate = robot.n, 100.0
     t = np.arange(int(rng.uniform(20, 40) * rate)) / rate
     model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
-    links = bodies(n) * rng.uniform(0.6, 1.6, (n, 1))
+    links = unlike(rng, n)
     slides = np.array([j.slides for j in robot.joints])
     curve = fourier(rng, n)
     q, qd, qdd = (x * np.where(slides, 0.2, 1.0) for x in curve(t))

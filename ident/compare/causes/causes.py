@@ -49,8 +49,9 @@ FELT, OF_NOISE = 0.005, 0.5
 #: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
 #: but for a small tilt.
 SPOILT = 0.2
-#: What changes within a recording: neither is a matter of the files.
-DRIFTS = ("fading", "warming")
+#: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
+#: not what spoils it.
+DRIFTS, LEAVES = ("fading", "warming"), 0.85
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
@@ -389,6 +390,8 @@ def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
 def _ordinary(c: Candidate, now: Weighed) -> bool:
     left, torques = _channels(now, now.left), _channels(now, now.torques)
     fell = left - _channels(c.weighed, c.weighed.left)
+    if c.mistake.kind in DRIFTS and np.all(fell < (1.0 - LEAVES**2) * left):
+        return True
     halved = fell > 0.75 * left
     if c.mistake.size is None:  # no model has all of its friction, but one half of whose error that is lacks a part
         slight = np.where(halved, min(c.mistake.slight, PART), c.mistake.slight)

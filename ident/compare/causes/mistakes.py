@@ -28,6 +28,8 @@ ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths"
 FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
+#: What may look like a torque that is too small.
+WEIGHTLESS = "its torque is without gravity, as where a balancer or its drive takes it out"
 #: Positions of all joints [rad; m] at which it is looked on which gravity acts.
 _POSTURES = (0.0, 0.7, -1.1)
 _DEGREE = pi / 180
@@ -133,17 +135,16 @@ def _gravity(robot: Robot) -> Iterator[Mistake]:
         return
     what = "the torques are without gravity, as after a drive that takes it out"
     yield Mistake("gravity", "all joints", what, told(np.zeros(3)), undone.gravity(np.zeros(3)))
-    for j in np.flatnonzero(_pulled(robot)):
+    for j in np.flatnonzero(pulled(robot)):
         name = robot.joint_names[j]
-        what = "its torque is without gravity, as where a balancer or its drive takes it out"
         mend = "log its whole torque; without gravity it tells nothing of masses"
-        yield Mistake("weightless", name, what, mend, undone.weightless(np.arange(robot.n) == j))
+        yield Mistake("weightless", name, WEIGHTLESS, mend, undone.weightless(np.arange(robot.n) == j))
     if 0.9 < size < 1.1:
         gravity = 9.81 * robot.gravity / size
         yield Mistake("gravity", "robot", "gravity is a direction alone", told(gravity), undone.gravity(gravity))
 
 
-def _pulled(robot: Robot) -> Array:
+def pulled(robot: Robot) -> Array:
     """Return whether gravity acts on each joint (n,): more than a tilted base makes it act on any, in some posture."""
     found = np.zeros(robot.n)
     for posture in _POSTURES:

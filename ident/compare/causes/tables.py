@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
-from ident.compare.causes.mistakes import OFFSET, Mistake
+from ident.compare.causes.mistakes import OFFSET, WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault, doctor, searching
@@ -40,6 +40,8 @@ _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inch
 _ROBOT = ("gravity", "geometry")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
+#: A gain so large may stand for a torque that lacks gravity.
+_LACKS = 2.0
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
 #: The same of a body that is left out, which has ten numbers of its own.
@@ -134,7 +136,7 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
     found = list[Found]()
     moves: tuple[Move, ...] = ()
     before = _told(weigher, reading, search, search.space.start(search.table))
-    for fault in faults:
+    for fault in (_doubted(x, reading.robot) for x in faults):
         moves = (*moves, fault.move)
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ROBOT else f"CAD {fault.kind}"
@@ -142,6 +144,14 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
         found.append(Found(Mistake(kind, fault.where, fault.what, mend, lambda r, _: r), fault, before, after))
         before = after
     return found
+
+
+def _doubted(fault: Fault, robot: Robot) -> Fault:
+    """Return a fault with what a large gain of a joint that carries weight may be instead."""
+    match fault.move:
+        case TorqueGain(j, factor) if factor > _LACKS and pulled(robot)[j]:
+            return replace(fault, asserted=False, rivals=(*fault.rivals, f"{fault.where}: {WEIGHTLESS}"))
+    return fault
 
 
 def about_origin(cad: Cad) -> bool:

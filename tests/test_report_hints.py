@@ -11,7 +11,7 @@ from synthetic import blocks, random_theta, states
 
 from ident.compare.conditioning import sentence as direction_sentence
 from ident.compare.conditioning import weakest_directions
-from ident.compare.residuals import _SHIFTS, Hint, hints_of_all, residual_hints, sentence
+from ident.compare.residuals import _SHIFTS, Hint, _Candidate, _selected, hints_of_all, residual_hints, sentence
 from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
@@ -181,6 +181,16 @@ def test_two_faults_are_both_named():
 
 def test_torques_that_come_early_are_looked_for_as_far_as_late_ones():
     assert tuple(-shift for shift in reversed(_SHIFTS)) == _SHIFTS
+
+
+@pytest.mark.parametrize(("alike", "named"), [([1.0, 0.0, 0.0], False), ([0.0, 0.0, 1.0], True)])
+def test_a_delay_is_named_where_what_looks_like_one_leaves_it_enough(alike, named):
+    """The delay's column is the residual; beside what explains 99 % of both, its gain is below 5 % of what is left."""
+    left = np.array([1.0, 0.1, 0.0])
+    columns = np.column_stack([alike, left, left])
+    gram = np.stack([columns.T @ columns] * 2)
+    found = [_Candidate(0, kind, "delay", columns[:, [k]]) for k, kind in enumerate((None, "delay"))]
+    assert [hint.kind for hint in _selected(("joint1",), found, [gram, gram], gram)] == ["delay"] * named
 
 
 def test_a_short_log_is_not_judged():

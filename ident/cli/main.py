@@ -157,7 +157,7 @@ def compress(
     say(f"wrote {out}")
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 @guarded
 def compare(
     estimate: EstimatePath,
@@ -191,19 +191,9 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     _end(found)
 
 
-app.command(epilog=EXIT_CODES)(init)
-app.command(epilog=EXIT_CODES)(check)
-app.command(epilog=EXIT_CODES)(doctor)
-app.command(epilog=EXIT_CODES)(select)
-app.command(epilog=EXIT_CODES)(fleet)
-app.command()(dynamics)
-app.command()(codegen)
-app.command()(excite)
-app.command()(postures)
-app.command()(sweep)
-app.command(epilog=EXIT_CODES)(export)
-app.command()(payload)
-app.command()(report)
+_OTHERS = (init, check, doctor, select, fleet, dynamics, codegen, excite, postures, sweep, export, payload, report)
+for _command in _OTHERS:
+    app.command(epilog=EXIT_CODES)(_command)
 app.add_typer(cad_app, name="cad")
 app.add_typer(logs_app, name="logs")
 

@@ -57,9 +57,9 @@ class PayloadFigures:
     inertia_error: Array
     dof: int
 
-    def half_width(self, error: ArrayLike, level: float = 0.95) -> Array:
-        """Return half the width of the interval at this level for standard errors of any shape."""
-        return half_widths(error, self.dof, level)
+    def half_width(self, error: ArrayLike) -> Array:
+        """Return half the width of the 95 % interval for standard errors of any shape."""
+        return half_widths(error, self.dof)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,14 +35,13 @@ def inertia_figure(
     other: ArrayLike | None = None,
     *,
     title: str,
-    named: str = "CAD",
     shapes: Shapes = NO_SHAPES,
 ) -> Figure:
     """Return the robot at q (n,) with each link as the solid ellipsoid that has its mass, centre and inertia.
 
-    inertials (n, 10); other (n, 10): drawn as outlines beside them, NaN rows left out; named: what the outlines are.
-    shapes: of the links, drawn behind. Bodies that cannot exist, and those without mass, are not drawn. Two views, a
-    quarter turn apart.
+    inertials (n, 10); other (n, 10): those of CAD, drawn as outlines beside them, NaN rows left out. shapes: of
+    the links, drawn behind. Bodies that cannot exist, and those without mass, are not drawn. Two views, a quarter turn
+    apart.
     """
     figure, both = blank(3.2, title, columns=2)
     poses = robot.poses(q)
@@ -59,7 +58,7 @@ def inertia_figure(
         for line in joints:
             axes.plot(*(P @ line.T)[:2], "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
         for i, pose in enumerate(poses):
-            for found, kind in ((bodies[i], "identified"), (outlines[i], named)):
+            for found, kind in ((bodies[i], "identified"), (outlines[i], "CAD")):
                 if found is not None:
                     centre, shape = pose.rotation @ found[0] + pose.position, pose.rotation @ found[1]
                     _draw(axes, P, centre, shape, kind == "identified")
@@ -70,7 +69,7 @@ def inertia_figure(
         axes.axis("off")
     both[0].plot([], [], "o", color=PALE, markeredgecolor=BLUE, label="identified")
     if any(o is not None for o in outlines):
-        both[0].plot([], [], "--", color=RED, label=plain(named))
+        both[0].plot([], [], "--", color=RED, label="CAD")
     legend(figure, 3)
     return figure
 
@@ -194,24 +193,18 @@ def _placed(robot: Robot, q: ArrayLike, shapes: Shapes) -> list[Array]:
 
 
 def space_data(
-    robot: Robot,
-    q: ArrayLike,
-    inertials: ArrayLike,
-    other: ArrayLike | None = None,
-    *,
-    named: str = "CAD",
-    shapes: Shapes = NO_SHAPES,
+    robot: Robot, q: ArrayLike, inertials: ArrayLike, other: ArrayLike | None = None, *, shapes: Shapes = NO_SHAPES
 ) -> str:
     """Return the robot at q (n,) as JSON: its links' frames, and the ellipsoids that have the inertia of the links.
 
-    inertials (n, 10); other (n, 10): a second set of bodies, NaN rows left out; named: what they are. shapes: of the
-    links. All is in the base frame [m]. Bodies that cannot exist, and those without mass, are left out. The z axis of
-    the page points against gravity, where there is any.
+    inertials (n, 10); other (n, 10): those of CAD, NaN rows left out. shapes: of the links. All is in the
+    base frame [m]. Bodies that cannot exist, and those without mass, are left out. The z axis of the page points
+    against gravity, where there is any.
     """
     poses = robot.poses(q)
     origins = [p.position for p in poses]
     bodies: list[dict[str, Any]] = []
-    for kind, rows in (("identified", inertials), (named, other)):
+    for kind, rows in (("identified", inertials), ("CAD", other)):
         for i, row in enumerate(np.asarray(rows, dtype=np.float64) if rows is not None else ()):
             found = ellipsoid(row)
             if found is not None:
@@ -223,7 +216,7 @@ def space_data(
     return json.dumps(
         {
             "names": list(robot.links),
-            "second": named if other is not None else "",
+            "second": "CAD" if other is not None else "",
             "up": _rounded(_up(robot)),
             "links": [
                 _rounded(np.stack([np.zeros(3) if p < 0 else origins[p], origins[i]]))

@@ -37,7 +37,6 @@ def write_fleet(
     *,
     against: str | Path | None = None,
     command: str = "",
-    pictures: str | Path | None = None,
 ) -> Path:
     """Write the page of a fleet's table (`ident.compare.fleet.compared`) to `path`, whole or not at all.
 
@@ -73,7 +72,7 @@ def write_fleet(
         note=_RULE,
         sections=tuple(sections),
     )
-    return write(report, Path(path), pictures)
+    return write(report, Path(path))
 
 
 def _judgement(robots: int, counts: tuple[int, int], failed: Mapping[str, str]) -> Judgement:

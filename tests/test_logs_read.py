@@ -54,6 +54,17 @@ def test_unit_values(unit, quantity, value):
     assert (kind_of(unit, quantity) == RAW) == (unit == "A")
 
 
+def test_every_speed_is_a_position_per_second_and_every_prefix_a_power_of_ten():
+    positions, speeds, torques = (UNITS[quantity] for quantity in ("position", "velocity", "torque"))
+    per_second = {unit.removesuffix("/s"): known for unit, known in speeds.items() if unit.endswith("/s")}
+    assert per_second == {unit: positions[unit] for unit in per_second}
+    sizes = {"u": 1e-6, "m": 1e-3, "k": 1e3}
+    for known, bases in ((positions, ("rad", "m")), (torques, ("N m", "N"))):
+        found = {unit: size for unit, (_, size) in known.items() if unit[1:] in bases and unit[0] in sizes}
+        assert found == {unit: sizes[unit[0]] for unit in found}
+    assert torques["N mm"] == torques["mN m"]
+
+
 def test_units_gains_and_rows(tmp_path):
     table = np.column_stack([np.arange(6) * 10, 10 * np.arange(12).reshape(6, 2), np.arange(12).reshape(6, 2)])
     np.savetxt(tmp_path / "x.csv", table, delimiter=";", header="a\nt;q1;q2;i1;i2", comments="")

@@ -2,7 +2,6 @@ from .formats import FORMATS as FORMATS
 from .formats import PAYLOAD_FORMATS as PAYLOAD_FORMATS
 from .formats import Format as Format
 from .formats import PayloadFormat as PayloadFormat
-from .formats import export_payload as export_payload
 from .formats import export_to as export_to
 from .formats import format_named as format_named
 from .formats import listing as listing

@@ -181,8 +181,3 @@ def export_to(
     item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated)
     written = form.write(item)
     return Exported(write_whole(path, written.content), written.notes)
-
-
-def export_payload(name: str, load: Payload, path: str | Path) -> Exported:
-    """Write one load in a format of `PAYLOAD_FORMATS`; raises InputError for an unknown one."""
-    return Exported(write_whole(path, payload_format_named(name).write(load)))

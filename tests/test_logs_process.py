@@ -1,12 +1,14 @@
 """Processing: zero phase, derivative orders, thinning, delay, resampling, masks, edges, segments, streaming."""
 
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_data import TWO, made_up, smooth
+from scipy.stats import norm
 from seeds import cases
 
 from ident.errors import LogError
@@ -14,7 +16,7 @@ from ident.estimate import estimated
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
 from ident.logs.filter import central, fourier_fit, low_pass, memory, resample, savitzky_golay, thinned
 from ident.logs.motion import period, segment_length, split, stretches
-from ident.logs.readings import moving
+from ident.logs.readings import least_noise, moving
 from ident.model import Model, Offset, Viscous
 from ident.regression import compress
 
@@ -490,3 +492,18 @@ def test_parquet_is_not_held_in_memory(tmp_path, monkeypatch, groups, share):
     ]
     assert len(held) == 40
     assert max(held) < share * n * 5 * 8
+
+
+def test_noise_is_the_least_that_the_first_eight_differences_leave():
+    t = np.arange(4000) / 1000.0
+    tau = np.column_stack([np.sin(2 * np.pi * 180 * t), np.sin(3 * t)])
+    tau += 1e-3 * np.random.default_rng(0).normal(size=tau.shape)
+    each = [
+        np.median(np.abs(np.diff(tau, k, axis=0)), axis=0) / (norm.ppf(0.75) * np.sqrt(comb(2 * k, k)))
+        for k in range(1, 9)
+    ]
+    assert np.argmin(each, axis=0)[0] == 7  # a fast motion falls to the last of them
+    np.testing.assert_allclose(least_noise(tau), np.min(each, axis=0), rtol=1e-3)
+    assert least_noise(tau)[1] == pytest.approx(1e-3, rel=0.1)
+    assert (least_noise(tau[:31]) == 0.0).all()
+    assert (least_noise(tau[:32]) > 0.0).all()

@@ -25,9 +25,10 @@ class Curve:
     low, high [rad; m]: between which the curve bends, by default the joint's limits; it is level beyond. intervals:
     between knots, so many and two more are the elements 1, 2, ..., each a term with a parameter of its own, such as
     `joint1.curve3`; their sum is any cubic spline that is zero but for `Offset` where the first bell would stand.
-    element 0 is all of them, as [model] asks for. A fit draws it to a straight line (`bends`), which
-    decides where a log hardly has positions. joints: names of the joints that have it, None for all. Source:
-    Eilers, Marx, "Flexible smoothing with B-splines and penalties", Statistical Science 11(2), 1996.
+    element 0 is all of them, as [model] asks for. A fit draws it to a straight line (`bends`), which decides where a
+    log hardly has positions; ends beyond all that was logged leave it and `Offset` one sum. joints: names of the joints
+    that have it, None for all. Source: Eilers, Marx, "Flexible smoothing with B-splines and penalties", Statistical
+    Science 11(2), 1996.
     """
 
     low: float = setting("a position", math.nan)

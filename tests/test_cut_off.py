@@ -70,3 +70,12 @@ def test_a_cut_off_that_nearly_all_stretches_prefer_is_not_lost_beside_one_that_
     monkeypatch.setattr(cut_off, "squared_left_out", lambda *_: next(errors, np.full(10, 0.9)))
     fit, _ = checked(case().model, [log], chosen([log]))
     assert fit.position_hz == pytest.approx(0.71 * given, rel=0.05)  # two digits are kept
+
+
+def test_each_band_and_each_cut_off_is_tried_once():
+    """Narrower bands halve, from an eighth on; lower cut-offs fall by half an octave or so."""
+    np.testing.assert_array_equal(np.diff(np.log2(cut_off.NARROWER)), 1.0)
+    assert cut_off.NARROWER[-1] == 0.5
+    steps = np.diff(np.log2([1.0, *cut_off.LOWER]))
+    assert (steps > -0.6).all()
+    assert (steps < -0.4).all()

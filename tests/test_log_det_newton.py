@@ -10,6 +10,7 @@ from ident.estimate import Bounds, Prior
 from ident.estimate.cones import Coordinates
 from ident.estimate.estimators import WEIGHTS, noise
 from ident.estimate.log_det_newton import LogDetNewton
+from ident.estimate.newton_kernels import _orthogonal
 from ident.estimate.problem import Program, samples
 
 FALLING = WEIGHTS[::-1]
@@ -106,3 +107,17 @@ def test_targets_that_follow_start_where_others_ended_and_end_where_they_would_a
     newton.path(factor, count, FALLING)
     for found, alone in zip(newton.path(other, count, FALLING), fresh.path(other, count, FALLING), strict=True):
         np.testing.assert_allclose(found, alone, rtol=1e-4, atol=1e-6 * np.abs(alone).max())
+
+
+def test_columns_become_orthogonal_by_turning_and_nothing_beside_them_changes():
+    rng = np.random.default_rng(3)
+    M, V = np.full((5, 4), 7.0), np.full((5, 4), 7.0)
+    M[:4], V[:4] = rng.normal(size=(4, 4)), np.eye(4)
+    given = M[:4].copy()
+    _orthogonal(M[:4], V[:4])
+    gram = M[:4].T @ M[:4]
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-12 * np.trace(gram))
+    np.testing.assert_allclose(given @ V[:4], M[:4], atol=1e-13)
+    np.testing.assert_allclose(V[:4].T @ V[:4], np.eye(4), atol=1e-13)
+    assert (M[4] == 7.0).all()
+    assert (V[4] == 7.0).all()

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from identified import case
+from scipy.stats import norm
 
 import ident
 from ident.errors import ModelError
+from ident.estimate import least_squares
 from ident.estimate.least_squares import reweighted
 
 
@@ -58,3 +60,10 @@ def test_a_sound_log_has_no_such_stretch():
 def test_motions_that_can_be_read_once_only_are_refused():
     with pytest.raises(ModelError, match="several times"):
         ident.fit(case().model, iter([case().fit]), loss="huber")
+
+
+def test_the_constant_of_huber_keeps_95_percent_of_the_efficiency_on_normal_noise():
+    k = least_squares.TUNING
+    inside = 2.0 * norm.cdf(k) - 1.0
+    squares = inside - 2.0 * k * norm.pdf(k) + 2.0 * k**2 * norm.sf(k)
+    assert inside**2 / squares == pytest.approx(0.95, abs=1e-4)

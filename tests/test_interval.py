@@ -307,6 +307,19 @@ def test_growth_tells_a_line_a_parabola_and_a_limit_apart():
     assert not growth.asked(-mass, logs=False)
 
 
+def test_the_ends_of_growth_count_bodies_in_those_of_the_prior():
+    """A body k times the prior's lies -k from its end: the trace of its pseudo-inertia beside the prior's, over 4."""
+    case = small_arm(0)
+    n = case.model.robot.n
+    at = Coordinates.of(
+        case.model, case.prior, case.regression.factor(joint_noise(case.regression)), case.regression.base
+    )
+    sizes = np.arange(1.0, n + 1.0)
+    theta = np.concatenate([(sizes[:, None] * case.prior.inertials).ravel(), np.zeros(len(at.T) - 10 * n)])
+    growth = Growth(at, feasible(case.model, Bounds(), at), np.zeros((1, len(at.T))), np.zeros(1))
+    np.testing.assert_allclose((growth._ends @ np.linalg.solve(at.T, theta))[:n], -sizes, rtol=1e-9)
+
+
 def test_verdicts_word_by_word():
     body = from_com(2.0, [0.1, 0.0, 0.0], np.diag([0.02, 0.03, 0.025]))
     table, size = natural(body[None])

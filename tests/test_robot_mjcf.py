@@ -217,3 +217,19 @@ def test_an_inertial_without_moments_is_a_point():
     text = b'<mujoco><worldbody><body name="a"><inertial mass="2" pos="0 0 0.1"/></body></worldbody></mujoco>'
     found = Mjcf("arm.xml", parse_xml(text)).bodies["a"].inertial
     np.testing.assert_allclose(found, from_com(2.0, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3))))
+
+
+@pytest.mark.parametrize("setting", ["", 'autolimits="true"', 'autolimits="false"'])
+@pytest.mark.parametrize("own", ["", 'limited="auto"', 'limited="true"', 'limited="false"'])
+def test_a_range_limits_a_joint_where_mujoco_has_it_limited(tmp_path, setting, own):
+    joint = f'<joint name="j" range="-1 2" {own}/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
+    body = f'<worldbody><body name="a">{joint}</body></worldbody>'
+    text = f'<mujoco><compiler angle="radian" {setting}/>{body}</mujoco>'
+    (tmp_path / "a.xml").write_text(text)
+    limited = False
+    if "false" in setting and own in ("", 'limited="auto"'):
+        with pytest.raises(ValueError, match="`range` but not `limited`"):  # MuJoCo wants it said
+            mujoco.MjModel.from_xml_string(text)
+    else:
+        limited = bool(mujoco.MjModel.from_xml_string(text).jnt_limited[0])
+    assert (read_robot(tmp_path / "a.xml").joints[0].limits.ends is not None) == limited

@@ -144,6 +144,8 @@ _FAR = 100.0
 RESIDUAL = 1e-4
 #: How often it is solved again; how thin a body is taken to be there, against its largest direction; the least number.
 _AGAIN, _THIN, _LEAST = 2, 1e-5, 1e-6
+#: How exactly rows are kept, and how exactly where a solver can get no further.
+_EXACT, _EASY = 1e-10, 1e-8
 
 _STATUS: dict[str, Status] = {
     "Solved": "optimal",
@@ -197,14 +199,14 @@ class ConeProgram:
         """
         start = time.process_time()
         self._solver = self._solver or self._compiled(self._A, self._b, SECONDS)
-        best = found = self._solved(self._solver, self._A, q)
+        best = found = self._solved(self._solver, self._A, self._b, q)
         for _ in range(_AGAIN):
             if self._settled(best) or not np.isfinite(found.v).all():
                 break
             D, M = self._around(found.v)
-            A, unit = D @ self._A @ M, float(np.linalg.norm(q @ M))
-            solver = self._compiled(A, D @ self._b, SECONDS - (time.process_time() - start))
-            end = self._solved(solver, A, q @ M / unit)
+            A, b, unit = D @ self._A @ M, D @ self._b, float(np.linalg.norm(q @ M))
+            solver = self._compiled(A, b, SECONDS - (time.process_time() - start))
+            end = self._solved(solver, A, b, q @ M / unit)
             found = Optimum(M @ end.v, unit * (end.dual @ D), unit * end.lower, unit * end.upper, end.status)
             best = found if self._settled(found) or found.lower > best.lower else best
         return best if np.isfinite(best.lower) or self._settled(best) else replace(best, lower=np.nan, upper=np.nan)
@@ -216,9 +218,10 @@ class ConeProgram:
         near = found.upper - found.lower < _FAR * self._gap * (1.0 + abs(found.upper))
         return found.status in ("optimal", "inaccurate") and near
 
-    def _solved(self, solver: Any, A: Array, q: Array) -> Optimum:
-        solver.update(q=np.ascontiguousarray(q))
-        found = solver.solve()
+    def _solved(self, solver: Any, A: Array, b: Array, q: Array) -> Optimum:
+        found = _end(solver, q) or _end(self._compiled(A, b, SECONDS, _EASY), q)
+        if found is None:
+            return Optimum(np.full(len(q), np.nan), np.full(len(b), np.nan), np.nan, np.nan, "failed")
         status = _STATUS.get(str(found.status), "failed")
         x, z = np.array(found.x), np.array(found.z)
         if status == "unbounded":
@@ -250,7 +253,7 @@ class ConeProgram:
                 bodies.update(ten.tolist())
         return block_diag(*(turns.get(id(block), _normed(block.A @ M, block.cone)) for block in self._blocks)), M
 
-    def _compiled(self, A: Array, b: Array, seconds: float) -> Any:
+    def _compiled(self, A: Array, b: Array, seconds: float, feasibility: float = _EXACT) -> Any:
         import clarabel
         from scipy.sparse import csc_matrix
 
@@ -264,12 +267,23 @@ class ConeProgram:
         settings.verbose = False
         settings.max_threads = 1
         settings.presolve_enable = settings.chordal_decomposition_enable = False  # so that q can be replaced
-        settings.tol_feas = 1e-10
+        settings.tol_feas = feasibility
         settings.tol_gap_abs = settings.tol_gap_rel = self._gap
         settings.time_limit = max(seconds, 1e-9)
         size = A.shape[1]
         cones = [kinds[block.cone](len(block.b)) for block in self._blocks]
         return clarabel.DefaultSolver(csc_matrix((size, size)), np.zeros(size), csc_matrix(A), b, cones, settings)
+
+
+def _end(solver: Any, q: Array) -> Any:
+    """Return where the solver ends, None where it panics: over eigenvalues of steps that are nothing but rounding."""
+    solver.update(q=np.ascontiguousarray(q))
+    try:
+        return solver.solve()
+    except BaseException as cause:  # a Rust panic is no Exception
+        if type(cause).__name__ != "PanicException":
+            raise
+        return None
 
 
 def _normed(rows: Array, cone: Cone) -> Array:

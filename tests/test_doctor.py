@@ -1,5 +1,7 @@
 """The CAD doctor: mistakes and their undoing, the probability behind it, and what it makes of planted mistakes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doctor_cases import arm, case, judged, link_bodies, same
@@ -9,7 +11,7 @@ from seeds import cases
 
 from ident.compare.doctor import doctor
 from ident.compare.doctor.doctor import searching, zero_instead
-from ident.compare.doctor.evidence import DOF, deviations, log_student
+from ident.compare.doctor.evidence import DOF, deviations, evidence, log_student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     KNOWN,
@@ -339,6 +341,19 @@ def test_can_exist_within():
     assert can_exist_within(thin, 0.02 * np.eye(10))
     assert not can_exist(natural(thin[None], False)[0], False)
     assert not can_exist_within(-body, 1e-6 * np.eye(10))
+
+
+def test_a_joint_without_motor_is_no_evidence_for_small_torques():
+    """What is left of it is zero less the prediction, which any smaller gain of the others makes less."""
+    rng = np.random.default_rng(5)
+    c = case(3, 0)
+    n = c.model.robot.n
+    tau = np.where(np.arange(n) == n - 1, 0.0, c.motion.tau * (1.0 + 0.1 * rng.standard_normal(n)))
+    E = evidence(c.model, compress(c.model, replace(c.motion, tau=tau)), {})
+    E = replace(E, friction=E.friction[:0])
+    each = np.ones((3, n))
+    each[:, :-1] *= np.array([0.1, 1.0, 10.0])[:, None]
+    np.testing.assert_allclose([E.fit(gains, E.effective) for gains in each], E.fit(each[1], E.effective), rtol=1e-6)
 
 
 def test_the_margin_is_a_thousand_to_one_and_gains_are_compared_by_size():

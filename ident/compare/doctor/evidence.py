@@ -255,6 +255,8 @@ def evidence(
     ]
     inflation = float(np.trace(F)) / len(F)
     effective = np.maximum(regression.rows / max(inflation, 1.0), 2.0 * b / n)
+    # a joint without motor fits the better, the smaller all other torques are said to be: that is no evidence
+    effective = np.where([r[:, -1].any() for r in regression.joint_factors], effective, 0.0)
     return Evidence(
         Qc.T @ y,
         Qc.T @ M[:, : model.n_rigid],

@@ -10,20 +10,21 @@ import pytest
 from synthetic import states
 
 from ident.cad.table import Cad
-from ident.compare.causes.causes import Candidate, Examination, examined, ordinary
+from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import screened
-from ident.compare.causes.mistakes import PRIOR, mistakes
+from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table
 from ident.compare.causes.touches import touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate import cad_prior, neutral_prior
+from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Coulomb, Model, Offset, Viscous, torque
-from ident.pipelines.doctor import causes_of
+from ident.pipelines.doctor import already_doubted, causes_of
 from ident.report.doctor_text import lines_in
 from ident.robot import Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
@@ -439,3 +440,23 @@ def test_what_no_log_tells_is_said(slow: float) -> None:
     assert ("lengths before" in seen.hidden) == (slow < 1.0)
     known = cad_prior(robot, np.array(links_of(np.random.default_rng(9), 3)), "CAD")
     assert screened(model, [replace(motion, qd=qd, qdd=qdd, tau=torques)], known).hidden == ""
+
+
+def test_errors_before_and_after_are_of_torques_of_one_size() -> None:
+    """A joint whose torque is multiplied by five is no larger share of all for that."""
+    model, motion = log(np.random.default_rng(1), arm())
+    weigher = Weigher(model, rows_of([motion], thinned=True), neutral_prior(model.robot))
+    before = weigher.weighed(Reading.plain(model.robot))
+    size = np.array([1.0, 25.0, 1.0])
+    after = replace(before, errors=before.errors * size, torques=before.torques * size)
+    assert comparable(before, after) == pytest.approx(before.relative)
+    assert comparable(before, replace(after, errors=4.0 * after.errors)) == pytest.approx(2.0 * before.relative)
+
+
+def test_a_torque_doubted_for_its_size_is_told_by_that_and_by_no_gain() -> None:
+    gain = NamedCause("lift", "times 5", "log", "gain", (f"lift: {WEIGHTLESS}",), (), (), (), (0.2, 0.1))
+    doubts = ("lift is logged with 1.4 N where CAD's links need 179: without gravity",)
+    assert already_doubted(gain, doubts)
+    assert not already_doubted(replace(gain, where="turn"), doubts)
+    assert not already_doubted(replace(gain, rivals=()), doubts)
+    assert not already_doubted(gain, ("lift: mass 9 kg, CAD's 1 kg",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,13 +13,16 @@ from ident.cad.source import read_source
 from ident.compare.causes.causes import Examination, examined
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
+from ident.compare.causes.mistakes import WEIGHTLESS
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.doctor import other_convention, settled_by
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
+from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
+from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
 from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
@@ -221,3 +224,67 @@ def with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCau
     seen = examination(loaded, tell, table=stated_table(loaded))
     beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
     return seen, causes_of(beside, loaded, terms=False)
+
+
+#: What to do about a joint whose torque is missing, and about guessed gains.
+_IDLE = "add the column of its torque, with a gain; or take `guessed` out if no motor drives it"
+_GAINS = (
+    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
+    " and take `guessed` out"
+)
+
+
+def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
+    """Yield what is a guess in the torques of the fitted recordings, and what to do about it."""
+    guessed = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit and r.torque.guessed]
+    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in guessed]).reshape(-1, loaded.robot.n)
+    names = zip(loaded.robot.joint_names, (gains == 0).any(axis=0), strict=True)
+    if idle := ", ".join(name for name, none in names if none):
+        yield f"{idle} taken for a joint without motor, which is a guess: no column is called so", _IDLE
+    kinds = {kind_of(unit, "torque") for s in guessed for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
+    if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
+        yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
+
+
+def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], float]:
+    """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
+
+    A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
+    nothing is wrong but that torques are late: by how much [s], else 0.
+    """
+    loaded, estimate = result.loaded, result.estimate
+    if guesses := list(_guesses(loaded)):
+        known = {j: x for j, x in zip(estimate.joints, estimate.relative.tolist(), strict=True) if np.isfinite(x)}
+        each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
+        same = (), tuple(known), each, each, (total, total)
+        told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
+        return replace(estimate, causes=tuple(told)), (), 0.0
+    slopes = screening(loaded)
+    estimate = replace(estimate, hidden=slopes.hidden)
+    table, odd = contradicted(result), suspicious(result) or slopes.odd
+    if table is None and not odd:
+        return estimate, (), 0.0
+    opposed = result.validation is not None and result.validation.opposed
+    if opposed and table is None:  # the robot file's own bodies know more than ones that are free
+        seen, found = with_bodies(loaded, tell)
+        if found:
+            return replace(estimate, causes=found), (), 0.0
+    seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
+    found = causes_of(seen, loaded, terms=False)
+    if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
+        seen = examination(loaded, tell)
+        found = causes_of(seen, loaded, terms=False)
+    if not found and table is None and estimate.implausible and not opposed:
+        seen, found = with_bodies(loaded, tell)
+    if odd:
+        late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
+        found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
+        return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
+    name = files_of(loaded)["table"]
+    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name), 0.0
+
+
+def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:
+    """Return whether a torque that may lack gravity is doubted by more than the gain of that cause would explain."""
+    small = any(doubt.startswith(f"{cause.where} is logged with") for doubt in doubts)
+    return small and any(WEIGHTLESS in rival for rival in cause.rivals)

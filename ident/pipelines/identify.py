@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ident.cad import read_cad, require_consistent
 from ident.errors import CadError, EstimationError, IdentError, InputError, LogError, ModelError
 from ident.estimate import Estimate
-from ident.estimate.estimate import NamedCause
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import names_folder, short_names, whole_folder, write_whole
-from ident.logs.manifest import RAW, kind_of
 from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
@@ -101,6 +97,8 @@ def _judged(
 
     The latter where nothing else is wrong and nobody has said how signals are read, else 0.
     """
+    from ident.pipelines.doctor import doctored
+
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
     estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
@@ -113,7 +111,7 @@ def _judged(
         failed.append(Failed(VALIDATION, cause))
     late = 0.0
     if not unusable(warned):  # a torque that is no measurement says nothing of files
-        estimate, of_table, late = _doctored(result, tell)
+        estimate, of_table, late = doctored(result, tell)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
         estimate = steps.without_advice(estimate, warned)
@@ -134,74 +132,6 @@ def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, 
         if not causes:
             raise
         raise EstimationError(f"mend first: {causes[0]}. Else {failed}", estimate=failed.estimate) from failed
-
-
-#: What to do about a joint whose torque is missing, and about guessed gains.
-_IDLE = "add the column of its torque, with a gain; or take `guessed` out if no motor drives it"
-_GAINS = (
-    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
-    " and take `guessed` out"
-)
-
-
-def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
-    """Yield what is a guess in the torques of the fitted recordings, and what to do about it."""
-    guessed = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit and r.torque.guessed]
-    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in guessed]).reshape(-1, loaded.robot.n)
-    names = zip(loaded.robot.joint_names, (gains == 0).any(axis=0), strict=True)
-    if idle := ", ".join(name for name, none in names if none):
-        yield f"{idle} taken for a joint without motor, which is a guess: no column is called so", _IDLE
-    kinds = {kind_of(unit, "torque") for s in guessed for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
-    if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
-        yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
-
-
-def _doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], float]:
-    """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
-
-    A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
-    nothing is wrong but that torques are late: by how much [s], else 0.
-    """
-    from ident.pipelines.doctor import (
-        badly_predicted,
-        causes_of,
-        contradicted,
-        examination,
-        files_of,
-        screening,
-        suspicious,
-        with_bodies,
-    )
-
-    loaded, estimate = result.loaded, result.estimate
-    if guesses := list(_guesses(loaded)):
-        known = {j: x for j, x in zip(estimate.joints, estimate.relative.tolist(), strict=True) if np.isfinite(x)}
-        each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
-        same = (), tuple(known), each, each, (total, total)
-        told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
-        return replace(estimate, causes=tuple(told)), (), 0.0
-    slopes = screening(loaded)
-    estimate = replace(estimate, hidden=slopes.hidden)
-    table, odd = contradicted(result), suspicious(result) or slopes.odd
-    if table is None and not odd:
-        return estimate, (), 0.0
-    opposed = result.validation is not None and result.validation.opposed
-    if opposed and table is None:  # the robot file's own bodies know more than ones that are free
-        seen, found = with_bodies(loaded, tell)
-        if found:
-            return replace(estimate, causes=found), (), 0.0
-    seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
-    found = causes_of(seen, loaded, terms=False)
-    if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
-        seen = examination(loaded, tell)
-        found = causes_of(seen, loaded, terms=False)
-    if not found and table is None and estimate.implausible and not opposed:
-        seen, found = with_bodies(loaded, tell)
-    if odd:
-        late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
-        return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
-    name = files_of(loaded)["table"]
-    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name), 0.0
 
 
 def fit(

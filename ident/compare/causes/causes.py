@@ -198,7 +198,7 @@ def _examined(
                 mend,
                 best.log - now.log,
                 now.relative,
-                best.weighed.relative,
+                comparable(now, best.weighed),
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
                 ordinary((best, *near), now, noise),
                 model.robot.joint_names,
@@ -224,6 +224,13 @@ def _taken(cause: Cause) -> int:
     return round(log(max(cause.before - cause.after, 1e-6)))
 
 
+def comparable(before: Weighed, after: Weighed) -> float:
+    """Return the error over all joints after a change, relative to the torques as large as they were before it."""
+    torques, other = _channels(before, before.torques), _channels(after, after.torques)
+    scale = np.where(other > 0.0, torques / np.where(other > 0.0, other, 1.0), 1.0)
+    return float(np.sqrt(np.sum(scale * _channels(after, after.left)) / torques.sum()))
+
+
 def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
     before, after = found.before, found.after
     return Cause(
@@ -233,7 +240,7 @@ def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
         found.mistake.mend,
         found.fault.log_odds,
         before.relative,
-        after.relative,
+        comparable(before, after),
         found.fault.rivals,
         found.ordinary,
         robot.joint_names,

@@ -390,6 +390,9 @@ def test_what_run_writes_is_what_export_writes(two):
         assert call("export", form, results, *robot, "-o", two / "again").exit_code == 0
         assert (two / "again").read_bytes() == (results / file).read_bytes()
         assert b"Validation passed: error " in (results / file).read_bytes()
+    by_itself = call("compare", results)
+    assert (by_itself.exit_code, by_itself.stderr) == (0, "")
+    assert by_itself.stdout == call("compare", results, *robot[:2], "--cad", two / "cad.csv").stdout
 
 
 @pytest.mark.slow

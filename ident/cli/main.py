@@ -161,17 +161,17 @@ def compress(
 @guarded
 def compare(
     estimate: EstimatePath,
-    cad: Annotated[Path | None, "CAD table (.csv, .toml); without: the robot's own"] = None,
-    robot: Annotated[Path | None, "Robot (.urdf, .xml, .toml) of the estimate"] = None,
+    cad: Annotated[Path | None, "CAD table (.csv, .toml); without: the experiment's, or with --robot its own"] = None,
+    robot: Annotated[Path | None, "Robot (.urdf, .xml, .toml) of the estimate; without: the experiment's"] = None,
     everything: Annotated[bool, "Show every base parameter", "--all"] = False,
 ) -> None:
     """Compare an estimate with CAD, on the combinations that torque can show."""
     from ident.robot import read_robot
 
-    found = pipelines.compare(estimate, robot, cad)
+    of, table = pipelines.robot_and_cad(estimate, robot, cad)
+    found = pipelines.compare(estimate, of, table)
     answer(comparison=compared(found))
-    assert robot is not None
-    _show_comparison(found, everything, read_robot(robot).slides)
+    _show_comparison(found, everything, read_robot(of).slides)
 
 
 @app.command(epilog=EXIT_CODES)

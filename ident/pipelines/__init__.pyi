@@ -14,6 +14,7 @@ from .identify import export as export
 from .identify import fit as fit
 from .identify import report as report
 from .identify import report_changes as report_changes
+from .identify import robot_and_cad as robot_and_cad
 from .identify import run as run
 from .identify import validate as validate
 from .init import init as init

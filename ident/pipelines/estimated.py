@@ -49,14 +49,14 @@ def experiment_of(estimate: str | Path) -> Path:
     raise InputError(problem, file=estimate, fix=f"Name the experiment: {command}")
 
 
-def robot_of(estimate: str | Path) -> Path | None:
-    """Return the robot file that a stored estimate comes from, None where it is not there or has changed since."""
+def origin_of(estimate: str | Path) -> Experiment | None:
+    """Return the experiment that a stored estimate comes from, None where it or its robot has gone or changed."""
     named, origin = _beside(Path(estimate)), load_estimate(estimate).provenance
     with suppress(IdentError):
-        robot = None if named is None else read_experiment(named[0]).robot
-        if robot is not None:
-            known = hashes(robot, described_in(robot))
-            return robot if all(origin.get(f"sha256 {name}") == sha for name, sha in known.items()) else None
+        found = None if named is None else read_experiment(named[0])
+        if found is not None:
+            known = hashes(found.robot, described_in(found.robot))
+            return found if all(origin.get(f"sha256 {name}") == sha for name, sha in known.items()) else None
     return None
 
 

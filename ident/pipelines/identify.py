@@ -20,7 +20,7 @@ from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import experiment_of, results_folder, robot_of
+from ident.pipelines.estimated import experiment_of, origin_of, results_folder
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_terms
@@ -211,17 +211,31 @@ def _require_logs(loaded: Loaded) -> None:
         raise loaded.experiment.error(problem, "calibrate", "Leave it out, or use `ident fit` without --factors")
 
 
-def compare(estimate: str | Path, robot: str | Path | None, cad: str | Path | None = None) -> Comparison:
+def robot_and_cad(
+    estimate: str | Path, robot: str | Path | None, cad: str | Path | None
+) -> tuple[str | Path, str | Path | None]:
+    """Return a robot file and a CAD table, where none is given those of the experiment that an estimate comes from.
+
+    Raises InputError where that is not there.
+    """
+    if robot is None and (origin := origin_of(estimate)) is not None:
+        return origin.robot, cad or (origin.cad if isinstance(origin.cad, Path) else None)
+    if robot is None:
+        raise InputError("no robot is given", key="--robot", fix="Add --robot with the robot file of the estimate")
+    return robot, cad
+
+
+def compare(estimate: str | Path, robot: str | Path | None = None, cad: str | Path | None = None) -> Comparison:
     """Compare an estimate (estimate.json or its folder) with CAD, on the combinations that torque can show.
 
-    robot: its robot file, whose own inertials are compared with unless `cad` names a table. Raises InputError without
-    a robot, RobotError, CadError, and ModelError for an estimate of another robot.
+    robot: its robot file, whose own inertials are compared with unless `cad` names a table; without, both are those of
+    the experiment that the estimate comes from, as they are now. Raises InputError where that is not there, RobotError,
+    CadError, and ModelError for an estimate of another robot.
     """
     from ident.compare import compare_with
 
     found = load_estimate(estimate)
-    if robot is None:
-        raise InputError("no robot is given", key="--robot", fix="Add --robot with the robot file of the estimate")
+    robot, cad = robot_and_cad(estimate, robot, cad)
     arm = read_robot(robot)
     if cad is not None:
         table = read_cad(cad)
@@ -334,7 +348,8 @@ def export(
     if several and out is not None and Path(out).is_file():
         raise InputError("is a file, and several formats are written", key="--out", fix="Name a folder")
     found = load_estimate(estimate)
-    wishes = replace(wishes, robot=wishes.robot or robot_of(estimate))
+    origin = origin_of(estimate) if wishes.robot is None else None
+    wishes = wishes if origin is None else replace(wishes, robot=origin.robot)
     arm = None if wishes.robot is None else read_robot(wishes.robot)
     folder = Path() if out is None else Path(out) if several or names_folder(out) else None
     when = datetime.now(UTC).strftime("%Y-%m-%d") if wishes.date is None else wishes.date

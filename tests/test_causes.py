@@ -26,7 +26,7 @@ from ident.logs.motion import split
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.pipelines.doctor import already_doubted, causes_of
 from ident.report.doctor_text import lines_in
-from ident.robot import Robot
+from ident.robot import Robot, read_robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import Pose, axis_angle, from_com
 
@@ -127,6 +127,26 @@ def test_a_frame_or_an_axis_of_a_urdf_that_is_turned_is_named(what: str) -> None
     told = {"frame": "joint3 has to be turned by 90 degrees about its x", "axis": "the axis of joint3 is z"}[what]
     assert told in first.what or any(told in rival for rival in first.rivals), (first.what, first.rivals)
     assert first.after < 0.03 < first.before
+
+
+def test_what_to_change_in_a_description_makes_it_the_other_robot(tmp_path: Path) -> None:
+    """The line for each frame or axis, written into the file: read again, the robot is the one that was meant."""
+    frame = '<origin xyz="0.1 0 0.2" rpy="0.3 -0.4 0.5"/>'
+    text = f"""<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/>{frame}<axis xyz="0 0 1"/></joint>
+        <joint name="k" type="fixed"><parent link="b"/><child link="c"/><origin rpy="0 1 0"/></joint></robot>"""
+    path = tmp_path / "r.urdf"
+    path.write_text(text)
+    known = geometries(path, read_robot(path))
+    assert len(known) == 8
+    for what, other in known.items():
+        old = '<axis xyz="0 0 1"/>' if "axis" in other.mend else 'rpy="0.3 -0.4 0.5"'
+        new = re.search(r'<axis.*/>|rpy=".*"', other.mend)
+        path.write_text(text.replace(old, new[0]))
+        again = read_robot(path).joints[0]
+        np.testing.assert_allclose(again.axis, other.robot.joints[0].axis, atol=1e-6, err_msg=what)
+        pose = other.robot.joints[0].placement
+        np.testing.assert_allclose(again.placement.rotation, pose.rotation, atol=1e-5, err_msg=what)
 
 
 @pytest.mark.parametrize("loaded", [0, 2])

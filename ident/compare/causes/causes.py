@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
@@ -137,7 +138,7 @@ def examined(
     model: Model,
     motions: Sequence[Motion],
     prior: Prior,
-    geometries: Mapping[str, Robot] | None = None,
+    geometries: Mapping[str, Geometry] | None = None,
     tell: Tell = logged,
     table: Table | None = None,
 ) -> Examination:
@@ -156,7 +157,7 @@ def _examined(
     model: Model,
     motions: Sequence[Motion],
     prior: Prior,
-    geometries: Mapping[str, Robot] | None,
+    geometries: Mapping[str, Geometry] | None,
     tell: Tell,
     table: Table | None,
 ) -> Examination:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes import undone
+from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.undone import Without
 from ident.robot.robot import Robot
 
@@ -101,14 +102,14 @@ class Mistake:
 
 
 def mistakes(
-    robot: Robot, geometries: Mapping[str, Robot] | None = None, duration: float = 60.0, rate_hz: float = 100.0
+    robot: Robot, geometries: Mapping[str, Geometry] | None = None, duration: float = 60.0, rate_hz: float = 100.0
 ) -> tuple[Mistake, ...]:
     """Return every mistake that is thought of; geometries: other robots by what was mistaken in theirs.
 
     duration [s], rate_hz: of the log, as they are declared.
     """
     others = (
-        Mistake("geometry", "robot", what, "correct that", undone.robot(other))
+        Mistake("geometry", "robot", what, other.mend, undone.robot(other.robot))
         for what, other in (geometries or {}).items()
     )
     found = (

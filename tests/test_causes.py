@@ -11,7 +11,7 @@ from synthetic import states
 
 from ident.cad.table import Cad
 from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary
-from ident.compare.causes.geometries import geometries
+from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.reading import Reading, rows_of
@@ -351,7 +351,7 @@ def test_slopes_lead_to_what_explains_most() -> None:
 
 def test_probabilities_beforehand_sum_to_one() -> None:
     assert sum(PRIOR.values()) == pytest.approx(1.0)
-    assert {m.kind for m in mistakes(arm(), {"other": arm()})} <= PRIOR.keys()
+    assert {m.kind for m in mistakes(arm(), {"other": Geometry(arm(), "another")})} <= PRIOR.keys()
 
 
 def test_a_motion_decides_where_the_torques_of_two_causes_lie_apart() -> None:

@@ -23,7 +23,7 @@ from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
-from ident.model import Coulomb, Model, Offset, Viscous, torque
+from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
 from ident.pipelines.doctor import already_doubted, causes_of
 from ident.report.doctor_text import lines_in
 from ident.robot import Robot, read_robot
@@ -406,6 +406,22 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
     assert not first.ordinary
     assert lines_in(first.mend) in ("[model]\ncoulomb = true", '[model]\nspring = { joints = ["joint2"] }')
     assert first.after < 0.0205 < first.before
+
+
+def test_a_balancer_at_the_last_joint_is_named_where_no_bodies_are_known() -> None:
+    """A neutral body's weight pulls nowhere; that of the fitted ones says where a balancer has its dead point."""
+    robot = from_mdh("elbow", [MDHJoint(d=0.4), MDHJoint(a=0.05, alpha=-RIGHT), MDHJoint(a=0.35, d=0.03)])
+    model, motion = log(np.random.default_rng(12), robot)
+    links = np.array(links_of(np.random.default_rng(12), 3))
+    theta = np.concatenate([links.ravel(), *(np.full(3, x) for x in (0.8, 1.5, 0.1))])
+    tau = torque(model, theta, motion.q, motion.qd, motion.qdd)
+    (part,) = Balancer(joints=("joint3",)).at_work((), robot, links)
+    column = part.column(motion.q[:, 2], None, None)
+    tau[:, 2] -= tau[:, 2].std() * column / column.std()
+    tau += 0.01 * tau.std(axis=0) * np.random.default_rng(13).normal(size=tau.shape)
+    first = examined(model, [replace(motion, tau=tau)], neutral_prior(robot)).causes[0]
+    assert (first.what, first.where, first.rivals) == ("the model lacks a balancer at it", "joint3", ())
+    assert "balancer" in lines_in(first.mend)
 
 
 def printed(body: np.ndarray, how: str) -> np.ndarray:

@@ -178,7 +178,7 @@ def _examined(
             *loads(rough, reading, names),
             *differing(reading, names),
             *touches(fine, reading, names),
-            *lacking(model, reading, motions, prior),
+            *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
         )
         candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake, c.value)]
@@ -223,6 +223,11 @@ def _examined(
 def _taken(cause: Cause) -> int:
     """Return what a cause takes from the error, in steps of e: what takes far more is mended first."""
     return round(log(max(cause.before - cause.after, 1e-6)))
+
+
+def _links(state: Weighed, n: int) -> Array | None:
+    """Return the links (n, 10) that a reading has been fitted with, None where none that can exist were found."""
+    return None if state.theta is None else state.theta[: 10 * n].reshape(n, 10)
 
 
 def comparable(before: Weighed, after: Weighed) -> float:

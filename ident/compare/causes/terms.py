@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from ident.arrays import Array
 from ident.compare.causes import undone
 from ident.compare.causes.mistakes import Mistake
 from ident.compare.causes.reading import Reading
@@ -31,12 +32,15 @@ USUAL: dict[Any, str] = {
 }
 
 
-def lacking(model: Model, reading: Reading, motions: Sequence[Motion], prior: Prior) -> Iterator[Mistake]:
+def lacking(
+    model: Model, reading: Reading, motions: Sequence[Motion], prior: Prior, fitted: Array | None = None
+) -> Iterator[Mistake]:
     """Yield joint terms that a model lacks besides those of a reading.
 
-    prior: of the links: friction may grow with the load of those that are not neutral, and balancers balance any.
+    prior: of the links: friction may grow with the load of those that are not neutral. Balancers balance the prior's
+    links, or the `fitted` ones (n, 10) where all of the prior's are neutral: nobody knows where gravity pulls those.
     """
-    robot = model.robot
+    robot, links = model.robot, prior.inertials if fitted is None or not all(prior.neutral) else fitted
     own = replace(model, terms=(*model.terms, *reading.terms))
     for kind, words in USUAL.items():
         without = tuple(j for j in robot.joint_names if f"{j}.{kind.kind.name}" not in own.names)
@@ -50,7 +54,7 @@ def lacking(model: Model, reading: Reading, motions: Sequence[Motion], prior: Pr
     for joint in robot.joints:
         parts: list[tuple[str, Any]] = [("a spring", Spring((joint.name,)))]
         with suppress(ModelError):  # it slides, or gravity does not turn it
-            parts += [("a balancer", x) for x in Balancer(joints=(joint.name,)).at_work((), robot, prior.inertials)]
+            parts += [("a balancer", x) for x in Balancer(joints=(joint.name,)).at_work((), robot, links)]
         for words, part in parts:
             if not set(names(part, robot)) & set(own.names):
                 yield _mistake(joint.name, f"the model lacks {words} at it", (part,), PART)

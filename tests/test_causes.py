@@ -1,6 +1,7 @@
 """What is wrong with a robot file or a log is named; what is right is not accused."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 from synthetic import states
 
 from ident.cad.table import Cad
-from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary
+from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary, stands
 from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
@@ -26,7 +27,7 @@ from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
 from ident.pipelines.doctor import already_doubted, causes_of
 from ident.report.doctor_text import lines_in
-from ident.robot import Robot, read_robot
+from ident.robot import Joint, Robot, read_robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import Pose, axis_angle, from_com
 
@@ -422,6 +423,34 @@ def test_a_balancer_at_the_last_joint_is_named_where_no_bodies_are_known() -> No
     first = examined(model, [replace(motion, tau=tau)], neutral_prior(robot)).causes[0]
     assert (first.what, first.where, first.rivals) == ("the model lacks a balancer at it", "joint3", ())
     assert "balancer" in lines_in(first.mend)
+
+
+@pytest.mark.parametrize("gain", [1.05, 1.0])
+def test_a_length_far_off_gives_way_to_gains_that_explain_more(gain: float) -> None:
+    model, motion = log(np.random.default_rng(8), arm())
+    longer = replace(arm(), joints=tuple(_longer(j, 1.3) if j.name == "joint3" else j for j in arm().joints))
+    if gain != 1.0:
+        longer, motion = arm(), replace(motion, tau=motion.tau * [1, gain, 1])
+    fine = Weigher(replace(model, robot=longer), rows_of([motion], thinned=True), neutral_prior(longer))
+    reading, every = Reading.plain(longer), mistakes(longer)
+    kinds = Counter(m.kind for m in every)
+
+    def candidate(kind: str, where: str, value: float) -> Candidate:
+        known = (m for m in every if (m.kind, m.where) == (kind, where) and m.size)
+        return max(
+            (Candidate(m, value, w := fine.weighed(m.without(reading, value), bodies=True), w.log) for m in known),
+            key=lambda c: c.log,
+        )
+
+    length = candidate("length", "joint3", -np.log(1.3))
+    gains = candidate("torque gain", "joint2", -np.log(gain))
+    assert (gains.log > length.log) == (gain != 1.0)
+    assert stands(fine, reading, length, [length, gains], kinds) == (gain == 1.0)
+
+
+def _longer(joint: Joint, factor: float) -> Joint:
+    place = joint.placement
+    return replace(joint, placement=Pose(place.rotation, factor * place.position))
 
 
 def printed(body: np.ndarray, how: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -180,8 +180,10 @@ def _examined(
             *touches(fine, reading, names),
             *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
         )
-        candidates = _weighed(rough, fine, reading, asked, Counter(m.kind for m in asked), now)
+        among = Counter(m.kind for m in asked)
+        candidates = _weighed(rough, fine, reading, asked, among, now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake, c.value)]
+        worth = [c for c in worth if not unlike(c.mistake, c.value) or stands(fine, reading, c, candidates, among)]
         if not worth:
             break
         best = worth[0]
@@ -295,6 +297,19 @@ def _closely(fine: Weigher, reading: Reading, c: Candidate, now: Weighed, among:
         value, weighed = (value, again) if again.log > weighed.log else (c.value, weighed)
         cost += _surprise(c.mistake, value, max(weighed.log - now.log, 1.0))
     return Candidate(c.mistake, value, weighed, weighed.log + cost)
+
+
+def stands(fine: Weigher, reading: Reading, c: Candidate, among: Sequence[Candidate], kinds: Mapping[str, int]) -> bool:
+    """Return whether a value far off still explains the logs beside gains, as any robot has, that explain more."""
+    better = [x for x in among if x.log > c.log and x.mistake.size and abs(x.value) <= x.mistake.size.ordinary]
+    if not better:
+        return True
+    for x in better:
+        reading = x.mistake.without(reading, x.value)
+    now = fine.weighed(reading, bodies=True)
+    again = replace(c, weighed=fine.weighed(c.mistake.without(reading, c.value), bodies=True))
+    again = _closely(fine, reading, again, now, kinds)
+    return again.log > now.log + MARGIN and unlike(again.mistake, again.value)
 
 
 def _prior(mistake: Mistake, among: Mapping[str, int], weigher: Weigher) -> float:

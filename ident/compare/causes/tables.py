@@ -210,7 +210,7 @@ def _mend(fault: Fault, cad: Cad) -> str:
     if fault.what.startswith("its zero"):
         return f"add {fault.what.split()[-2]} degrees to {OFFSET}"
     if fault.kind == "geometry":
-        return "correct that"
+        return "describe the robot so"
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"
     if fault.kind == "torque sign":

@@ -198,6 +198,7 @@ def test_nonlinear_viscous_friction(tmp_path, value, terms):
         ("true", "model.nonlinear_viscous: is true, wanted a table such as { power = 0.3 }, or a list of such tables."),
         ("{ power = 1 }", "model.nonlinear_viscous: the power 1 is plain viscous friction. Use viscous for it."),
         ("{ power = 0 }", "model.nonlinear_viscous.power: is 0, wanted a power of the speed, above 0 and at most 3."),
+        ("{ power = 2, element = 10 }", "model.nonlinear_viscous.element: is 10, wanted a whole number from 1 to 9."),
         (
             "[{ power = 0.5 }, { power = 0.3 }]",
             "model: parameter 'elbow.nonlinear_viscous' comes from two terms. Give each joint one of them.",

@@ -74,8 +74,17 @@ def test_joints_at_rest_tell_nothing():
         assert not delays(c.model, replace(motion, q=q, qd=qd, qdd=qdd, tau=tau)).seconds.any()
 
 
-def test_a_delay_beyond_reach_is_not_told():
-    assert not delays(case().model, arm_motion((0.05, 0, 0))).seconds.any()
+@pytest.mark.parametrize("late", [0.05, 0.03])
+def test_a_delay_beyond_reach_is_not_told(late):
+    """Reach are five samples here, 25 ms."""
+    assert not delays(case().model, arm_motion((late, 0, 0))).seconds.any()
+
+
+def test_torques_in_other_units_show_the_same_delays():
+    motion = arm_motion((0, 1.3 * STEP, 0))
+    found = [delays(case().model, replace(motion, tau=unit * motion.tau)).seconds for unit in (1.0, 1024.0)]
+    assert found[0].any()
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
 def test_too_few_samples_tell_nothing():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -275,6 +277,23 @@ def test_a_search_that_stalls_is_tried_twice_more(monkeypatch):
     program = cones.ConeProgram([cones.Block(np.eye(2), np.zeros(2), "nonnegative"), cones.fixed(np.ones(2), 3.0)])
     assert program.minimise(np.array([1.0, 2.0])).upper == pytest.approx(3.0, rel=1e-6)
     assert len(solved) == 3
+
+
+def test_a_search_that_stalls_has_the_time_that_is_left(monkeypatch):
+    given, compiled = [], cones.ConeProgram._compiled
+    monkeypatch.setattr(cones, "time", SimpleNamespace(process_time=count(100.0, 6.0).__next__))
+    monkeypatch.setattr(cones.ConeProgram, "_settled", lambda self, found: False)
+    monkeypatch.setattr(cones.ConeProgram, "_compiled", lambda *a: (given.append(a[3]), compiled(*a))[1])
+    cones.ConeProgram([cones.Block(np.eye(1), np.array([-2.0]), "nonnegative")]).minimise(np.ones(1))
+    assert given == [cones.SECONDS, cones.SECONDS - 6.0, cones.SECONDS - 12.0]
+
+
+def test_a_gap_of_a_hundred_times_what_is_asked_for_is_tried_again():
+    program = cones.ConeProgram([cones.Block(np.eye(1), np.zeros(1), "nonnegative")], gap=1e-5)
+    for upper, size in ((0.0, 1.0), (-3.0, 4.0), (7.0, 8.0)):
+        ends = [upper - times * 1e-5 * size for times in (95.0, 105.0)]
+        found = [cones.Optimum(np.zeros(1), np.zeros(1), lower, upper, "optimal") for lower in ends]
+        assert [program._settled(x) for x in found] == [True, False]
 
 
 def test_a_solver_that_panics_is_asked_less_exactly(monkeypatch):

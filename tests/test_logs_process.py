@@ -1,5 +1,6 @@
 """Processing: zero phase, derivative orders, thinning, delay, resampling, masks, edges, segments, streaming."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import comb
 
@@ -16,6 +17,7 @@ from ident.estimate import estimated
 from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
 from ident.logs.filter import central, fourier_fit, low_pass, memory, resample, savitzky_golay, thinned
 from ident.logs.motion import period, segment_length, split, stretches
+from ident.logs.process import memory as process_memory
 from ident.logs.readings import least_noise, moving
 from ident.model import Model, Offset, Viscous
 from ident.regression import compress
@@ -412,6 +414,24 @@ def test_streamed_motions_are_the_whole_motion(long, p):
         outside = np.ones(m.rows, dtype=bool)
         outside[m.blocks[0][0] : m.blocks[-1][1]] = False
         assert not m.keep[outside].any()  # no row is counted twice
+
+
+@pytest.mark.parametrize("p", [
+    Processing(position_hz=20, velocity_hz=30, acceleration_hz=10),
+    Processing(torque_hz=5, order=2),
+    Processing(resample_hz=100),
+    Processing(resample_hz=30, position_hz=5, delay_s=0.02),
+], ids=str)  # fmt: skip
+def test_no_step_remembers_a_row_beyond_its_memory(p):
+    t = np.arange(20001) / 1000
+    log, most = made_up(t), process_memory(p, 1000.0)
+    q, tau = log.q.copy(), log.tau.copy()
+    q[10000], tau[10000] = q[10000] + 1.0, tau[10000] + 1.0
+    plain, other = process(log, p), process(replace(log, q=q, tau=tau), p)
+    rows = np.abs(plain.t - 10.0) * 1000
+    for what in ("q", "qd", "qdd", "tau"):
+        apart = np.abs(getattr(other, what) - getattr(plain, what)).max(axis=1)
+        assert apart[rows > most].max() < 1e-9 * apart.max()
 
 
 @pytest.mark.parametrize("recording", ["csv", "parquet"])

@@ -26,6 +26,7 @@ from ident.logs.filter import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
 from ident.regression.base import LARGEST, units
+from ident.regression.compress import _cut
 from ident.regression.regression import _gram, r_factor
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
@@ -428,6 +429,18 @@ def test_masks_and_blocks_keep_their_places_in_long_logs() -> None:
             assert segment.rows[j] == len(rows)
             columns = np.array(found.base.kept)[list(found.parameters[j])]
             assert gram_difference(r, np.column_stack([Y[rows, j][:, columns], tau[rows, j]])) < 1e-12
+
+
+@given(st.sets(st.integers(1, 99), max_size=8))
+def test_rows_of_a_block_are_the_same_however_they_come(cuts: set[int]) -> None:
+    rows, blocks = np.arange(100.0)[:, None], ((5, 30), (30, 31), (31, 80), (90, 100))
+    parts: dict[int, list[np.ndarray]] = {}
+    for number, first, part in _cut(iter(np.split(rows, sorted(cuts))), blocks, [0, 1, 3]):
+        np.testing.assert_array_equal(part, rows[first : first + len(part)])
+        parts.setdefault(number, []).append(part)
+    assert set(parts) == {0, 1, 3}
+    for number, found in parts.items():
+        np.testing.assert_array_equal(np.concatenate(found), rows[slice(*blocks[number])])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 4, 9])

@@ -41,7 +41,7 @@ MOST, CLOSE = 3, 8
 #: A mistake without a value takes this share from the error of some joint: those that did harm took 66 % and more (24
 #: of seed 777, `experiments/benchmarks/mistakes.py`). What may take less.
 GROSS, MILD = 0.5, ("load", "touch", "term")
-#: What makes the error of all torques together larger than this many times is no gross mistake.
+#: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
 #: A gear ratio so many times farther off than usual moves more than its own joint.
 FAR = 3.0
@@ -369,9 +369,9 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     enough |= unlike(mistake, value)
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
-    whole = float(np.sqrt(after.left.sum() / max(before.left.sum(), 1e-300)))
+    whole = float(np.sqrt(left.sum() / max(was.sum(), 1e-300)))
     far = mistake.kind == "position scale" and mistake.size is not None and abs(value) > FAR * mistake.size.usual
-    if (far and whole > 1.0 - LEAST_OF_ALL) or (mistake.size is None and whole > RISEN):
+    if whole > (1.0 - LEAST_OF_ALL if far else RISEN):
         return False
     if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - GROSS:
         return False

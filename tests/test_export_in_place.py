@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import export_readers as readers
 import numpy as np
@@ -18,6 +19,7 @@ from ident.export.identified import exportable
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot, read_robot
 from ident.robot.mjcf import Mjcf
+from ident.robot.unknown import Calibrated, zeros
 from ident.robot.urdf import read_joint_dynamics
 from ident.robot.xml import exchanged, first_child_edit, parse_xml
 from ident.spatial.inertia import Pose, from_com, rpy, to_com, transformed
@@ -109,6 +111,26 @@ def test_mjcf(tmp_path, seed):
     assert model.body("tool").mass == 0.5
     again = export_to("mjcf", estimate, tmp_path / "again.xml", robot=robot, source=out).path
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_files_say_which_positions_they_take_where_a_zero_was_calibrated(tmp_path):
+    """A new file has the calibrated geometry, a URDF gets it; an MJCF that is edited keeps its own and says so."""
+    rng = np.random.default_rng(3)
+    robot = random_tree(rng, 3, points=False)
+    j = next(k for k, joint in enumerate(robot.joints) if not joint.slides)
+    (zero,), value = zeros(robot, [robot.joint_names[j]]), 0.2
+    estimate = replace(made(robot, rng), calibration=(Calibrated(zero, value, 0.01, "", applied=True),))
+    source = tmp_path / "in.xml"
+    source.write_text(mjcf(robot, random_bodies(rng, 3)))
+    q, qd, qdd = rng.uniform(-1, 1, (3, 5, 3))
+    wanted = expected(estimate.corrected(robot), estimate, q, qd, qdd)
+    for given, more, word in ((None, 0.0, "has it"), (source, value, "as it was before")):
+        text = export_to("mjcf", estimate, tmp_path / "out.xml", robot=robot, source=given).path.read_text()
+        assert f"{zero.name} 0.2 rad. The geometry here {word}" in text if given is None else word in text
+        close(mujoco_torque(text, robot.joint_names, q + more * np.eye(3)[j], qd, qdd)[0], wanted)
+    text = export_to("urdf", estimate, tmp_path / "out.urdf", robot=robot).path.read_text()
+    assert f"{zero.name} 0.2 rad. The geometry here has it" in text
+    assert "Calibrated" not in export_to("csv", made(robot, rng), tmp_path / "out.csv").path.read_text()
 
 
 def test_frames_that_differ_from_the_robots(tmp_path):

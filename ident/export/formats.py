@@ -37,8 +37,8 @@ from ident.symbolic.newton_euler import identifier
 class Format:
     """A target of a whole robot: its name, the ending of its files, what it is, and the function that writes it.
 
-    edits: whether an existing file of this format can be edited in place. tail: what a file's name has after the
-    robot's; by default the format's name, where others have the same ending.
+    edits: whether an existing file of this format can be edited in place; keeps: its geometry stays then. tail: what a
+    file's name has after the robot's; by default the format's name, where others have the same ending.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Format:
     write: Callable[[Identified], Written]
     edits: bool = False
     tail: str | None = None
+    keeps: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ _SPATIAL = Script("spatial_v2.m.j2", "a spatial_v2 script", frame="along z")
 _KDL = Script("kdl.hpp.j2", "a KDL header", _MOTOR[:2])
 _SIMSCAPE = Script("simscape.m.j2", places=_MOTOR)
 _ROS2 = Script("ros2.yaml.j2", places=(*_MOTOR, Offset.kind, Spring.kind))
+_MJCF = "MuJoCo: inertials, armature, damping, friction; edits the given file"
+_SDF = "SDFormat (Gazebo): inertials, damping, friction; edits the given file"
 
 FORMATS = (
     Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
@@ -76,8 +79,22 @@ FORMATS = (
     Format("csv-base", ".csv", "base parameters with combinations and standard errors", write_base_csv),
     Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat, tail=""),
     Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
-    Format("mjcf", ".xml", "MuJoCo: inertials, armature, damping, friction; edits the given file", write_mjcf, True),
-    Format("sdf", ".sdf", "SDFormat (Gazebo): inertials, damping, friction; edits the given file", write_sdf, True),
+    Format(
+        "mjcf",
+        ".xml",
+        "MuJoCo: inertials, armature, damping, friction; edits the given file",
+        write_mjcf,
+        True,
+        keeps=True,
+    ),
+    Format(
+        "sdf",
+        ".sdf",
+        "SDFormat (Gazebo): inertials, damping, friction; edits the given file",
+        write_sdf,
+        True,
+        keeps=True,
+    ),
     Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", _PINOCCHIO),
     Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", _SPATIAL),
     Format("kdl", ".hpp", "C++ header: Orocos KDL tree", _KDL),
@@ -178,6 +195,7 @@ def export_to(
         given = Source(Path(source).name, read_bytes(source))
     if robot is not None and given is None:
         robot = estimate.corrected(robot)
-    item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated)
+    kept = given is not None and form.keeps
+    item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, kept=kept)
     written = form.write(item)
     return Exported(write_whole(path, written.content), written.notes)

@@ -19,6 +19,7 @@ from ident.model.standard import COULOMB
 from ident.model.term import Kind
 from ident.model.terms import kind_of, plain
 from ident.robot.robot import Robot
+from ident.robot.unknown import applied
 from ident.spatial.inertia import Pose, consistency, transformed
 
 
@@ -167,11 +168,13 @@ def identified(
     source: Source | None = None,
     when: str = "",
     unvalidated: bool = False,
+    kept: bool = False,
 ) -> Identified:
     """Return the numbers of an estimate for the writers.
 
-    when: a date for the files' heads, so that the same call writes the same bytes. Raises what `exportable` and
-    `admitted` raise, and ModelError for another robot or another order of its joints.
+    when: a date for the files' heads, so that the same call writes the same bytes. kept: the file's geometry stays as
+    it was before a calibration. Raises what `exportable` and `admitted` raise, and ModelError for another robot or
+    another order of its joints.
     """
     if robot is not None:
         require_same(estimate, robot)
@@ -182,10 +185,23 @@ def identified(
         f"Result: estimator {estimate.estimator}, sha256 {fingerprint(estimate)}.",
         validation,
         told(estimate),
+        *_calibrated(estimate, kept),
         *_numbers(estimate),
         *undetermined_told(estimate.undetermined, estimate.base.standard, theta),
     )
     return Identified(estimate, theta, head, robot, source)
+
+
+def _calibrated(estimate: Estimate, kept: bool) -> tuple[str, ...]:
+    """Return what was calibrated of the robot's geometry, and which positions a file then takes; () for nothing."""
+    used = zip(*applied(estimate.calibration), strict=True)
+    found = [f"{u.name} {value:.6g} {u.unit}" for u, value in used if u.kind in ("tilt", "zero", "length")]
+    if not found:
+        return ()
+    here = "The geometry here has it, and takes positions as the log counts them"
+    if kept:
+        here = "The geometry here is as it was before: give it the log's positions plus a joint's zero"
+    return (f"Calibrated, and what the numbers hold for: {', '.join(found)}. {here}.",)
 
 
 def _numbers(estimate: Estimate) -> list[str]:

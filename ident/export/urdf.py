@@ -11,7 +11,6 @@ from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Wri
 from ident.export.matching import commented
 from ident.export.text import filled, placed_links, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
-from ident.robot.unknown import applied
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import Urdf, exchanged, parse_xml
@@ -107,9 +106,6 @@ def _notes(item: Identified) -> tuple[str, ...]:
     notes = []
     if left:
         notes.append(f"A URDF has no place for {', '.join(left)}: the controller has to add them.")
-    used, _ = applied(item.estimate.calibration)
-    if used:
-        notes.append(f"Calibrated, as far as a URDF says it: {', '.join(u.name for u in used)}.")
     if robot is not None:
         gravity = item.estimate.corrected(robot).gravity if item.source is not None else robot.gravity
         if not np.array_equal(gravity, GRAVITY):

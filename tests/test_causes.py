@@ -425,6 +425,18 @@ def test_a_balancer_at_the_last_joint_is_named_where_no_bodies_are_known() -> No
     assert "balancer" in lines_in(first.mend)
 
 
+@pytest.mark.parametrize(("factor", "said"), [(80.0, "80"), (1 / 9, "9")])
+def test_a_torque_on_the_motors_side_is_named_with_its_gear_ratio(factor: float, said: str) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    first = found(model, arm(), replace(motion, tau=motion.tau / [1, 1, factor])).causes[0]
+    ratio, size = re.search(r"its torque is (\S+) times too (small|large)", first.what).groups()
+    assert (first.where, first.rivals, size) == ("joint3", (), "small" if factor > 1 else "large")
+    assert float(ratio) == pytest.approx(float(said), rel=0.03)
+    gain = float(re.search(r"multiply its torque by ([\d.]+)", first.mend)[1])
+    assert gain == pytest.approx(factor, rel=0.03)
+    assert first.after < 0.03 < first.before
+
+
 @pytest.mark.parametrize("gain", [1.05, 1.0])
 def test_a_length_far_off_gives_way_to_gains_that_explain_more(gain: float) -> None:
     model, motion = log(np.random.default_rng(8), arm())

@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.gears import gears
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
@@ -175,6 +176,7 @@ def _examined(
             *known,
             *tilts(rough, reading),
             *speeds(rough.rows, model.robot),
+            *gears(rough, reading),
             *loads(rough, reading, names),
             *differing(reading, names),
             *touches(fine, reading, names),

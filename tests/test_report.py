@@ -473,6 +473,9 @@ def test_what_to_mend_comes_first():
     estimate = replace(c.constrained, causes=(cause,))
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
     assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
+    assert "Even so" not in report.verdict.reason
+    more = verdict(replace(estimate, causes=(replace(cause, total=(0.5, 0.3)),))).reason
+    assert more.endswith("Even so 30.0 % of the torque would be missed: something else is wrong, too.")
     assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]
     first = report.sections[0]
     assert first.title == "What to mend first"

@@ -81,7 +81,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     if estimate.feasible is False:
         return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
     if estimate.causes:
-        return Judgement("bad", "Do not use yet", sentence(f"Mend first: {estimate.causes[0]}"))
+        return Judgement("bad", "Do not use yet", sentence(f"Mend first: {estimate.causes[0]}") + _beyond(estimate))
     if estimate.implausible:
         return Judgement("bad", "Do not use", sentence(f"Not to be believed: {'; '.join(estimate.implausible)}"))
     total = None if validation is None else validation.total(validation.names[0])
@@ -104,6 +104,14 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     quiet = _quiet(validation, total)
     said = f"{error[0].upper()}{error[1:]}, and {links}{f'; {quiet}' if quiet else ''}"
     return Judgement("good", "Ready to use", f"{said}{_hidden(estimate)}.")
+
+
+def _beyond(estimate: Estimate) -> str:
+    """Return that what is named leaves much of the torque unexplained, as a sentence after others; "" where not."""
+    weighed = [cause.total[1] for cause in estimate.causes if cause.total[0] != cause.total[1]]
+    if not weighed or min(weighed) <= ROUGH:
+        return ""
+    return f" Even so {percent(min(weighed))} of the torque would be missed: something else is wrong, too."
 
 
 def _hidden(estimate: Estimate) -> str:

@@ -90,9 +90,10 @@ def named(label: str, joints: Sequence[str]) -> Named:
     letters = [w for w in words if not w.isdigit()]
     joined = re.findall(r"(?<![A-Za-z])[A-Za-z](?=\d)", rest)  # the letter of "A1" is no unit
     unit, of = _unit(letters if not joined else [w for w in letters if w not in {x.lower() for x in joined}])
-    quantity: Meaning = next((m for m in ("other", "index") if _has(letters, m)), "")
+    counted = [w for w in letters if _has([w], "index") or _has([w], "time")]  # "sample_time" is a time
+    quantity: Meaning = "other" if _has(letters, "other") else "index" if _has(counted[-1:], "index") else ""
     if not quantity:
-        said = [m for m in _WORDS if _has(letters, m)]
+        said = [m for m in _WORDS if m != "index" and _has(letters, m)]
         quantity = said[0] if said else of
         if quantity == "torque" and of == "current":
             quantity = "current"  # "torque [A]": what the drive counts

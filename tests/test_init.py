@@ -13,13 +13,14 @@ from oracles import mjcf
 
 import ident
 from ident import pipelines
+from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.errors import IdentError, InputError, LogError
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
-from ident.pipelines.questions import Asked
+from ident.pipelines.questions import Asked, Question
 from ident.robot.urdf import read_urdf
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
@@ -768,3 +769,14 @@ def test_gains_that_are_typed_are_an_answer_though_they_are_the_guess(here):
             manifest = ident.read_manifest(path) if path.name == "dataset.toml" else None
             assert manifest is None or manifest.recordings[0].torque.guessed is guessed
             path.unlink()
+
+
+def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch):
+    asked = Asked(lambda question: "2.5")
+    assert asked.numbers("gain", "How many N m is 1 A?", (0.1, 0.2, 0.3), "guessed") == (2.5, 2.5, 2.5)
+    question = Question("gain", "How many N m is 1 A?", "0.1, 0.2, 0.3", "guessed", numbers=3)
+    typed = iter(["much", "1 2", "7"])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(typed))
+    assert at_a_terminal(question) == "7"
+    assert question.wanted_instead("1 2") == "Wanted 3 numbers, or one for all"
+    assert question.wanted_instead(question.guess) == ""

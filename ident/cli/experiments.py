@@ -156,13 +156,17 @@ def _comes() -> bool:
 
 
 def _asked(question: Question) -> str:
-    """Return what the user answers, nothing for a mere Enter, which takes the guess."""
+    """Return what the user answers, nothing for Enter, which takes the guess; ask again for what is no answer."""
     tell_aside(f"{question.text} ({question.why})")
     choices = question.choices
     for number, choice in enumerate(choices, start=1):
         tell_aside(f"  {number}: {choice}")
-    given = str(typer.prompt(f"Answer [{question.guess}]", default="", show_default=False, err=True))
-    return choices[int(given) - 1] if given.isdigit() and 1 <= int(given) <= len(choices) else given
+    while True:
+        given = str(typer.prompt(f"Answer [{question.guess}]", default="", show_default=False, err=True))
+        given = choices[int(given) - 1] if given.isdigit() and 1 <= int(given) <= len(choices) else given
+        if not given.strip() or not (wanted := question.wanted_instead(given.strip())):
+            return given
+        tell_aside(f"'{given.strip()}' is no answer. {wanted}.")
 
 
 #: How often files are looked at [s].

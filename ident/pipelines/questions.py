@@ -17,7 +17,7 @@ class Question:
     """One thing that files do not say.
 
     key: its short name. guess: the answer that is taken when nobody gives one, and why that. choices: where only
-    these are answers.
+    these are answers. numbers: how many an answer has, one standing for all; 0 where it is in words.
     """
 
     key: str
@@ -25,6 +25,25 @@ class Question:
     guess: str
     why: str
     choices: tuple[str, ...] = ()
+    numbers: int = 0
+
+    def wanted_instead(self, answer: str) -> str:
+        """Return what is wanted in place of an answer that is none, "" for one that is."""
+        if self.choices and answer not in self.choices:
+            return f"Answer one of: {'; '.join(self.choices)}"
+        if self.numbers and answer != self.guess and not _numbers(answer, self.numbers):
+            return "Wanted a number" if self.numbers == 1 else f"Wanted {self.numbers} numbers, or one for all"
+        return ""
+
+
+def _numbers(answer: str, wanted: int) -> tuple[float, ...]:
+    """Return as many finite numbers as are wanted, one standing for all; () where an answer has others."""
+    try:
+        found = tuple(float(word) for word in answer.strip("[]").replace(",", " ").split())
+    except ValueError:
+        return ()
+    found = found * wanted if len(found) == 1 else found
+    return found if len(found) == wanted and all(abs(x) < 1e12 for x in found) else ()
 
 
 #: Returns the answer to a question, None where nobody gives one.
@@ -43,17 +62,17 @@ class Asked:
     guessed: list[str] = field(default_factory=list)
     typed: bool = False
 
-    def __call__(self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = ()) -> str:
+    def __call__(
+        self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = (), numbers: int = 0
+    ) -> str:
         """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
-        question = Question(key, text, guess, why, choices)
+        question = Question(key, text, guess, why, choices, numbers)
         given = self.ask(question) if self.ask else None
         self.typed = bool(given and given.strip())
         answer = given.strip() if given and self.typed else guess
         self.guessed += [key] if given is None else []
-        if choices and answer not in choices:
-            raise InputError(
-                f"'{answer}' is no answer to '{text}'", key=key, fix=f"Answer one of: {'; '.join(choices)}"
-            )
+        if wanted := question.wanted_instead(answer):
+            raise InputError(f"'{answer}' is no answer to '{text}'", key=key, fix=wanted)
         self.answers.append((question, answer))
         return answer
 
@@ -69,16 +88,9 @@ class Asked:
     def numbers(self, key: str, text: str, guess: tuple[float, ...], why: str) -> tuple[float, ...]:
         """Return as many finite numbers as are guessed."""
         shown = ", ".join(f"{x:g}" for x in guess)
-        answer = self(key, text, shown, why)
-        if answer == shown:  # to the last digit: whoever compares has to see that it is the guess
-            return tuple(map(float, guess))
-        try:
-            found = tuple(float(word) for word in answer.strip("[]").replace(",", " ").split())
-        except ValueError:
-            found = ()
-        if len(found) != len(guess) or not all(abs(x) < 1e12 for x in found):
-            raise InputError(f"'{answer}' is no answer to '{text}'", key=key, fix=f"Wanted {len(guess)} numbers")
-        return found
+        answer = self(key, text, shown, why, numbers=len(guess))
+        # to the last digit: whoever compares has to see that it is the guess
+        return tuple(map(float, guess)) if answer == shown else _numbers(answer, len(guess))
 
 
 def ranked(found: Sequence[Family], most: int) -> list[list[Family]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,9 +38,11 @@ from ident.model import (
     WarmUp,
     torque,
 )
-from ident.pipelines.select import tilt_in_place_of_springs
+from ident.pipelines.loaded import Loaded
+from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
 from ident.report.outcome_text import shape_sentence
+from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected
 from ident.structure.candidates import Candidate, candidates
@@ -594,3 +597,24 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
     lines_ = told[0].partition("[model] ")[2].split("; ")
     file.write_text(without + "[model]\ncoulomb = true\n" + "\n".join(lines_) + "\n", encoding="utf-8")
     assert not [w for w in ident.run(two).warnings if w.kind == "more terms"]
+
+
+def test_terms_that_the_fit_holds_at_zero_at_all_joints_are_left_out_again(arm):
+    usual = (Viscous(), Coulomb(), Offset())
+    model = Model(arm.robot, (*usual, Hysteresis(0.001), Stribeck(0.1)))
+    taken = Structure(lines=("hysteresis = { way = 0.001 }", "stribeck = { speed = 0.1 }"))
+    loaded = loaded_with(arm.robot, model, taken)
+    at_zero = [f"{joint}.hysteresis at zero" for joint in arm.robot.joint_names]
+    some = (at_zero[0], *(f"{joint}.coulomb at zero" for joint in arm.robot.joint_names))
+    said = []
+    assert without_idle(loaded, SimpleNamespace(active=some), said) is None
+    found = without_idle(loaded, SimpleNamespace(active=tuple(at_zero)), said)
+    assert found.model.terms == (*usual, Stribeck(0.1))
+    assert found.structure.lines == taken.lines[1:]
+    assert [w.about for w in said] == ["model"]
+    assert without_idle(replace(loaded, structure=None), SimpleNamespace(active=tuple(at_zero)), []) is None
+
+
+def loaded_with(robot: Robot, model: Model, structure: Structure) -> Loaded:
+    none = dict.fromkeys(f.name for f in fields(Loaded))
+    return Loaded(**none | {"robot": robot, "model": model, "structure": structure})

@@ -23,7 +23,7 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, origin_of, results_folder
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.select import advised, with_terms
+from ident.pipelines.select import advised, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable, validated
 from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
@@ -70,6 +70,9 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
             factors, result, late = _judged(loaded, calibration, told, tell, command, client)
             if late:
                 loaded, calibration = with_late_torques(loaded, late, told)
+                factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
+            if (leaner := without_idle(loaded, result.estimate, told)) is not None:
+                loaded = leaner
                 factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
         warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
         more = () if estimate.causes else advised(loaded, estimate, tell)

@@ -14,9 +14,9 @@ from ident.estimate import Estimate
 from ident.estimate.prior import Prior
 from ident.experiment import Experiment
 from ident.logs.motion import Motion
-from ident.model import Model, Spring
+from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous
 from ident.model.standard import SIGN
-from ident.model.term import Term
+from ident.model.term import Term, names
 from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
 from ident.pipelines.identified_load import with_identified_load
 from ident.pipelines.loaded import Loaded, load
@@ -99,6 +99,29 @@ def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loade
     if found.structure is None or not found.structure.lines:
         return found
     return replace(found, processing=processing_of(replace(found, processing=None)))  # what was missed hid their noise
+
+
+def without_idle(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Loaded | None:
+    """Return the experiment without chosen terms that its fit holds at zero in every joint, and say so; None: no such.
+
+    A choice is made on more rows than are fitted, or before signals were treated anew.
+    """
+    if loaded.structure is None or not loaded.structure.lines:
+        return None
+    zero = {said.removesuffix(" at zero") for said in estimate.active}
+    usual = {type(term).kind for term in (Viscous(), Coulomb(), DriveInertia(), Offset())}
+    own = [(term, names(term, loaded.robot)) for term in loaded.model.terms if term.kind not in usual]
+    idle = tuple(term for term, parameters in own if parameters and zero.issuperset(parameters))
+    if not idle:
+        return None
+    message = f"{'; '.join(lines(idle))}: zero in all joints of the fit, so left out again"
+    warned.append(Warned("model", "left out", message))
+    model = replace(loaded.model, terms=tuple(term for term in loaded.model.terms if term not in idle))
+    kinds, keys = {t.kind.name for t in idle}, {t.kind.key for t in idle}
+    kept = tuple(line for line in loaded.structure.lines if line.partition(" =")[0] not in keys)
+    shapes = tuple(shape for shape in loaded.structure.shapes if shape.kind not in kinds)
+    structure = replace(loaded.structure, lines=kept, shapes=shapes)
+    return replace(loaded, model=model, base=base_parameters(model), structure=structure)
 
 
 def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:

@@ -780,3 +780,24 @@ def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch)
     assert at_a_terminal(question) == "7"
     assert question.wanted_instead("1 2") == "Wanted 3 numbers, or one for all"
     assert question.wanted_instead(question.guess) == ""
+
+
+@pytest.mark.parametrize("speeds", [True, False])
+@pytest.mark.parametrize("first", ["rad", "deg"])
+def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, speeds):
+    """Under the same names; the longest log decides, and velocities are in what makes their integrals the positions."""
+    arm(here)
+    units = {"one.csv": first, "two.csv": "rad" if first == "deg" else "deg", "three.csv": first}
+    for k, (name, unit) in enumerate(units.items()):
+        t, q, qd, tau = (x[: 2000 - 300 * k] for x in log(here, seed=k))
+        turn = np.rad2deg(1.0) if unit == "deg" else 1.0
+        own = {**columns("q{}", turn * q), **columns("qd{}", (turn if speeds else 1.0) * qd), **columns("tau{}", tau)}
+        pd.DataFrame({"t": t, **own}).to_csv(name)
+    found = pipelines.init("arm.urdf", list(units))
+    manifest = ident.read_manifest(here / "dataset.toml")
+    for recording in manifest.recordings:
+        unit = units[f"{recording.name}.csv"]
+        assert recording.position.unit == unit
+        assert recording.velocity is None or recording.velocity.unit == (f"{unit}/s" if speeds else "rad/s")
+    said = [line for line in found.told if "NOTE: angles are in" in line]
+    assert [line.partition(":")[0] for line in said] == ["two"]

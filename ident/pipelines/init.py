@@ -22,6 +22,7 @@ from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.logged_joints import Arm, followers, misfit
+from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
 from ident.pipelines.signals import Signals, decide, parked
@@ -85,6 +86,7 @@ def _started(
     given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
+    told = [f"{r.name}: NOTE: {r.said}" for r in recordings if r.said] + told
     told = [line for _, lines in given for line in lines] + told
     told += misfit(cad, recordings[0].signals.robot)
     if held:
@@ -186,15 +188,18 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
     order = sorted(range(len(groups)), key=lambda k: (-groups[k][0].rows, groups[k][0].file.name))
     for at in order:  # the longest say most, whichever is given first
         group, here = groups[at], every[at]
-        known = (_moved(signals, places, here) for places, signals in decided)
-        signals = next((moved for moved in known if moved is not None), None)
-        if signals is None:
+        known = ((_moved(signals, places, here), signals) for places, signals in decided)
+        signals, like = next((pair for pair in known if pair[0] is not None), (None, None))
+        said = ""
+        if signals is not None and like is not None:
+            signals, said = in_own_units(signals, like)
+        else:
             more = [
                 {c: other[place] for place, c in here.items() if place in other} for other in every if other is not here
             ]
             signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
             decided.append(({c: place for place, c in here.items()}, signals))
-        found[at] = RawRecording(names[at], tuple(group), signals)
+        found[at] = RawRecording(names[at], tuple(group), signals, said=said)
     return [found[at] for at in sorted(found)]
 
 

@@ -25,12 +25,16 @@ STRETCH, SHORT = 0.1, 200
 
 @dataclass(frozen=True, eq=False)
 class RawRecording:
-    """One recording: its name, the tables whose rows belong together, and what their columns are; rows: of a part."""
+    """One recording: its name, the tables whose rows belong together, and what their columns are.
+
+    rows: of a part; said: what of it is unlike the other recordings.
+    """
 
     name: str
     tables: tuple[RawTable, ...]
     signals: Signals
     rows: tuple[int, int] | None = None
+    said: str = ""
 
     def parts(self) -> tuple[list[RawRecording], list[str]]:
         """Return the recording, or its long stretches: between missing numbers, which nobody fills in, and between

@@ -12,6 +12,7 @@ from synthetic import states
 
 from ident.cad.table import Cad
 from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary, stands
+from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
@@ -148,6 +149,46 @@ def test_what_to_change_in_a_description_makes_it_the_other_robot(tmp_path: Path
         np.testing.assert_allclose(again.axis, other.robot.joints[0].axis, atol=1e-6, err_msg=what)
         pose = other.robot.joints[0].placement
         np.testing.assert_allclose(again.placement.rotation, pose.rotation, atol=1e-5, err_msg=what)
+
+
+URDF = """<robot name="r"><link name="a"/><link name="b"/><joint name="joint1" type="continuous"><parent link="a"/>
+    <child link="b"/><origin xyz="0.1 0 0.2"/><axis xyz="0 0 1"/></joint></robot>"""
+MJCF = """<mujoco><worldbody><body name="b" pos="0.1 0 0.2"><joint name="joint1" axis="0 0 1"/>
+    <inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("form", ["dh", "urdf", "mjcf", "toml"])
+def test_what_to_change_of_gravity_is_pasted_and_read(tmp_path: Path, form: str) -> None:
+    """In the words of the file that describes the robot; a URDF has no gravity, but a robot.toml that names it has."""
+    table = 'convention = "dh"\nlength = "m"\nangle = "rad"\n[[joint]]\na = 0.1\n'
+    files = {"r.urdf": URDF, "r.xml": MJCF, "dh.toml": table, "robot.toml": 'urdf = "r.urdf"\n'}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    path = tmp_path / {"dh": "dh.toml", "urdf": "r.urdf", "mjcf": "r.xml", "toml": "robot.toml"}[form]
+    described = described_by(path)
+    known = mistakes(read_robot(path), described=described)
+    mend = next(m.mend for m in known if m.kind == "gravity" and "along +x" in m.what)
+    if form == "urdf":
+        path = tmp_path / "robot.toml"
+        path.write_text(lines_in(mend))
+        assert mend.startswith("a URDF has no place for that; write a robot.toml")
+    else:
+        mark = "<worldbody>" if form == "mjcf" else ""
+        path.write_text(path.read_text().replace(mark, mend + "\n" + mark, 1))
+    np.testing.assert_allclose(read_robot(path).gravity, [9.81, 0, 0], rtol=1e-3)
+    zero = next(m.mend for m in known if m.kind == "zero" and m.size)
+    assert ("dataset.toml" in zero) == (form != "dh")
+    assert "URDF" not in zero
+    assert described.turned("(1, 0, 0)").startswith("turn gravity" if form != "urdf" else "a URDF has no gravity")
+
+
+def test_what_to_change_of_an_axis_is_said_as_the_description_says_it(tmp_path: Path) -> None:
+    for name, text, told in (("r.urdf", URDF, '<axis xyz="1 0 0"/>'), ("r.xml", MJCF, 'axis="1 0 0"')):
+        path = tmp_path / name
+        path.write_text(text)
+        found = geometries(path, read_robot(path))
+        assert found["the axis of joint1 is x, not as described"].mend == f"{told} in that joint"
+        assert any("<origin>" in other.mend for other in found.values()) == (name == "r.urdf")
 
 
 @pytest.mark.parametrize("loaded", [0, 2])

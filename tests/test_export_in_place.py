@@ -16,6 +16,7 @@ from seeds import cases
 from ident.errors import IdentError, InfeasibleError, InputError, ModelError, RobotError
 from ident.export.formats import export_to
 from ident.export.identified import exportable
+from ident.export.paths import with_paths
 from ident.model import Coulomb, DriveInertia, Model, Viscous
 from ident.robot import FixedBody, Joint, Robot, read_robot
 from ident.robot.mjcf import Mjcf
@@ -111,6 +112,57 @@ def test_mjcf(tmp_path, seed):
     assert model.body("tool").mass == 0.5
     again = export_to("mjcf", estimate, tmp_path / "again.xml", robot=robot, source=out).path
     assert again.read_bytes() == out.read_bytes()
+
+
+PYRAMID = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "mesh", "becomes"),
+    [
+        ("", "it's/a.obj", 'meshdir="../.."'),
+        ('<compiler angle="radian"/>', "it's/a.obj", 'meshdir="../.." angle="radian"'),
+        ('<compiler meshdir="it\'s/"/>', "a.obj", 'meshdir="../../it&apos;s"'),
+        ('<compiler assetdir="."/>', "it's/a.obj", 'assetdir="../.."'),
+        ('<compiler meshdir="it\'s" strippath="true"/>', "gone/a.obj", 'meshdir="../../it&apos;s"'),
+    ],
+)
+def test_an_mjcf_loads_from_the_folder_that_it_is_written_to(tmp_path, compiler, mesh, becomes):
+    import mujoco
+
+    rng = np.random.default_rng(5)
+    robot = random_tree(rng, 2)
+    (tmp_path / "it's").mkdir()
+    (tmp_path / "it's" / "a.obj").write_text(PYRAMID)
+    text = re.sub("<compiler[^>]*/>", compiler, mjcf(robot, random_bodies(rng, 2)))
+    text = text.replace("<worldbody>", f'<asset><mesh name="a" file="{mesh}"/></asset><worldbody>', 1)
+    text = text.replace("<worldbody>", '<worldbody><geom type="mesh" mesh="a"/>', 1)
+    source, new = tmp_path / "in.xml", tmp_path / "results" / "in"
+    source.write_text(text)
+    mujoco.MjModel.from_xml_path(str(source))
+    new.mkdir(parents=True)
+    out = export_to("mjcf", made(robot, rng), new / "out.xml", robot=robot, source=source).path
+    assert becomes in out.read_text()
+    assert str(tmp_path) not in out.read_text()
+    mujoco.MjModel.from_xml_path(str(out))
+    beside = export_to("mjcf", made(robot, rng), tmp_path / "x", robot=robot, source=source, folder=new).path
+    assert becomes in beside.read_text()
+    same = export_to("mjcf", made(robot, rng), tmp_path / "same.xml", robot=robot, source=source).path
+    assert blanked_mjcf(same.read_bytes()) == blanked_mjcf(source.read_bytes())
+
+
+def test_paths_of_what_is_there_lead_to_it_from_another_folder_and_others_stay(tmp_path):
+    for name in ("a.obj", "b.png", "c.xml"):
+        (tmp_path / name).write_text(PYRAMID)
+    kept = f'<mesh filename="package://p/a.obj"/><mesh filename="gone.obj"/><mesh filename="{tmp_path}/a.obj"/>'
+    urdf = '<robot name="r">{}<mesh filename="{}a.obj"/><texture filename="{}b.png"/></robot>'
+    moved = with_paths(urdf.format(kept, "", "./").encode(), "r.urdf", tmp_path, tmp_path / "x" / "y")
+    assert moved.decode() == urdf.format(kept, "../../", "../../")
+    model = '<mujoco>{}<asset><model file="{}c.xml"/><texture fileup="b.png"/><mesh file="/a.obj"/></asset></mujoco>'
+    moved = with_paths(model.format("", "").encode(), "m.xml", tmp_path, tmp_path / "x")
+    assert moved.decode() == model.format('<compiler texturedir=".."/>', "../")
+    sdf = b"<sdf><model><uri>a.obj</uri></model></sdf>"
+    assert with_paths(sdf, "m.sdf", tmp_path, tmp_path / "x") == sdf
 
 
 def test_files_say_which_positions_they_take_where_a_zero_was_calibrated(tmp_path):

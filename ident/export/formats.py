@@ -21,6 +21,7 @@ from ident.export.parameters import (
     write_rigid_body_tree,
     write_rigid_body_tree_mat,
 )
+from ident.export.paths import with_paths
 from ident.export.payload import Payload, payload_call
 from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
 from ident.export.sdf import write_sdf
@@ -177,12 +178,15 @@ def export_to(
     source: str | Path | None = None,
     when: str = "",
     unvalidated: bool = False,
+    folder: str | Path | None = None,
 ) -> Exported:
     """Write an estimate in a format of `FORMATS`, whole or not at all.
 
     robot: as its file describes it; a new file has it as it was calibrated.
     source: an existing URDF, MJCF or SDF to edit in place. when: a date for the file's head, which is otherwise the
     same for the same result. unvalidated: write although no validation is recorded (`with_validation`) or it failed.
+    folder: in which the file will lie, by default that of `path`; relative paths in `source`, as of meshes, are written
+    as seen from it.
     Raises InputError for an unknown format or an unreadable file, EstimationError, InfeasibleError, ModelError and
     RobotError where the result must not or cannot be written so; each in one sentence.
     """
@@ -192,7 +196,8 @@ def export_to(
         if not form.edits:
             places = ", ".join(f.name for f in FORMATS if f.edits)
             raise InputError(f"a file cannot be edited in place as '{name}'", file=source, fix=f"That is for {places}")
-        given = Source(Path(source).name, read_bytes(source))
+        place, at = Path(source), Path(path).parent if folder is None else Path(folder)
+        given = Source(place.name, with_paths(read_bytes(place), place.name, place.parent, at))
     if robot is not None and given is None:
         robot = estimate.corrected(robot)
     kept = given is not None and form.keeps

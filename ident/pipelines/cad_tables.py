@@ -15,6 +15,7 @@ from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
 from ident.cad.source import is_sheet
 from ident.cad.table import Cad
+from ident.compare.causes.described import described_by
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table, table_search, told_of
 from ident.compare.causes.weighing import Weigher
@@ -168,7 +169,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
         regression = compress(loaded.model, moved, base=loaded.base)
     tell("looking for mistakes", 0, 1)
-    known = Table(table, settled_in(given), other_convention(experiment.robot))
+    known = Table(table, settled_in(given), other_convention(experiment.robot), described_by(experiment.robot))
     search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
     diagnosis = doctor(search)
     tell("looking for mistakes", 1, 1)
@@ -176,7 +177,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if moved and diagnosis.faults:
         outside = causes_of(examination(loaded, tell, moved), loaded)
         weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
-        told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, table)
+        told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, known)
         faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
         diagnosis = replace(diagnosis, faults=tuple(faults))
     log_warned(warned)

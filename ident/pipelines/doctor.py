@@ -11,6 +11,7 @@ import numpy as np
 from ident.cad import Cad
 from ident.cad.source import read_source
 from ident.compare.causes.causes import Examination, examined
+from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
 from ident.compare.causes.mistakes import WEIGHTLESS
@@ -83,7 +84,7 @@ def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     cad, source = table_of(experiment, robot)
     if not np.isfinite(cad.for_robot(robot)).all():
         return None
-    return Table(cad, settled_in(source), other_convention(experiment.robot))
+    return Table(cad, settled_in(source), other_convention(experiment.robot), described_by(experiment.robot))
 
 
 def contradicted(result: Result) -> Table | None:
@@ -141,7 +142,7 @@ def examination(
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
-    return examined(loaded.model, parts, loaded.prior, others, tell, table)
+    return examined(loaded.model, parts, loaded.prior, others, tell, table, described_by(loaded.experiment.robot))
 
 
 def screening(loaded: Loaded) -> Screened:

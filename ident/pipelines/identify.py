@@ -361,14 +361,16 @@ def export(
         for one in known:
             source = wishes.edit or (described_in(wishes.robot, one.name) if wishes.robot else None)
             at, free = Path(work) / one.name, wishes.unvalidated
+            place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
             try:
-                done = export_to(one.name, found, at, robot=arm, source=source, when=when, unvalidated=free)
+                done = export_to(
+                    one.name, found, at, robot=arm, source=source, when=when, unvalidated=free, folder=place.parent
+                )
             except ModelError as cause:
                 if arm is not None or "--robot" not in (cause.fix or ""):
                     raise
                 command = shlex.join(["ident", "export", ",".join(formats), str(estimate), "--robot", "robot.toml"])
                 raise ModelError(cause.problem, fix=f"Give the robot that was identified: {command}") from cause
-            place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
             made.append((replace(done, path=place), done.path.read_bytes()))
     return tuple(replace(done, path=write_whole(done.path, content)) for done, content in made)
 

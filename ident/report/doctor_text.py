@@ -52,7 +52,7 @@ def odds_in_words(log_odds: float) -> str:
 
 def lines_in(mend: str) -> str:
     """Return the lines of a file that a remedy names, as they are pasted; "" where it names none."""
-    found = re.search(r"(\[\w+\]) (\w+ = .+)$", mend)
+    found = re.search(r"(\[\w+\]) (\w+ = .+)$", mend) or re.search(r'(urdf = "[^"]*"); (\w+ = .+)$', mend)
     return f"{found[1]}\n{found[2]}" if found else ""
 
 

@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.described import DH, Described
 from ident.compare.causes.gears import gears
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
@@ -142,16 +143,17 @@ def examined(
     geometries: Mapping[str, Geometry] | None = None,
     tell: Tell = logged,
     table: Table | None = None,
+    described: Described = DH,
 ) -> Examination:
     """Return what is wrong with the robot, the logs, the model or a CAD table, if anything is.
 
     model: as it was fitted; motions: those of the fit; prior: of its links; geometries: other robots, by what was
-    mistaken in theirs. Mistakes are looked for one after the other, those of the table when the others are mended.
-    Each is weighed on samples here and there, the best of them on rows that are thinned as the fit thins them, with
-    links that can exist.
+    mistaken in theirs; described: what the robot is described by. Mistakes are looked for one after the other, those of
+    the table when the others are mended. Each is weighed on samples here and there, the best of them on rows that are
+    thinned as the fit thins them, with links that can exist.
     """
     with one_thread():
-        return _examined(model, motions, prior, geometries, tell, table)
+        return _examined(model, motions, prior, geometries, tell, table, described)
 
 
 def _examined(
@@ -161,11 +163,12 @@ def _examined(
     geometries: Mapping[str, Geometry] | None,
     tell: Tell,
     table: Table | None,
+    described: Described,
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     duration = max(float(np.ptp(m.t)) for m in motions)
     rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
-    known = mistakes(model.robot, geometries, duration, rate_hz)
+    known = mistakes(model.robot, geometries, duration, rate_hz, described)
     reading = Reading.plain(model.robot)
     names, noise = [m.name for m in motions], np.max([np.asarray(m.noise) for m in motions], axis=0)
     now = fine.weighed(reading, bodies=True)
@@ -174,7 +177,7 @@ def _examined(
         tell("weighing mistakes", round_, MOST)
         asked = (
             *known,
-            *tilts(rough, reading),
+            *tilts(rough, reading, described),
             *speeds(rough.rows, model.robot),
             *gears(rough, reading),
             *loads(rough, reading, names),

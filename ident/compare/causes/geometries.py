@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ident.compare.causes.described import Described, described_by
 from ident.errors import IdentError, RobotError
 from ident.robot.file import robot_from
 from ident.robot.robot import Joint, Robot
@@ -50,9 +51,11 @@ def geometries(robot_file: str | Path, robot: Robot) -> dict[str, Geometry]:
 
 def _turned(path: Path, robot: Robot) -> Iterator[tuple[str, Geometry]]:
     """Yield what may be mistaken in one joint's rpy or axis, and the robot without it."""
-    written = {}
-    with suppress(IdentError, OSError):  # an MJCF gives its frames in other words
-        written = {name: each.origin for name, each in read_description(path).joints.items()}
+    written, described = {}, Described("urdf")
+    with suppress(IdentError, OSError):
+        described = described_by(path)
+        if described.form == "urdf":  # an MJCF gives its frames in other words
+            written = {name: each.origin for name, each in read_description(path).joints.items()}
     for j, joint in enumerate(robot.joints):
         for k, letter in enumerate("xyz"):
             along = np.eye(3)[k]
@@ -68,7 +71,7 @@ def _turned(path: Path, robot: Robot) -> Iterator[tuple[str, Geometry]]:
                 yield what, Geometry(_with(robot, j, changed), mend)
             if across and not joint.point.any():
                 what = f"the axis of {joint.name} is {letter}, not as described"
-                mend = f'<axis xyz="{" ".join(f"{x:g}" for x in along)}"/> in that joint'
+                mend = f"{described.axis(along)} in that joint"
                 yield what, Geometry(_with(robot, j, replace(joint, axis=along)), mend)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes import undone
+from ident.compare.causes.described import DH, Described
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.undone import Without
 from ident.robot.robot import Robot
@@ -102,47 +103,50 @@ class Mistake:
 
 
 def mistakes(
-    robot: Robot, geometries: Mapping[str, Geometry] | None = None, duration: float = 60.0, rate_hz: float = 100.0
+    robot: Robot,
+    geometries: Mapping[str, Geometry] | None = None,
+    duration: float = 60.0,
+    rate_hz: float = 100.0,
+    described: Described = DH,
 ) -> tuple[Mistake, ...]:
     """Return every mistake that is thought of; geometries: other robots by what was mistaken in theirs.
 
-    duration [s], rate_hz: of the log, as they are declared.
+    duration [s], rate_hz: of the log, as they are declared; described: what the robot is described by.
     """
     others = (
         Mistake("geometry", "robot", what, other.mend, undone.robot(other.robot))
         for what, other in (geometries or {}).items()
     )
     found = (
-        _gravity(robot), others, _lengths(robot), _joints(robot), _pairs(robot), _columns(robot),
-        _whole_log(robot, duration, rate_hz), _channels(robot),
+        _gravity(robot, described), others, _lengths(robot), _joints(robot, described), _pairs(robot, described),
+        _columns(robot), _whole_log(robot, duration, rate_hz), _channels(robot),
     )  # fmt: skip
     return tuple(mistake for each in found for mistake in each)
 
 
-def _gravity(robot: Robot) -> Iterator[Mistake]:
+def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:
     size = float(np.linalg.norm(robot.gravity))
     usual = size if 5.0 < size < 15.0 else 9.81
-
-    def told(gravity: Array) -> str:
-        return f"gravity = [{', '.join(f'{x:.4g}' for x in gravity + 0.0)}]"
 
     for axis, letter in enumerate("xyz"):
         for sign, word in ((1.0, "+"), (-1.0, "-")):
             gravity = sign * usual * np.eye(3)[axis]
             if gravity @ robot.gravity < _ALONG * usual * size or not size:
                 what = f"gravity points along {word}{letter} of the base, not as described"
-                yield Mistake("gravity", "robot", what, told(gravity), undone.gravity(gravity))
+                yield Mistake("gravity", "robot", what, described.gravity(gravity), undone.gravity(gravity))
     if not size:
         return
     what = "the torques are without gravity, as after a drive that takes it out"
-    yield Mistake("gravity", "all joints", what, told(np.zeros(3)), undone.gravity(np.zeros(3)))
+    yield Mistake("gravity", "all joints", what, described.gravity(np.zeros(3)), undone.gravity(np.zeros(3)))
     for j in np.flatnonzero(pulled(robot)):
         name = robot.joint_names[j]
         mend = "log its whole torque; without gravity it tells nothing of masses"
         yield Mistake("weightless", name, WEIGHTLESS, mend, undone.weightless(np.arange(robot.n) == j))
     if 0.9 < size < 1.1:
         gravity = 9.81 * robot.gravity / size
-        yield Mistake("gravity", "robot", "gravity is a direction alone", told(gravity), undone.gravity(gravity))
+        yield Mistake(
+            "gravity", "robot", "gravity is a direction alone", described.gravity(gravity), undone.gravity(gravity)
+        )
 
 
 def pulled(robot: Robot) -> Array:
@@ -183,26 +187,22 @@ def _lengths(robot: Robot) -> Iterator[Mistake]:
                     yield Mistake("length", name, f"{its} is in another unit", mend, change)
 
 
-#: Where a zero is put right.
-OFFSET = "its offset (a URDF has none: `offset` of the position in dataset.toml, in rad or m)"
-
-
-def _joints(robot: Robot) -> Iterator[Mistake]:
+def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
     for j, joint in enumerate(robot.joints):
         one, zero = np.eye(robot.n)[j], undone.zero(j)
         for quarter in () if joint.slides else (90, -90, 180):
-            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {OFFSET}"
+            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {described.offset}"
             yield Mistake("zero", joint.name, what, mend, undone.fixed(zero, quarter * _DEGREE))
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
-        mend = f'add {{}} {word} to {OFFSET}; or [calibrate] zeros = ["{joint.name}"]'
+        mend = f'add {{}} {word} to {described.offset}; or [calibrate] zeros = ["{joint.name}"]'
         yield Mistake("zero", joint.name, f"its zero is off by {{}} {word}", mend, zero, size)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
         yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
 
 
-def _pairs(robot: Robot) -> Iterator[Mistake]:
+def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
     n, names = robot.n, robot.joint_names
     for a, b in combinations(range(n), 2):
         what, mend = "the log has them in the other order", "swap their columns of position, velocity and torque"
@@ -212,7 +212,7 @@ def _pairs(robot: Robot) -> Iterator[Mistake]:
             mixed = np.eye(n)
             mixed[a + 1, a] = sign
             what = f"its drive also moves with {names[a]}: coupled {word} one to one"
-            mend = f"declare the coupling in [transmission], entry {sign:+.0f}"
+            mend = described.keys(f"declare the coupling in [transmission], entry {sign:+.0f}")
             yield Mistake("coupling", names[a + 1], what, mend, undone.joints(mixed))
 
 

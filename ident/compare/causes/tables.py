@@ -14,7 +14,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
-from ident.compare.causes.mistakes import OFFSET, WEIGHTLESS, Mistake, pulled
+from ident.compare.causes.described import DH, Described
+from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault, doctor, searching
@@ -50,11 +51,15 @@ _EXTRA = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A CAD table to be examined. settled, geometries: as of `ident.compare.doctor.searching`."""
+    """A CAD table to be examined. settled, geometries: as of `ident.compare.doctor.searching`.
+
+    described: what the robot is described by.
+    """
 
     cad: Cad
     settled: Collection[tuple[str, str]] = ()
     geometries: Mapping[str, Robot] = field(default_factory=dict)
+    described: Described = DH
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +100,7 @@ def table_faults(
     right = replace(model, robot=reading.robot, terms=(*model.terms, *reading.terms))
     as_read = [reading.motion(m) for m in motions]
     search = table_search(right, compress(right, as_read), table, as_read, described=model.robot)
-    return told_of(weigher, reading, search, doctor(search).faults, table.cad)
+    return told_of(weigher, reading, search, doctor(search).faults, table)
 
 
 def table_search(
@@ -131,7 +136,7 @@ def table_search(
     )
 
 
-def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence[Fault], cad: Cad) -> list[Found]:
+def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence[Fault], table: Table) -> list[Found]:
     """Return the faults of a table as mistakes, each with what the table predicts with it and without it."""
     found = list[Found]()
     moves: tuple[Move, ...] = ()
@@ -140,7 +145,7 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
         moves = (*moves, fault.move)
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ROBOT else f"CAD {fault.kind}"
-        mend = _mend(fault, cad)
+        mend = _mend(fault, table, reading.robot)
         found.append(Found(Mistake(kind, fault.where, fault.what, mend, lambda r, _: r), fault, before, after))
         before = after
     return found
@@ -203,12 +208,14 @@ def _lengths(robot: Robot) -> dict[str, Robot]:
     return found
 
 
-def _mend(fault: Fault, cad: Cad) -> str:
+def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     """Return what to change, and where."""
     if fault.kind == "gravity":
-        return f"let gravity point along {fault.what.split()[3]}"
+        axis = fault.what.split()[3]  # such as "-z"
+        size = float(np.linalg.norm(robot.gravity)) * (-1.0 if axis[0] == "-" else 1.0)
+        return table.described.gravity(size * np.eye(3)["xyz".index(axis[1])])
     if fault.what.startswith("its zero"):
-        return f"add {fault.what.split()[-2]} degrees to {OFFSET}"
+        return f"add {fault.what.split()[-2]} degrees to {table.described.offset}"
     if fault.kind == "geometry":
         return "describe the robot so"
     if fault.kind == "extra":
@@ -217,7 +224,7 @@ def _mend(fault: Fault, cad: Cad) -> str:
         return "multiply its torque by -1, its `gain`"
     if fault.kind == "torque gain":
         return f"multiply its torque by {fault.what.split()[-1]}, its `gain`"
-    changed = [in_units_of(cad, *numbers) for numbers in changed_by(fault)]
+    changed = [in_units_of(table.cad, *numbers) for numbers in changed_by(fault)]
     if not changed:
         return "find what is right in the CAD program: no number is known to be"
     more = f"; {len(changed) - SHOWN} more: `ident cad doctor . -o corrected.csv`" if len(changed) > SHOWN else ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes import undone
+from ident.compare.causes.described import Described
 from ident.compare.causes.mistakes import Mistake, Size
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weigher
@@ -18,7 +19,7 @@ _STEP = 1e-4 * _DEGREE
 _TRIED = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5]])
 
 
-def tilts(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
+def tilts(weigher: Weigher, reading: Reading, described: Described) -> Iterator[Mistake]:
     """Yield that gravity is turned about that axis across it, of the base, which explains the torques best."""
     gravity = reading.robot.gravity
     if not gravity.any():
@@ -27,8 +28,9 @@ def tilts(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
     axis = _direction(weigher, reading, across) @ across
     about = "(" + ", ".join(f"{x:.2g}" for x in axis.round(3) + 0.0) + ")"
     what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
-    mend = f"turn gravity by {{}} degrees about {about}; or [calibrate] gravity = true"
-    yield Mistake("tilt", "robot", what, mend, undone.tilted(axis), Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE))
+    yield Mistake(
+        "tilt", "robot", what, described.turned(about), undone.tilted(axis), Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
+    )
 
 
 def _direction(weigher: Weigher, reading: Reading, across: Array) -> Array:

@@ -243,6 +243,10 @@ def test_the_first_screen_says_it_in_words(report):
     own = text.percent(validation.total("identified").relative_total)
     cad = text.percent(validation.total("CAD").relative_total)
     assert f"it misses motions never seen by {own}, CAD alone by {cad}." in said
+    told = " ".join(text.summary_sentences(case().constrained, replace(comparison, source="robot.xml"), validation))
+    assert f", robot.xml alone by {cad}." in told
+    assert ("no value in robot.xml" in told) == bool(comparison.count("not comparable"))
+    assert "CAD" not in told
     assert "Every link can exist: checked exactly, on the digits that are written." in said
     assert f"{comparison.count('contradicted')} contradict cad.csv" in said
     assert "The fit was drawn towards its prior (cad.csv)" in said

@@ -234,7 +234,9 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
         table = text.validation_rows(result.validation)
         show(table, [c for c in table.columns if c not in hidden])
         if "CAD" in result.validation.names:
-            say("CAD's error counts as zero every friction and drive inertia that CAD does not state.")
+            called = text.cad_called(result.comparison)
+            whose = "CAD's" if called == "CAD" else f"CAD is {called} here: its"
+            say(f"{whose} error counts as zero every friction and drive inertia that CAD does not state.")
     if result.truth is not None:
         show(text.side_by_side_rows(result.truth, result.comparison, result.estimate, slides))
     elif result.comparison is not None:

@@ -331,7 +331,8 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
     found = []
     if validation is not None:
         own = validation.total(validation.names[0])
-        rest = [(n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
+        called = text.cad_called(comparison)
+        rest = [(called if n == "CAD" else n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
         note = ", ".join(f"{n} alone: {text.percent(t.relative_total)}" for n, t in rest if t)
         value = text.percent(own.relative_total if own else None)
         found.append(Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note))

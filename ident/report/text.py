@@ -104,12 +104,12 @@ def summary_sentences(
     estimate: Estimate, comparison: Comparison | None = None, validation: Validation | None = None
 ) -> list[str]:
     """Return what a reader needs to know, in plain words."""
-    how = _ESTIMATORS.get(estimate.estimator, estimate.estimator)
+    how, called = _ESTIMATORS.get(estimate.estimator, estimate.estimator), cad_called(comparison)
     drawn = "" if estimate.prior is None else f", drawn to {estimate.prior}{_weight(estimate)}"
     told = [f"{estimate.robot} has {plural(len(estimate.joints), 'joint')}. The fit is {how}{drawn}."]
     told.append(f"Its torque misses the fitted logs by {percent(estimate.relative_total)}.")
     if validation is not None:
-        told[-1] = told[-1][:-1] + f"; {_held_out(validation)}"
+        told[-1] = told[-1][:-1] + f"; {_held_out(validation, called)}"
     told.append(_feasibility(estimate))
     if comparison is not None:
         words: dict[Verdict, tuple[str, str]] = {
@@ -118,10 +118,19 @@ def summary_sentences(
             "not determined": ("is not determined", "are not determined"),
         }
         if comparison.count("not comparable"):
-            words["not comparable"] = ("has no CAD value", "have no CAD value")
+            value = "CAD value" if called == "CAD" else f"value in {called}"
+            words["not comparable"] = (f"has no {value}", f"have no {value}")
         counts = [f"{comparison.count(v)} {words[v][comparison.count(v) != 1]}" for v in words]
         told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
     return told
+
+
+def cad_called(comparison: Comparison | None) -> str:
+    """Return what CAD is called: by its file where that describes a whole robot, else "CAD"."""
+    from ident.robot.robot import DESCRIPTIONS
+
+    source = "" if comparison is None else comparison.source
+    return source if source.lower().endswith(DESCRIPTIONS) else "CAD"
 
 
 def _weight(estimate: Estimate) -> str:
@@ -294,15 +303,15 @@ def provenance_rows(estimate: Estimate, command: str | None = None) -> Table:
     return table("Provenance", ("", ""), rows)
 
 
-def _held_out(validation: Validation) -> str:
-    """Return the end of the sentence about the error."""
+def _held_out(validation: Validation, called: str) -> str:
+    """Return the end of the sentence about the error; called: what CAD is called."""
     from ident.compare.validate import ZERO
 
-    totals = [(name, validation.total(name)) for name in validation.names if name != ZERO]
+    totals = [(called if n == "CAD" else n, validation.total(n)) for n in validation.names if n != ZERO]
     if not totals or totals[0][1] is None:
         return "no other recording was there to validate it."
     own = f"it misses {validation.unseen} by {percent(totals[0][1].relative_total)}{banded(validation, totals[0][1])}"
-    rest = [f"{name} alone by {percent(total.relative_total)}" for name, total in totals[1:] if total is not None]
+    rest = [f"{name} alone by {percent(x.relative_total)}" for name, x in totals[1:] if x is not None]
     return ", ".join([own, *rest]) + "."
 
 

@@ -106,6 +106,7 @@ def here(tmp_path, monkeypatch):
         ("sample_time", "time", "", ""),
         ("sample_time_s", "time", "", "s"),
         ("time_index", "index", "", ""),
+        ("torque_time_constant", "torque", "", ""),
         ("Joint_3", "", "", ""),
         ("Istposition Achse 3 [°]", "position", "measured", "deg"),
         ("Sollgeschwindigkeit_A3 [°/s]", "velocity", "commanded", "deg/s"),
@@ -801,3 +802,31 @@ def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, s
         assert recording.velocity is None or recording.velocity.unit == (f"{unit}/s" if speeds else "rad/s")
     said = [line for line in found.told if "NOTE: angles are in" in line]
     assert [line.partition(":")[0] for line in said] == ["two"]
+
+
+def test_a_table_that_windows_wrote_is_read_and_said_to_be(here):
+    """In Windows-1252, a column of words among those of numbers; beside a log in UTF-8 with the same names."""
+    arm(here)
+    for name, encoding in (("one.csv", "cp1252"), ("two.csv", "utf-8")):
+        t, q, _, tau = log(here)
+        own = {**columns("Istposition A{} [°]", np.rad2deg(q)), **columns("Moment A{} [Nm]", tau)}
+        table = pd.DataFrame({"Zeit [ms]": 1e3 * t, **own}).assign(Zustand="gestört")
+        table.to_csv(name, index=False, sep=";", decimal=",", encoding=encoding)
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    note = "no UTF-8 text, and read as Windows-1252, as Excel writes it"
+    assert [line for line in found.told if "UTF-8" in line] == [f"one.csv: {note}"]
+    assert f"# one.csv: {note}" in (here / "experiment.toml").read_text(encoding="utf-8")
+    got, robot, manifest = read(here)
+    assert manifest.recordings[0].position.columns[0] == "Istposition A1 [°]"
+    assert got.notes == (note,)
+    other = ident.read_log(manifest, "two", robot)
+    assert other.notes == ()
+    np.testing.assert_array_equal(got.q, other.q)
+    np.testing.assert_array_equal(got.tau, other.tau)
+
+
+@pytest.mark.parametrize("head", [b"\xff\xfet,q\n", "时间,q\n".encode("gbk"), b"t,q\x00\xb0\n", b"t,q\x81\n"])
+def test_what_is_text_in_no_encoding_is_refused(here, head):
+    (here / "log.csv").write_bytes(head + b"0.1,0.2\n" * 60)
+    with pytest.raises(LogError, match=r"log\.csv: is not UTF-8 text\. Save it as UTF-8 text\."):
+        read_raw(here / "log.csv")

@@ -87,6 +87,7 @@ def _started(
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
     told = [f"{r.name}: NOTE: {r.said}" for r in recordings if r.said] + told
+    told = list(dict.fromkeys(f"{t.file.name}: {t.note}" for r in recordings for t in r.tables if t.note)) + told
     told = [line for _, lines in given for line in lines] + told
     told += misfit(cad, recordings[0].signals.robot)
     if held:

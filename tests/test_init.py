@@ -788,9 +788,9 @@ def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch)
 def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, speeds):
     """Under the same names; the longest log decides, and velocities are in what makes their integrals the positions."""
     arm(here)
-    units = {"one.csv": first, "two.csv": "rad" if first == "deg" else "deg", "three.csv": first}
+    units = {"two.csv": "rad" if first == "deg" else "deg", "one.csv": first, "three.csv": first}
     for k, (name, unit) in enumerate(units.items()):
-        t, q, qd, tau = (x[: 2000 - 300 * k] for x in log(here, seed=k))
+        t, q, qd, tau = (x[: 2000 - 300 * (name != "one.csv")] for x in log(here, seed=k))
         turn = np.rad2deg(1.0) if unit == "deg" else 1.0
         own = {**columns("q{}", turn * q), **columns("qd{}", (turn if speeds else 1.0) * qd), **columns("tau{}", tau)}
         pd.DataFrame({"t": t, **own}).to_csv(name)
@@ -802,6 +802,32 @@ def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, s
         assert recording.velocity is None or recording.velocity.unit == (f"{unit}/s" if speeds else "rad/s")
     said = [line for line in found.told if "NOTE: angles are in" in line]
     assert [line.partition(":")[0] for line in said] == ["two"]
+    written = (here / "dataset.toml").read_text(encoding="utf-8")
+    common, own, _ = written.split("[[recording]]", 1)[0], *written.split("[[recording]]")[1:3]
+    assert f'unit = "{first}"' in common
+    assert f"# {said[0].removeprefix('two: NOTE: ')}\nposition = " in own
+    assert "a GUESS: in" in own
+
+
+@pytest.mark.parametrize(
+    ("turn", "pattern", "move"),
+    [
+        (180 / np.pi, "q{}", lambda t, q: 1e-3 * np.cos(q)),  # it rests at home
+        (180 / np.pi, "q{} [deg]", lambda t, q: q),  # it moves little there, and names say the unit
+        (1.0, "q{}", lambda t, q: q + np.outer(t, [3.0, 0.0, 0.0])),  # a joint without limits spins
+        (1.0, "q{}", lambda t, q: 1.3 * 2.8 * q / np.abs(q).max()),  # limits of the file are too narrow
+        (1.0, "q{}", lambda t, q: q / 60),
+    ],
+)
+def test_a_log_in_the_unit_of_the_others_is_left_in_it(here, turn, pattern, move):
+    path = arm(here)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('type="revolute"', 'type="continuous"', 1), encoding="utf-8")
+    t, q, _, tau = log(here)
+    for name, angles, rows in (("one.csv", turn * q, 2000), ("two.csv", move(t, q), 1500)):
+        pd.DataFrame({"t": t, **columns(pattern, angles), **columns("tau{}", tau)})[:rows].to_csv(name)
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    assert not [line for line in found.told if "angles are in" in line]
 
 
 def test_a_table_that_windows_wrote_is_read_and_said_to_be(here):

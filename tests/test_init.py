@@ -106,6 +106,7 @@ def here(tmp_path, monkeypatch):
         ("sample_time", "time", "", ""),
         ("sample_time_s", "time", "", "s"),
         ("time_index", "index", "", ""),
+        ("torque_time_constant", "torque", "", ""),
         ("Joint_3", "", "", ""),
         ("Istposition Achse 3 [°]", "position", "measured", "deg"),
         ("Sollgeschwindigkeit_A3 [°/s]", "velocity", "commanded", "deg/s"),
@@ -787,9 +788,9 @@ def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch)
 def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, speeds):
     """Under the same names; the longest log decides, and velocities are in what makes their integrals the positions."""
     arm(here)
-    units = {"one.csv": first, "two.csv": "rad" if first == "deg" else "deg", "three.csv": first}
+    units = {"two.csv": "rad" if first == "deg" else "deg", "one.csv": first, "three.csv": first}
     for k, (name, unit) in enumerate(units.items()):
-        t, q, qd, tau = (x[: 2000 - 300 * k] for x in log(here, seed=k))
+        t, q, qd, tau = (x[: 2000 - 300 * (name != "one.csv")] for x in log(here, seed=k))
         turn = np.rad2deg(1.0) if unit == "deg" else 1.0
         own = {**columns("q{}", turn * q), **columns("qd{}", (turn if speeds else 1.0) * qd), **columns("tau{}", tau)}
         pd.DataFrame({"t": t, **own}).to_csv(name)
@@ -801,3 +802,57 @@ def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, s
         assert recording.velocity is None or recording.velocity.unit == (f"{unit}/s" if speeds else "rad/s")
     said = [line for line in found.told if "NOTE: angles are in" in line]
     assert [line.partition(":")[0] for line in said] == ["two"]
+    written = (here / "dataset.toml").read_text(encoding="utf-8")
+    common, own, _ = written.split("[[recording]]", 1)[0], *written.split("[[recording]]")[1:3]
+    assert f'unit = "{first}"' in common
+    assert f"# {said[0].removeprefix('two: NOTE: ')}\nposition = " in own
+    assert "a GUESS: in" in own
+
+
+@pytest.mark.parametrize(
+    ("turn", "pattern", "move"),
+    [
+        (180 / np.pi, "q{}", lambda t, q: 1e-3 * np.cos(q)),  # it rests at home
+        (180 / np.pi, "q{} [deg]", lambda t, q: q),  # it moves little there, and names say the unit
+        (1.0, "q{}", lambda t, q: q + np.outer(t, [3.0, 0.0, 0.0])),  # a joint without limits spins
+        (1.0, "q{}", lambda t, q: 1.3 * 2.8 * q / np.abs(q).max()),  # limits of the file are too narrow
+        (1.0, "q{}", lambda t, q: q / 60),
+    ],
+)
+def test_a_log_in_the_unit_of_the_others_is_left_in_it(here, turn, pattern, move):
+    path = arm(here)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('type="revolute"', 'type="continuous"', 1), encoding="utf-8")
+    t, q, _, tau = log(here)
+    for name, angles, rows in (("one.csv", turn * q, 2000), ("two.csv", move(t, q), 1500)):
+        pd.DataFrame({"t": t, **columns(pattern, angles), **columns("tau{}", tau)})[:rows].to_csv(name)
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    assert not [line for line in found.told if "angles are in" in line]
+
+
+def test_a_table_that_windows_wrote_is_read_and_said_to_be(here):
+    """In Windows-1252, a column of words among those of numbers; beside a log in UTF-8 with the same names."""
+    arm(here)
+    for name, encoding in (("one.csv", "cp1252"), ("two.csv", "utf-8")):
+        t, q, _, tau = log(here)
+        own = {**columns("Istposition A{} [°]", np.rad2deg(q)), **columns("Moment A{} [Nm]", tau)}
+        table = pd.DataFrame({"Zeit [ms]": 1e3 * t, **own}).assign(Zustand="gestört")
+        table.to_csv(name, index=False, sep=";", decimal=",", encoding=encoding)
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    note = "no UTF-8 text, and read as Windows-1252, as Excel writes it"
+    assert [line for line in found.told if "UTF-8" in line] == [f"one.csv: {note}"]
+    assert f"# one.csv: {note}" in (here / "experiment.toml").read_text(encoding="utf-8")
+    got, robot, manifest = read(here)
+    assert manifest.recordings[0].position.columns[0] == "Istposition A1 [°]"
+    assert got.notes == (note,)
+    other = ident.read_log(manifest, "two", robot)
+    assert other.notes == ()
+    np.testing.assert_array_equal(got.q, other.q)
+    np.testing.assert_array_equal(got.tau, other.tau)
+
+
+@pytest.mark.parametrize("head", [b"\xff\xfet,q\n", "时间,q\n".encode("gbk"), b"t,q\x00\xb0\n", b"t,q\x81\n"])
+def test_what_is_text_in_no_encoding_is_refused(here, head):
+    (here / "log.csv").write_bytes(head + b"0.1,0.2\n" * 60)
+    with pytest.raises(LogError, match=r"log\.csv: is not UTF-8 text\. Save it as UTF-8 text\."):
+        read_raw(here / "log.csv")

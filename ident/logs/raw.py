@@ -15,6 +15,7 @@ from ident.arrays import Array
 from ident.errors import LogError, need
 from ident.logs.manifest import Column as Reference
 from ident.logs.manifest import TextFormat
+from ident.logs.readers.encodings import decoded, note
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
@@ -55,11 +56,15 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Columns of one length from one file; `text` says how a text file is written, None for another."""
+    """Columns of one length from one file; `text` says how a text file is written, None for another.
+
+    note: what the user should know of how it was read, "" for nothing.
+    """
 
     file: Path
     columns: tuple[Column, ...]
     text: TextFormat | None = None
+    note: str = ""
 
     @property
     def rows(self) -> int:
@@ -95,14 +100,15 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
 
 
 def _text_table(path: Path) -> RawTable:
-    text, names, numbers = sniffed(path)
+    lines, told = _lines(path)
+    text, names, numbers = _sniffed(lines, path)
     values = _read(path, [(None, k + 1) for k in numbers], text)
     columns = []
     for k, value in zip(numbers, values, strict=True):
         name = names[k] if names else ""
         by_name = text.header and name and names.count(name) == 1
         columns.append(Column(path, name if by_name else k + 1, None, name, value))
-    return RawTable(path, tuple(columns), text)
+    return RawTable(path, tuple(columns), text, told)
 
 
 def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat) -> list[Array]:
@@ -111,18 +117,23 @@ def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat) -> list[Array]
     return [np.concatenate(column).astype(np.float64) for column in zip(*parts, strict=True)]
 
 
-def sniffed(path: Path) -> tuple[TextFormat, list[str], list[int]]:
+def _lines(path: Path) -> tuple[list[str], str]:
+    """Return the first lines of a text file, and what to tell of their encoding. Raises LogError for no text."""
+    try:
+        with path.open("rb") as stream:
+            read = [decoded(stream.readline(1 << 20)) for _ in range(LOOKED)]
+    except (UnicodeDecodeError, OSError) as cause:
+        problem = "is not UTF-8 text" if isinstance(cause, UnicodeDecodeError) else f"cannot be read ({cause.strerror})"
+        raise LogError(problem, file=path, fix="Save it as UTF-8 text") from None
+    return [line.rstrip("\r\n") for line, _ in read], next(filter(None, (note(encoding) for _, encoding in read)), "")
+
+
+def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[int]]:
     """Return how a text file is written, the names of its columns ([] without) and the places of those of numbers.
 
     The header is the last line before the rows that has as many fields as they have. A line of units between is
     joined to the names, and columns then go by their numbers. Raises LogError where there are no rows of numbers.
     """
-    try:
-        with path.open("rb") as stream:
-            lines = [stream.readline(1 << 20).decode("utf-8-sig").rstrip("\r\n") for _ in range(LOOKED)]
-    except (UnicodeDecodeError, OSError) as cause:
-        problem = "is not UTF-8 text" if isinstance(cause, UnicodeDecodeError) else f"cannot be read ({cause.strerror})"
-        raise LogError(problem, file=path, fix="Save it as UTF-8 text") from None
     while lines and not lines[-1].strip():
         lines.pop()
     ways = [(mark, decimal) for mark in ",;\t| " for decimal in ".," if mark != decimal]

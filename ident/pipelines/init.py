@@ -86,7 +86,9 @@ def _started(
     given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
-    told = [f"{r.name}: NOTE: {r.said}" for r in recordings if r.said] + told
+    own = {r.name: r.said for r in recordings if r.said}
+    told = [f"{name}: NOTE: {said}" for name, said in own.items()] + told
+    told = list(dict.fromkeys(f"{t.file.name}: {t.note}" for r in recordings for t in r.tables if t.note)) + told
     told = [line for _, lines in given for line in lines] + told
     told += misfit(cad, recordings[0].signals.robot)
     if held:
@@ -95,7 +97,7 @@ def _started(
     first = recordings[0]
     manifest, left_out = _manifest(folder, recordings)
     fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)
-    texts = {"dataset.toml": dataset_toml(manifest, first.signals.why)}
+    texts = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}
     source = robot
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
         texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot, held)
@@ -359,15 +361,18 @@ def _path(file: Path, folder: Path, levels: int) -> str:
     raise ConfigError(f"lies too far outside of the folder '{folder}'", file=file, fix="Put it there, or choose --into")
 
 
-def dataset_toml(manifest: Manifest, why: dict[str, str]) -> str:
-    """Return a data set as the text of its dataset.toml; `why`: a comment on each quantity."""
+def dataset_toml(manifest: Manifest, why: Mapping[str, str], own: Mapping[str, str]) -> str:
+    """Return a data set as the text of its dataset.toml.
+
+    why: a comment on each quantity; own: one on each recording whose signals are unlike those of the others.
+    """
     text = manifest.text
     lines = ["# Written by `ident init`; every line may be changed.", "[dataset]", f"name = {_toml(manifest.name)}"]
     lines += [f"folder = {_toml(manifest.folder)}"] if manifest.folder != "." else []
     if text != TextFormat():
         lines += ["", "[text]", f"delimiter = {_toml(text.delimiter)}", f"header = {_toml(text.header)}"]
         lines += [f"decimal = {_toml(text.decimal)}", f"skip_lines = {text.skip_lines}"]
-    common = _tables(manifest.recordings[0])
+    common = _tables(next((r for r in manifest.recordings if r.name not in own), manifest.recordings[0]))
     lines += ["", "[signals]"]
     for quantity in COLUMNS:
         lines += [f"# {why[quantity]}"] if quantity in why else []
@@ -379,6 +384,7 @@ def dataset_toml(manifest: Manifest, why: dict[str, str]) -> str:
         lines += (
             ["drop_repeated = true  # rows whose time is that of the row before"] if recording.drop_repeated else []
         )
+        lines += [f"# {own[recording.name]}"] if recording.name in own else []
         lines += [f"{q} = {told}" for q, told in _tables(recording).items() if told != common.get(q)]
     return "\n".join([*lines, ""])
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.logs.manifest import si_factor
-from ident.logs.recognised import ALIKE, fitting_units, related, scales
+from ident.logs.recognised import ALIKE, BEYOND, fitting_units, named, related, scales
 from ident.pipelines.signals import STILL, Signals
 
-#: Degrees in a radian, and how much nearer to that than to 1 the ratio of two logs' ways has to be.
+#: Degrees in a radian, and how far the ratio of two logs' ways may be from that, or from 1.
 _WIDE, _NEAR = 180.0 / np.pi, 4.0
-#: No robot that is read in rad goes so far about its joints [rad].
-_FAR = 10.0
+#: No robot that is read in rad goes so far about joints without limits [rad]; one of these may spin, not so many.
+_FAR, _MANY = 10.0, 3
 
 
 def in_own_units(log: Signals, decided: Signals) -> tuple[Signals, str]:
@@ -31,17 +31,31 @@ def in_own_units(log: Signals, decided: Signals) -> tuple[Signals, str]:
     ratio = float(np.median(np.ptp(raw[:, turning], axis=0)[way > 0] / way[way > 0])) if way.any() else 1.0
     fits = fitting_units(raw, log.robot)
     if unit == "rad":
-        far = float(np.abs(raw[:, turning]).max()) > _FAR and ratio > _WIDE / _NEAR
-        other = "deg" if far or (fits == ("deg",) and ratio > _NEAR) else ""
+        like = _beyond(log, decided, turning, 1.0) and ratio > _WIDE / _NEAR
+        other = "deg" if like or (fits == ("deg",) and _beyond(log, decided, turning, _NEAR)) else ""
     else:
         still = float(np.ptp(np.deg2rad(raw[:, turning]), axis=0).max()) < STILL
-        other = "rad" if still and "rad" in fits and ratio < _NEAR / _WIDE else ""
+        like = 1.0 / _NEAR < ratio * _WIDE < _NEAR  # a log of a robot that rests goes nowhere in either unit
+        names_say = any(named(log.position[k].label, log.robot.joint_names).unit == unit for k in turning)
+        other = "rad" if still and like and "rad" in fits and not names_say else ""
     if not other:
         return log, ""
     own = tuple(other if k in turning else u for k, u in enumerate(log.position_unit))
     found = replace(log, position_unit=own)
-    said = f"angles are in {other}, those of other logs in {unit}: they go {ratio:.2g} times as far"
+    said = (
+        f"angles are in {other}, a GUESS: in {unit}, as those of other logs, they would go {ratio:.2g} times as far"
+        f" and reach {np.abs(raw[:, turning]).max():.3g} {unit}"
+    )
     return replace(found, velocity_unit=_velocity_unit(found, turning)), said
+
+
+def _beyond(log: Signals, decided: Signals, turning: list[int], times: float) -> bool:
+    """Return whether angles that are read in rad reach so many times beyond the limits and what another log reaches."""
+    limits = [log.robot.joints[k].limits for k in turning]
+    ends = np.array([max(abs(limit.lower), abs(limit.upper)) for limit in limits])
+    reach = np.maximum(np.where(np.isfinite(ends), ends, _FAR), np.abs(_angles(decided)[:, turning]).max(axis=0))
+    leaves = np.abs(_angles(log)[:, turning]).max(axis=0) > times * ((1.0 + BEYOND[0]) * reach + BEYOND[1])
+    return bool(leaves[np.isfinite(ends)].any() or np.sum(leaves) >= _MANY)
 
 
 def _angles(log: Signals) -> Array:

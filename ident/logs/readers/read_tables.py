@@ -17,12 +17,12 @@ import numpy as np
 
 from ident.errors import nearest, need, plural
 from ident.logs.manifest import Column
+from ident.logs.readers.encodings import MARK, decoded, note
 from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
 HELD = 2**26  # bytes of a Parquet file that may be held whole
-_MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 
 
 def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
@@ -72,7 +72,7 @@ def _begun(stream: io.BufferedReader, request: Request) -> tuple[bytes, int, int
             line,
         )
     wanted = [_place(request, array, column, header, width) for array, column in columns]
-    return head.removeprefix(_MARK), line, width, wanted
+    return head.removeprefix(MARK), line, width, wanted
 
 
 def _parts(request: Request) -> Iterator[Chunk]:
@@ -223,15 +223,17 @@ def _counts(column: list[float]) -> bool:
 def _fields(row: bytes, request: Request, line: int) -> list[str]:
     """Return the fields of a line. Raises LogError where it is no text, or cannot be split."""
     try:
-        decoded = row.removeprefix(_MARK).decode("utf-8")
+        text, encoding = decoded(row)
     except UnicodeDecodeError:
         raise request.error("is not UTF-8 text", "Save it as UTF-8", line) from None
-    if "\0" in decoded:
+    if "\0" in text:
         raise request.error("is not a text file", line=line)
+    if (told := note(encoding)) and told not in request.notes:
+        request.notes.append(told)
     if request.text.delimiter == " ":
-        return decoded.split()
+        return text.split()
     try:
-        return next(csv.reader([decoded.rstrip("\r\n")], delimiter=request.text.delimiter), [""])
+        return next(csv.reader([text.rstrip("\r\n")], delimiter=request.text.delimiter), [""])
     except csv.Error as cause:
         raise request.error(f"cannot be split into columns ({cause})", line=line) from None
 

@@ -31,6 +31,7 @@ from ident.errors import LogError
 from ident.logs.manifest import TextFormat
 from ident.logs.readers import bag
 from ident.logs.readers.bag import Rows, Seen
+from ident.logs.readers.encodings import decoded
 from ident.logs.readers.formats import Reference, Request, format_of, is_bag, read_chunks
 from ident.logs.readers.joint_state import ARRAYS
 from ident.robot import Robot
@@ -258,7 +259,7 @@ def _header(path: Path) -> tuple[list[str], str]:
     """Return the names in the first line of a text file and their delimiter. Raises LogError when it is no text."""
     try:
         with path.open("rb") as stream:
-            line = stream.readline(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip()
+            line = decoded(stream.readline(1 << 20))[0].strip()
     except UnicodeDecodeError:
         raise LogError("is not UTF-8 text", file=path, line=1, fix="Save it as UTF-8") from None
     except OSError as cause:

@@ -783,6 +783,18 @@ def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch)
     assert question.wanted_instead(question.guess) == ""
 
 
+def test_names_that_are_no_joints_are_asked_for_again(monkeypatch):
+    question = Question("joints", "Which 2 joints are q1 to q2 of?", "a, b", "they come first", joints=("a", "b", "c"))
+    typed = iter(["a, x", "a", "c, c", "c, a"])
+    said = []
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(typed))
+    monkeypatch.setattr("ident.cli.experiments.tell_aside", said.append)
+    assert at_a_terminal(question) == "c, a"
+    assert said[1:] == [f"'{word}' is no answer. Wanted 2 joints of a, b, c." for word in ("a, x", "a", "c, c")]
+    with pytest.raises(InputError, match=r"joints: 'a' is no answer to '.*'\. Wanted 2 joints of a, b, c\."):
+        Asked(lambda question: "a")("joints", question.text, question.guess, question.why, joints=question.joints)
+
+
 @pytest.mark.parametrize("speeds", [True, False])
 @pytest.mark.parametrize("first", ["rad", "deg"])
 def test_a_log_in_another_unit_than_the_others_is_read_in_its_own(here, first, speeds):

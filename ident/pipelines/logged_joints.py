@@ -10,10 +10,10 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.columns import evidence
-from ident.errors import IdentError, LogError, plural
+from ident.errors import IdentError, plural
 from ident.logs.manifest import si_factor
 from ident.logs.recognised import Family, clocks, fitting_units, windows
-from ident.pipelines.questions import Asked
+from ident.pipelines.questions import Asked, words
 from ident.robot import Robot
 from ident.robot.urdf import read_description
 from ident.robot.xml import At
@@ -40,7 +40,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
 
     families: all columns, t (N,) [any unit]. Where names and numbers leave it open, joints in one row from the base
     outwards are the guess: those within whose limits the positions lie, and whose bodies explain the torques best.
-    Raises LogError for an answer that is no joints.
+    Raises InputError for an answer that is no joints.
     """
     size = len(position.of)
     if all(isinstance(of, str) for of in position.of):
@@ -52,13 +52,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
     guess, why = _guess(position, families, t, arm)
     text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
     why += f" (the robot has {len(arm.names)}; the others are locked)"
-    answer = asked("joints", text, ", ".join(guess), why)
-    names = tuple(word.strip() for word in answer.split(","))
-    unknown = [name for name in names if name not in arm.names]
-    if unknown or len(names) != size:
-        fix = f"Its moving joints are {', '.join(arm.names)}"
-        raise LogError(f"'{answer}' are not {plural(size, 'joint')} of the robot", key="joints", fix=fix)
-    return names
+    return words(asked("joints", text, ", ".join(guess), why, joints=arm.names))
 
 
 def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ident.errors import InputError
+from ident.errors import InputError, plural
 from ident.logs.recognised import Family
 
 
@@ -17,7 +17,8 @@ class Question:
     """One thing that files do not say.
 
     key: its short name. guess: the answer that is taken when nobody gives one, and why that. choices: where only
-    these are answers. numbers: how many an answer has, one standing for all; 0 where it is in words.
+    these are answers. numbers: how many an answer has, one standing for all; 0 where it is in words. joints: those
+    of which an answer names as many as the guess, () where it names none.
     """
 
     key: str
@@ -26,6 +27,7 @@ class Question:
     why: str
     choices: tuple[str, ...] = ()
     numbers: int = 0
+    joints: tuple[str, ...] = ()
 
     def wanted_instead(self, answer: str) -> str:
         """Return what is wanted in place of an answer that is none, "" for one that is."""
@@ -33,7 +35,15 @@ class Question:
             return f"Answer one of: {'; '.join(self.choices)}"
         if self.numbers and answer != self.guess and not _numbers(answer, self.numbers):
             return "Wanted a number" if self.numbers == 1 else f"Wanted {self.numbers} numbers, or one for all"
+        names, count = words(answer), len(words(self.guess))
+        if self.joints and answer != self.guess and not len(names) == len({*names} & {*self.joints}) == count:
+            return f"Wanted {plural(count, 'joint')} of {', '.join(self.joints)}"
         return ""
+
+
+def words(answer: str) -> tuple[str, ...]:
+    """Return the words of an answer that has commas between them."""
+    return tuple(word.strip() for word in answer.split(","))
 
 
 def _numbers(answer: str, wanted: int) -> tuple[float, ...]:
@@ -63,10 +73,18 @@ class Asked:
     typed: bool = False
 
     def __call__(
-        self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = (), numbers: int = 0
+        self,
+        key: str,
+        text: str,
+        guess: str,
+        why: str,
+        choices: tuple[str, ...] = (),
+        *,
+        numbers: int = 0,
+        joints: tuple[str, ...] = (),
     ) -> str:
         """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
-        question = Question(key, text, guess, why, choices, numbers)
+        question = Question(key, text, guess, why, choices, numbers, joints)
         given = self.ask(question) if self.ask else None
         self.typed = bool(given and given.strip())
         answer = given.strip() if given and self.typed else guess

@@ -15,7 +15,7 @@ from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
-from ident.pipelines.questions import Asked, one_of, ranked
+from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Robot
 
 #: Columns whose explained share is this much below the best are no rivals of it.
@@ -202,9 +202,7 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
         guess = [names[int(j)] for j in np.argmax(explained, axis=0)]
         text = f"Which joints are {family.shown} the torques of?"
         why = "that joint explains it best; the others have no motor"
-        answer = [name.strip() for name in asked("driven", text, ", ".join(guess), why).split(",")]
-        if len(answer) != len(of) or not set(answer) <= set(names):
-            raise LogError(f"wanted {len(of)} of the joints {', '.join(names)}", key="driven")
+        answer = words(asked("driven", text, ", ".join(guess), why, joints=names))
         by_name = dict(zip(answer, family.columns, strict=True))
         return [by_name.get(name) for name in names], why
     order = _best_order(explained)

@@ -783,6 +783,17 @@ def test_one_number_stands_for_all_joints_and_a_terminal_asks_again(monkeypatch)
     assert question.wanted_instead(question.guess) == ""
 
 
+@pytest.mark.parametrize("rate", ["0", "-5", "fast"])
+def test_a_log_has_a_rate_above_zero(here, rate):
+    arm(here)
+    _, q, _, tau = log(here)
+    pd.DataFrame({**columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"rate: '.*' is no answer to 'At how many Hz .*'\. Wanted a number( above 0)?\."
+    ):
+        pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: rate if q.key == "rate" else None)
+
+
 def test_names_that_are_no_joints_are_asked_for_again(monkeypatch):
     question = Question("joints", "Which 2 joints are q1 to q2 of?", "a, b", "they come first", joints=("a", "b", "c"))
     typed = iter(["a, x", "a", "c, c", "c, a"])

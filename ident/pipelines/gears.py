@@ -26,14 +26,21 @@ def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple
 
     Raises InputError for an answer that is neither.
     """
-    answer = asked("position unit", _TEXT, guess, reason)
-    if answer in _UNITS:
-        return answer, robot
+
+    def check(answer: str) -> str:
+        sound = answer in _UNITS or _geared(answer, robot) is not None
+        return "" if sound else f"Answer one of {', '.join(_UNITS)}, or {robot.n} ratios"
+
+    answer = asked("position unit", _TEXT, guess, reason, check=check)
+    return (answer, robot) if answer in _UNITS else ("rad", _geared(answer, robot) or robot)
+
+
+def _geared(answer: str, robot: Robot) -> Robot | None:
+    """Return the robot with the transmission that ratios and couplings make, None where an answer has none."""
     try:
-        return "rad", replace(robot, transmission=Transmission(_motors(robot), _matrix(answer, robot.n)))
-    except (ValueError, IndexError, IdentError) as cause:
-        fix = f"Answer one of {', '.join(_UNITS)}, or {robot.n} ratios"
-        raise InputError(f"'{answer}' is no answer to '{_TEXT}'", key="position unit", fix=fix) from cause
+        return replace(robot, transmission=Transmission(_motors(robot), _matrix(answer, robot.n)))
+    except (ValueError, IndexError, IdentError):
+        return None
 
 
 def counts_of(shown: str, robot: Robot, asked: Asked) -> tuple[float, ...]:

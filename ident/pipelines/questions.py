@@ -18,7 +18,8 @@ class Question:
 
     key: its short name. guess: the answer that is taken when nobody gives one, and why that. choices: where only
     these are answers. numbers: how many an answer has, one standing for all; 0 where it is in words. joints: those
-    of which an answer names as many as the guess, () where it names none.
+    of which an answer names as many as the guess, () where it names none. check: what else is wanted in place of an
+    answer, "" for nothing.
     """
 
     key: str
@@ -28,6 +29,7 @@ class Question:
     choices: tuple[str, ...] = ()
     numbers: int = 0
     joints: tuple[str, ...] = ()
+    check: Callable[[str], str] = lambda answer: ""
 
     def wanted_instead(self, answer: str) -> str:
         """Return what is wanted in place of an answer that is none, "" for one that is."""
@@ -38,7 +40,7 @@ class Question:
         names, count = words(answer), len(words(self.guess))
         if self.joints and answer != self.guess and not len(names) == len({*names} & {*self.joints}) == count:
             return f"Wanted {plural(count, 'joint')} of {', '.join(self.joints)}"
-        return ""
+        return self.check(answer)
 
 
 def words(answer: str) -> tuple[str, ...]:
@@ -54,6 +56,10 @@ def _numbers(answer: str, wanted: int) -> tuple[float, ...]:
         return ()
     found = found * wanted if len(found) == 1 else found
     return found if len(found) == wanted and all(abs(x) < 1e12 for x in found) else ()
+
+
+def _above_zero(answer: str) -> str:
+    return "" if min(_numbers(answer, 1), default=0.0) > 0 else "Wanted a number above 0"
 
 
 #: Returns the answer to a question, None where nobody gives one.
@@ -82,9 +88,10 @@ class Asked:
         *,
         numbers: int = 0,
         joints: tuple[str, ...] = (),
+        check: Callable[[str], str] = lambda answer: "",
     ) -> str:
         """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
-        question = Question(key, text, guess, why, choices, numbers, joints)
+        question = Question(key, text, guess, why, choices, numbers, joints, check)
         given = self.ask(question) if self.ask else None
         self.typed = bool(given and given.strip())
         answer = given.strip() if given and self.typed else guess
@@ -101,12 +108,20 @@ class Asked:
 
     def number(self, key: str, text: str, guess: float, why: str) -> float:
         """Return a number above 0 that is asked for."""
-        return self.numbers(key, text, (guess,), why)[0]
+        return self.numbers(key, text, (guess,), why, check=_above_zero)[0]
 
-    def numbers(self, key: str, text: str, guess: tuple[float, ...], why: str) -> tuple[float, ...]:
+    def numbers(
+        self,
+        key: str,
+        text: str,
+        guess: tuple[float, ...],
+        why: str,
+        *,
+        check: Callable[[str], str] = lambda answer: "",
+    ) -> tuple[float, ...]:
         """Return as many finite numbers as are guessed."""
         shown = ", ".join(f"{x:g}" for x in guess)
-        answer = self(key, text, shown, why, numbers=len(guess))
+        answer = self(key, text, shown, why, numbers=len(guess), check=check)
         # to the last digit: whoever compares has to see that it is the guess
         return tuple(map(float, guess)) if answer == shown else _numbers(answer, len(guess))
 

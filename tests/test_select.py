@@ -612,6 +612,10 @@ def test_terms_that_the_fit_holds_at_zero_at_all_joints_are_left_out_again(arm):
     assert found.model.terms == (*usual, Stribeck(0.1))
     assert found.structure.lines == taken.lines[1:]
     assert [w.about for w in said] == ["model"]
+    apart = tuple(Hysteresis(0.001 * k, joints=(j,)) for k, j in enumerate(arm.robot.joint_names, start=1))
+    each = loaded_with(arm.robot, Model(arm.robot, (*usual, *apart)), taken)
+    assert without_idle(each, SimpleNamespace(active=tuple(at_zero[:-1])), []) is None  # one joint has it
+    assert without_idle(each, SimpleNamespace(active=tuple(at_zero)), []).model.terms == usual
     assert without_idle(replace(loaded, structure=None), SimpleNamespace(active=tuple(at_zero)), []) is None
 
 

@@ -16,7 +16,7 @@ from ident.experiment import Experiment
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous
 from ident.model.standard import SIGN
-from ident.model.term import Term, names
+from ident.model.term import Kind, Term, names
 from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
 from ident.pipelines.identified_load import with_identified_load
 from ident.pipelines.loaded import Loaded, load
@@ -35,6 +35,8 @@ WORTH = 0.05
 ALIKE = 0.9
 #: How often the width of Coulomb friction and the terms beside it are chosen in turn, at most.
 TURNS = 2
+#: What is fitted without being chosen.
+USUAL = (Viscous, Coulomb, DriveInertia, Offset)
 #: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
 QUIET = 0.31
 
@@ -108,18 +110,21 @@ def without_idle(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Lo
     """
     if loaded.structure is None or not loaded.structure.lines:
         return None
-    zero = {said.removesuffix(" at zero") for said in estimate.active}
-    usual = {type(term).kind for term in (Viscous(), Coulomb(), DriveInertia(), Offset())}
-    own = [(term, names(term, loaded.robot)) for term in loaded.model.terms if term.kind not in usual]
-    idle = tuple(term for term, parameters in own if parameters and zero.issuperset(parameters))
+    zero, usual = {said.removesuffix(" at zero") for said in estimate.active}, {t.kind for t in USUAL}
+    kinds: dict[Kind, list[str]] = {}
+    for term in loaded.model.terms:
+        kinds.setdefault(term.kind, []).extend(names(term, loaded.robot))
+    gone = {
+        kind for kind, parameters in kinds.items() if kind not in usual and parameters and zero.issuperset(parameters)
+    }
+    idle = tuple(term for term in loaded.model.terms if term.kind in gone)
     if not idle:
         return None
     message = f"{'; '.join(lines(idle))}: zero in all joints of the fit, so left out again"
     warned.append(Warned("model", "left out", message))
     model = replace(loaded.model, terms=tuple(term for term in loaded.model.terms if term not in idle))
-    kinds, keys = {t.kind.name for t in idle}, {t.kind.key for t in idle}
-    kept = tuple(line for line in loaded.structure.lines if line.partition(" =")[0] not in keys)
-    shapes = tuple(shape for shape in loaded.structure.shapes if shape.kind not in kinds)
+    kept = tuple(line for line in loaded.structure.lines if line.partition(" =")[0] not in {k.key for k in gone})
+    shapes = tuple(shape for shape in loaded.structure.shapes if shape.kind not in {k.name for k in gone})
     structure = replace(loaded.structure, lines=kept, shapes=shapes)
     return replace(loaded, model=model, base=base_parameters(model), structure=structure)
 

@@ -268,6 +268,10 @@ def _end(result: Result) -> None:
         tell_aside(f"{'error' if VALIDATION in names else 'not written'}: {', '.join(names)}: {cause}")
     if result.estimate.active:
         say(f"at their bound: {'; '.join(result.estimate.active)}")
+    problems = sum(w.about == "PROBLEM" for w in result.warnings)
+    if problems and result.comparison is not None:
+        told = f"{plural(problems, 'mistake')} in {result.comparison.source}, each with what to change: see PROBLEM above"
+        say(f"{told}; `ident cad refine . -o refined.csv` writes the table that agrees with the logs")
     judged = verdict(result.estimate, result.validation)
     if judged.tone == "bad":
         tell_aside(f"{judged.headline}: {judged.reason}")

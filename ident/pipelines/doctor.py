@@ -79,6 +79,11 @@ def stated_table(loaded: Loaded) -> Table | None:
     return whole_table(experiment, loaded.robot) if given else None
 
 
+def file_of_cad(loaded: Loaded) -> Table | None:
+    """Return the CAD file's table, None where there is none or it lacks numbers. Raises what `table_of` raises."""
+    return whole_table(loaded.experiment, loaded.robot) if isinstance(loaded.experiment.cad, Path) else None
+
+
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
     cad, source = table_of(experiment, robot)
@@ -89,11 +94,8 @@ def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
 
 def contradicted(result: Result) -> Table | None:
     """Return the CAD file's table where a known mistake in it is likelier than it is as given, by the fit's factors."""
-    experiment, regression = result.loaded.experiment, result.regression
-    if regression is None or not isinstance(experiment.cad, Path):
-        return None
-    table = whole_table(experiment, result.loaded.robot)
-    if table is None:
+    regression, table = result.regression, file_of_cad(result.loaded)
+    if regression is None or table is None:
         return None
     search = table_search(result.loaded.model, regression, table)
     for each in (search, exact_search(search) or search):
@@ -173,6 +175,13 @@ def suspicious(result: Result) -> bool:
     least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
     squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
+
+
+def harmless(result: Result) -> bool:
+    """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
+    if result.validation is None or result.estimate.implausible or result.estimate.relative_total > _LARGE:
+        return False
+    return not badly_predicted(result)
 
 
 def badly_predicted(result: Result) -> bool:
@@ -262,11 +271,13 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         return replace(estimate, causes=tuple(told)), (), 0.0
     slopes = screening(loaded)
     estimate = replace(estimate, hidden=slopes.hidden)
-    table, odd = contradicted(result), suspicious(result) or slopes.odd
+    likely, odd = contradicted(result), suspicious(result) or slopes.odd
+    far = result.comparison is not None and result.comparison.far
+    table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
     if table is None and not odd:
         return estimate, (), 0.0
     opposed = result.validation is not None and result.validation.opposed
-    if opposed and table is None:  # the robot file's own bodies know more than ones that are free
+    if opposed and likely is None:  # the robot file's own bodies know more than ones that are free
         seen, found = with_bodies(loaded, tell)
         if found:
             return replace(estimate, causes=found), (), 0.0
@@ -275,14 +286,14 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = examination(loaded, tell)
         found = causes_of(seen, loaded, terms=False)
-    if not found and table is None and estimate.implausible and not opposed:
+    if not found and likely is None and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
-    if odd:
+    of_table = tuple(c for c in found if table is not None and c.file == files_of(loaded)["table"])
+    if odd and not (harmless(result) and of_table == found):
         late = [c.value for c in seen.causes if c.mistake.kind == "delay" and c.asserted and not c.ordinary]
         found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
         return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
-    name = files_of(loaded)["table"]
-    return estimate, tuple(Warned("PROBLEM", "table", str(c)) for c in found if c.file == name), 0.0
+    return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), 0.0
 
 
 def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.cad.convention import Convention
@@ -141,16 +142,17 @@ _BALL = 4.0 / 3.0 * math.pi * 5.0**1.5  # volume of a ball whose integral of x^2
 _MASS = "ask for the unit and the decimal point of its mass"
 
 
-def densities(mass: float, moments: Sequence[float]) -> tuple[float, float]:
+def densities(mass: ArrayLike, moments: ArrayLike) -> tuple[Array, Array]:
     """Return the least density that a body's densest part has, and that of an ellipsoid of its moments [kg/m^3].
 
-    moments: principal, about the centre, ascending. Of all bodies whose density has a bound, a ball of that density has
-    the least of the largest integral of x^2 dm; so thin ones, and their rounding, do not matter. inf for a point.
+    mass (...), moments (..., 3): principal, about the centre, ascending. Of all bodies whose density has a bound,
+    a ball of that density has the least of the largest integral of x^2 dm; so thin ones, and their rounding, do not
+    matter. inf for a point.
     """
     with np.errstate(all="ignore"):
-        spread = np.maximum(sum(moments) / 2 - np.array(moments), 0.0) / mass  # of x^2, descending
-        even = mass / (_BALL * np.sqrt(np.prod(spread)))
-        return float(mass / (_BALL * spread[0] ** 1.5)), float(even)
+        m, each = np.asarray(mass, dtype=np.float64), np.asarray(moments, dtype=np.float64)
+        spread = np.maximum(each.sum(axis=-1, keepdims=True) / 2 - each, 0.0) / m[..., None]  # of x^2, descending
+        return m / (_BALL * spread[..., 0] ** 1.5), m / (_BALL * np.sqrt(np.prod(spread, axis=-1)))
 
 
 def _doubts(mass: float, far: float, moments: Sequence[float]) -> tuple[str, ...]:

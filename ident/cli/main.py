@@ -270,7 +270,7 @@ def _end(result: Result) -> None:
         say(f"at their bound: {'; '.join(result.estimate.active)}")
     problems = sum(w.about == "PROBLEM" for w in result.warnings)
     if problems and result.comparison is not None:
-        told = f"{plural(problems, 'mistake')} in {result.comparison.source}, each with what to change: see PROBLEM above"
+        told = f"{plural(problems, 'mistake')} in {result.comparison.source}: see PROBLEM above"
         say(f"{told}; `ident cad refine . -o refined.csv` writes the table that agrees with the logs")
     judged = verdict(result.estimate, result.validation)
     if judged.tone == "bad":

@@ -131,9 +131,9 @@ class Comparison:
         return sum(row.verdict == verdict for row in self.rows)
 
     @property
-    def far(self) -> bool:
-        """Whether some row is contradicted by more than the ordinary errors of right numbers: FAR of their size."""
-        return any(r.verdict == "contradicted" and abs(r.difference) > FAR * r.scale for r in self.rows)
+    def far(self) -> tuple[Difference, ...]:
+        """The rows that are contradicted by more than right numbers are off: FAR of their size."""
+        return tuple(r for r in self.rows if r.verdict == "contradicted" and abs(r.difference) > FAR * r.scale)
 
 
 def compare_with(

@@ -311,17 +311,29 @@ def _tolerance_root(body: Array, mass: float, centre: float, tensor: float) -> A
     return np.asarray(np.linalg.inv(natural_jacobian(m, c) * deviations))
 
 
-def natural_jacobian(mass: float, centre: Array) -> Array:
-    """Return d theta / d (m, c, I_c) (10, 10) at a body: h = m c, I = I_c + m (c'c E - c c')."""
-    x, y, z = np.asarray(centre, dtype=np.float64).tolist()
-    steiner = [y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y]
-    slopes = [[0.0, -y, -z, 2 * x, 0.0, 2 * x], [2 * y, -x, 0.0, 0.0, -z, 2 * y], [2 * z, 0.0, -x, 2 * z, -y, 0.0]]
-    D = np.eye(10)
-    D[1:4, 0] = centre
-    D[4:, 0] = steiner
-    D[1, 1] = D[2, 2] = D[3, 3] = mass
-    D[4:, 1:4] = mass * np.array(slopes).T
-    return D
+def natural_jacobian(mass: ArrayLike, centre: ArrayLike) -> Array:
+    """Return d theta / d (m, c, I_c) (..., 10, 10) of bodies (...), (..., 3): h = m c, I = I_c + m (c'c E - c c')."""
+    c = np.asarray(centre, dtype=np.float64)
+    m = np.asarray(mass, dtype=np.float64)[..., None]
+    parts = [np.ones_like(m), m, c, c * c, c[..., [0, 0, 1]] * c[..., [1, 2, 2]], m * c]
+    return (np.concatenate(parts, axis=-1) @ _SLOPES).reshape(*c.shape[:-1], 10, 10)
+
+
+def _slopes() -> Array:
+    """Return what 1, m, x y z, xx yy zz, xy xz yz and m x, m y, m z add to `natural_jacobian` (14, 100)."""
+    D = np.zeros((14, 10, 10))
+    D[0, [0, 4, 5, 6, 7, 8, 9], [0, 4, 5, 6, 7, 8, 9]] = 1.0
+    D[1, [1, 2, 3], [1, 2, 3]] = 1.0
+    for k in range(3):
+        D[2 + k, 1 + k, 0] = 1.0
+        for row in (r for r, axis in ((4, 0), (7, 1), (9, 2)) if axis != k):
+            D[5 + k, row, 0], D[11 + k, row, 1 + k] = 1.0, 2.0
+    for k, (row, a, b) in enumerate(((5, 0, 1), (6, 0, 2), (8, 1, 2))):
+        D[8 + k, row, 0] = D[11 + a, row, 1 + b] = D[11 + b, row, 1 + a] = -1.0
+    return D.reshape(14, 100)
+
+
+_SLOPES = _slopes()
 
 
 def _diagonal(parts: list[Array]) -> Array:

@@ -16,6 +16,7 @@ from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
 from ident.compare.causes.mistakes import WEIGHTLESS
 from ident.compare.causes.tables import Table, table_search
+from ident.compare.difference import Difference
 from ident.compare.doctor import other_convention, settled_by
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.search import MARGIN
@@ -272,10 +273,10 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     slopes = screening(loaded)
     estimate = replace(estimate, hidden=slopes.hidden)
     likely, odd = contradicted(result), suspicious(result) or slopes.odd
-    far = result.comparison is not None and result.comparison.far
+    far = result.comparison.far if result.comparison is not None else ()
+    if likely is None and not odd:
+        return estimate, tuple(_differs(loaded, far)), 0.0
     table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
-    if table is None and not odd:
-        return estimate, (), 0.0
     opposed = result.validation is not None and result.validation.opposed
     if opposed and likely is None:  # the robot file's own bodies know more than ones that are free
         seen, found = with_bodies(loaded, tell)
@@ -294,6 +295,16 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
         return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
     return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), 0.0
+
+
+def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:
+    """Yield that the CAD file's numbers are off by more than right ones are."""
+    if isinstance(loaded.experiment.cad, Path) and far:
+        most = max(far, key=lambda r: abs(r.difference) / r.scale)
+        share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"
+        more = f", and {len(far) - 1} more" if len(far) > 1 else ""
+        said = f"differs from the fit by more than right numbers do ({share}{more}): `ident doctor` says what is wrong"
+        yield Warned(loaded.experiment.cad.name, "table", said)
 
 
 def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:

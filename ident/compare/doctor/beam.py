@@ -25,7 +25,7 @@ def best(search: Search) -> tuple[Hypothesis, Hypothesis | None]:
     reached += _strict(search, reached[0])
     for view in search.space.views if not reached[0].view else ():
         seen = search.space.of(search.table, (view,))
-        if (option := search.options(seen)[0]).score > search.score(reached[0]):
+        if (option := search.best_option(seen, search.score(reached[0]))) is not None:
             reached.append(settled(search, search.space.after(seen, option.move)))
     if reached[0].moves:
         if not reached[0].extras:
@@ -50,9 +50,7 @@ def _strict(search: Search, state: Hypothesis) -> list[Hypothesis]:
     found = []
     for tolerance in _STRICT:
         if search.space.tolerances[0] < tolerance < search.tolerance(state) / 2:
-            strict = replace(
-                search, space=replace(search.space, tolerances=(tolerance,)), broad=False, _links={}, _expanded={}
-            )
+            strict = replace(search, space=replace(search.space, tolerances=(tolerance,)), broad=False, _expanded={})
             to = strict.space.of(search.table, ())
             for _ in range(MOST + 1):
                 option = strict.options(to)[0]

@@ -263,7 +263,7 @@ def exact_search(search: Search) -> Search | None:
     if not (search.gain_error or search.zero_error or search.space.density_error):
         return None
     space = replace(search.space, density_error=0.0)
-    return replace(search, space=space, gain_error=0.0, zero_error=0.0, _links={}, _expanded={})
+    return replace(search, space=space, gain_error=0.0, zero_error=0.0, _expanded={})
 
 
 #: Densities of parts differ by so much [log] without anybody's mistake.

@@ -167,38 +167,42 @@ def student(squares: Array, logdet: ArrayLike, d: int) -> Array:
     return np.asarray(constant - 0.5 * np.asarray(logdet) - 0.5 * (DOF + d) * np.log1p(squares / DOF))
 
 
-def deviations(body: Array, share: float) -> Array:
-    """Return a root (10, 10) of the covariance of one body's inertials (10,), for numbers off by this share.
+def deviations(bodies: Array, share: float) -> Array:
+    """Return roots (..., 10, 10) of the covariance of bodies' inertials (..., 10), for numbers off by this share.
 
     Each coordinate of the centre by that share of its distance or of the radius of gyration, the larger one.
     """
-    m, hx, hy, hz = body[:4].tolist()
-    x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
-    a, b, c = _moments(body)
-    r = max(math.hypot(x, y, z), math.sqrt((a + b + c) / (2 * abs(m)))) if m else 0.0
-    tensor = [a, math.sqrt(a * b), math.sqrt(a * c), b, math.sqrt(b * c), c]
-    size = share * np.array([abs(m), r, r, r, *tensor])
-    return np.asarray(natural_jacobian(m, np.array([x, y, z])) * size)
+    m, c, moments = _natural(bodies)
+    d, far = np.sqrt(moments), np.repeat(_reach(m, c, moments)[..., None], 3, axis=-1)
+    tensor = d[..., [0, 0, 0, 1, 1, 2]] * d[..., [0, 1, 2, 1, 2, 2]]
+    size = share * np.concatenate([np.abs(m), far, tensor], axis=-1)
+    return natural_jacobian(m[..., 0], c) * size[..., None, :]
 
 
-def reach(body: Array) -> float:
-    """Return the distance of the centre from the link's origin, or the radius of gyration if that is more."""
-    m = float(body[0])
-    if not m:
-        return 0.0
-    return max(math.hypot(*(body[1:4] / m).tolist()), math.sqrt(sum(_moments(body)) / (2 * abs(m))))
+def reach(bodies: Array) -> Array:
+    """Return the distances (...) of centres from links' origins, or the radii of gyration where those are more."""
+    return _reach(*_natural(bodies))
 
 
-def _moments(body: Array) -> tuple[float, float, float]:
-    """Return the central moments, by size: of a reading that cannot exist they may be negative."""
-    m, hx, hy, hz, xx, _, _, yy, _, zz = body.tolist()
-    x, y, z = (hx / m, hy / m, hz / m) if m else (0.0, 0.0, 0.0)
-    return (abs(xx - m * (y * y + z * z)), abs(yy - m * (x * x + z * z)), abs(zz - m * (x * x + y * y)))
+def _reach(m: Array, c: Array, moments: Array) -> Array:
+    radius = np.sqrt(np.abs(moments.sum(axis=-1) / np.where(m == 0.0, np.inf, 2.0 * m)[..., 0]))
+    return np.asarray(np.maximum(np.sqrt((c * c).sum(axis=-1)), radius))
 
 
-def spread(body: Array) -> Array:
-    """Return how inertials (10,) change with each number and with a factor of mass and tensor, each by its size."""
-    return np.column_stack([deviations(body, 1.0), body])
+def _natural(bodies: Array) -> tuple[Array, Array, Array]:
+    """Return masses (..., 1), centres (..., 3) and central moments, by size: of what cannot exist they may be negative.
+
+    A massless body has its centre at the origin.
+    """
+    m = bodies[..., :1]
+    c = bodies[..., 1:4] / np.where(m == 0.0, np.inf, m)
+    squares = m * c * c
+    return m, c, np.abs(bodies[..., [4, 7, 9]] - squares.sum(axis=-1, keepdims=True) + squares)
+
+
+def spread(bodies: Array) -> Array:
+    """Return how inertials change (..., 10, 11) with each number and with a factor of mass and tensor, by its size."""
+    return np.concatenate([deviations(bodies, 1.0), bodies[..., None]], axis=-1)
 
 
 def evidence(

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.cad.check import DENSITIES, densities
 from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, known_mistakes, natural
 from ident.robot.robot import Robot
-from ident.spatial.inertia import from_com, pseudo_inertia
+from ident.spatial.inertia import from_com, pseudo_inertia, tensor
 
 #: How far right CAD numbers may be off, where that is not stated: log-uniform over these shares.
 TOLERANCES = tuple(0.003 * (0.1 / 0.003) ** (k / 10) for k in range(11))
@@ -43,6 +44,7 @@ PRIOR = {
 SINGLE = "number"
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
 _ROUNDING = 1e-3
+_UNIT = np.array([1.0, *[0.0] * 3, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])  # a body that exists
 #: What has a smaller radius of gyration was meant as a point [m].
 _POINT = 1e-9
 
@@ -289,26 +291,21 @@ KNOWN = known_mistakes()
 _MEMBERS = {kind: sum(m.weight for m in KNOWN if m.kind == kind) for kind in {m.kind for m in KNOWN}}
 
 
-def can_exist(body: Array, about_origin: bool, *, made: bool = True) -> bool:
-    """Return whether a body (10,) is physically consistent, but for the rounding of its digits.
+def can_exist(bodies: Array, about_origin: bool, *, made: ArrayLike = True) -> NDArray[np.bool_]:
+    """Return whether bodies (..., 10) are physically consistent, but for the rounding of their digits.
 
-    made: and of some material; what has no extent is taken as it is, a point mass.
+    made (...): and of some material; what has no extent is taken as it is, a point mass.
     """
-    if not body[0] > 0:
-        return False
-    central = natural(inertials_of(body, about_origin), False) if about_origin else body
-    xx, xy, xz, yy, yz, zz = central[4:]
-    half = (xx + yy + zz) / 2
-    matter = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
-    values = np.linalg.eigvalsh(matter)
-    if not (half >= 0 and values[0] >= -_ROUNDING * half):
-        return False
-    if not made:
-        return True
-    moments = [half - x for x in values[::-1]]
-    radius = math.sqrt(max(moments[-1], 0.0) / body[0])
-    least, even = densities(body[0], moments)
-    return radius < _POINT or bool(DENSITIES[0] < even and least < DENSITIES[1])
+    sound = (bodies[..., 0] > 0) & np.isfinite(bodies).all(axis=-1)
+    central = natural(inertials_of(bodies, about_origin), False) if about_origin else bodies
+    central = np.where(sound[..., None], central, _UNIT)
+    half = central[..., [4, 7, 9]].sum(axis=-1) / 2
+    values = np.linalg.eigvalsh(half[..., None, None] * np.eye(3) - tensor(central))  # of the integral of r r^T dm
+    moments = half[..., None] - values[..., ::-1]
+    exists = sound & (half >= 0) & (values[..., 0] >= -_ROUNDING * half)
+    least, even = densities(central[..., 0], moments)
+    point = np.sqrt(np.maximum(moments[..., -1], 0.0) / central[..., 0]) < _POINT
+    return np.asarray(exists & (np.logical_not(made) | point | ((DENSITIES[0] < even) & (least < DENSITIES[1]))))
 
 
 def can_exist_within(body: Array, root: Array, times: float = 2.0) -> bool:

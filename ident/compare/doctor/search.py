@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.doctor.evidence import (
@@ -120,6 +121,21 @@ class Search:
         """Return the tolerance under a hypothesis: the root mean square of those that are probable."""
         return float(np.sqrt(self.weights(state) @ np.square(self.space.tolerances)))
 
+    def most(self, state: Hypothesis) -> float:
+        """Return what moves of links can lift the score of a hypothesis to at most: all logs say is what it says."""
+        E = self.evidence(state)
+        peak = student(np.zeros(()), 0.0, E.size)
+        return float(peak) + E.fit(state.gains, self.effective) + self.log_prior(state.moves)
+
+    def best_option(self, state: Hypothesis, bar: float) -> Option | None:
+        """Return the best single move from a hypothesis, None where it is not above a bar."""
+        if self.most(state) > bar:
+            found = self.options(state)[:1]
+        else:  # torques alone may still be otherwise
+            p = self._parts(self.evidence(state), state)
+            found = self._torque_options(self.evidence(state), state, p, self.penalty(state))
+        return max((o for o in found if o.score > bar), key=lambda o: o.score, default=None)
+
     def options(self, state: Hypothesis) -> list[Option]:
         """Return every single move from a hypothesis with its score, best first."""
         key = (frozenset(state.moves), self.broad)
@@ -197,8 +213,8 @@ class Search:
 
     def _bad(self, state: Hypothesis) -> list[bool]:
         """Return which links cannot exist; what is off by as much as it is large may be of any material."""
-        origin, off = self.space.setting.about_origin, state.shares[:, :10].max(axis=1) >= 1.0
-        return [not can_exist(b, origin, made=not x) for x, b in zip(off, state.numbers, strict=True)]
+        made = state.shares[:, :10].max(axis=1) < 1.0
+        return [not x for x in can_exist(state.numbers, self.space.setting.about_origin, made=made)]
 
     def totals(self, E: Evidence, state: Hypothesis, tolerance: float) -> tuple[Array, Array]:
         """Return the residual (d,) and the covariance (d, d) beside the fit's own."""
@@ -392,23 +408,16 @@ class Search:
         view = "" if view.startswith("gravity") else view  # which is none of a mistake's business
         key = (i, body.tobytes(), view)
         if key not in self._links:
-            setting, least = self.space.setting_in(view), self.space.tolerances[0]
-            before = inertials_of(body, setting.about_origin)
-            size = _sizes(spread(before))
-            mistakes, inertials, spreads = [], [], []
-            for mistake in self.space.asked_of(i):
-                mended = mistake.undone(body, i, setting)
-                if can_exist(mended, setting.about_origin):
-                    after = inertials_of(mended, setting.about_origin)
-                    root = spread(after)
-                    if not _within(before, after, size, _sizes(root), least):
-                        mistakes.append(mistake)
-                        inertials.append(after)
-                        spreads.append(root)
-            self._links[key] = _Readings(
-                tuple(mistakes), np.array(inertials).reshape(-1, 10), np.array(spreads).reshape(-1, 10, 11)
-            )
-        return self._links[key]
+            setting, asked = self.space.setting_in(view), self.space.asked_of(i)
+            mended = np.array([m.undone(body, i, setting) for m in asked]).reshape(-1, 10)
+            kept = np.flatnonzero(can_exist(mended, setting.about_origin))
+            inertials = inertials_of(mended[kept], setting.about_origin)
+            self._links[key] = _Readings(tuple(asked[k] for k in kept), inertials, spread(inertials))
+        found = self._links[key]
+        before = inertials_of(body, self.space.setting.about_origin)
+        sizes = _sizes(spread(before)), _sizes(found.spreads)
+        new = np.flatnonzero(~_within(before, found.inertials, *sizes, self.space.tolerances[0]))
+        return _Readings(tuple(found.mistakes[k] for k in new), found.inertials[new], found.spreads[new])
 
     def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: Mapping[int, tuple[Array, Array]]) -> bool:
         """Return whether every link that the mistake would change can exist without it."""
@@ -421,18 +430,18 @@ class Search:
 
 def _same(a: Array, b: Array, share: float) -> bool:
     """Return whether two bodies' inertials (10,) are alike within a part of the tolerance of the smaller of them."""
-    return _within(a, b, _sizes(spread(a)), _sizes(spread(b)), share)
+    return bool(_within(a, b, _sizes(spread(a)), _sizes(spread(b)), share))
 
 
-def _sizes(root: Array) -> Array:
-    """Return by how much each parameter (10,) changes if all numbers are off by a share of 1; root (10, 11)."""
-    return np.asarray(np.sqrt(np.sum(root[:, :10] ** 2, axis=1)))
+def _sizes(roots: Array) -> Array:
+    """Return by how much each parameter (..., 10) changes if all numbers are off by a share of 1; (..., 10, 11)."""
+    return np.asarray(np.sqrt(np.sum(roots[..., :10] ** 2, axis=-1)))
 
 
-def _within(a: Array, b: Array, size_a: Array, size_b: Array, share: float) -> bool:
-    if abs(a[0] - b[0]) > _SAME * share * min(abs(a[0]), abs(b[0])):
-        return False
-    return bool((np.abs(a - b) <= _SAME * share * np.minimum(size_a, size_b) + 1e-12).all())
+def _within(a: Array, b: Array, size_a: Array, size_b: Array, share: float) -> NDArray[np.bool_]:
+    masses = np.abs(a[..., 0] - b[..., 0]) <= _SAME * share * np.minimum(np.abs(a[..., 0]), np.abs(b[..., 0]))
+    alike = np.abs(a - b) <= _SAME * share * np.minimum(size_a, size_b) + 1e-12
+    return np.asarray(masses & alike.all(axis=-1))
 
 
 def alike(a: Move, b: Move) -> bool:

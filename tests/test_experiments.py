@@ -105,6 +105,13 @@ class TestArm5:
         # one sure sign of each planted error: the product of link 2, the mass of link 3, the centre of link 5
         assert {"link2.Ixy", "link3.hx", "link4.hy"} <= flagged
 
+    def test_a_table_that_is_off_by_more_than_right_ones_sends_to_the_doctor(self, result):
+        found = result("arm5/experiment.toml")
+        far = {row.name for row in found.comparison.far}
+        assert far >= {"link4.hy", "link4.Izz"}  # of the centre of link 5
+        assert far < {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
+        assert any("`ident doctor` says what is wrong" in w.message for w in found.warnings if w.about == "cad.csv")
+
     def test_cad_alone_predicts_far_worse(self, result):
         validation = result("arm5/experiment.toml").validation.recordings[0]
         assert validation.held_out

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.doctor.evidence import (
@@ -40,12 +39,12 @@ from ident.compare.doctor.hypotheses import (
     excludes,
 )
 from ident.compare.doctor.mistakes import Mistake, inertials_of
+from ident.compare.doctor.readings import Readings, readings, same
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
 _DENSER = 12.0  # no material is so many times denser than another one that parts are made of
-_SAME = 0.3  # tolerances within which two readings are the same
 
 
 #: Moves, their log probabilities (tolerances, moves), and how many links that cannot exist each mends.
@@ -58,15 +57,6 @@ class Option:
 
     move: Move
     score: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Readings:
-    """What one link's numbers may be: mistakes (k), inertials (k, 10) without them, and the `spread` (k, 10, 11)."""
-
-    mistakes: tuple[Mistake, ...]
-    inertials: Array
-    spreads: Array
 
 
 @dataclass(eq=False)
@@ -85,7 +75,7 @@ class Search:
     gain_error: float = 0.0
     zero_error: float = 0.0
     _seen: dict[tuple[str, bytes], Evidence] = field(default_factory=dict)
-    _links: dict[tuple[int, bytes, str], _Readings] = field(default_factory=dict)
+    _links: dict[tuple[int, bytes, str], Readings] = field(default_factory=dict)
     _expanded: dict[tuple[frozenset[Move], bool], list[Option]] = field(default_factory=dict)
 
     def evidence(self, state: Hypothesis) -> Evidence:
@@ -181,7 +171,7 @@ class Search:
 
         covariance (d, d): beside the fit's own 1, with the right numbers; shares (11,): tolerances of the link.
         """
-        if _same(right, wrong, float(shares[:10].min())):
+        if same(right, wrong, float(shares[:10].min())):
             return None
         d = E.size
         (mean, B), (other, wide) = ((m, root * shares) for m, root in (E.link(i, right), E.link(i, wrong)))
@@ -358,7 +348,7 @@ class Search:
             if len(changes) > 1 and self._fits_all(each, state, changes):
                 add(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
         for a, b in combinations(range(n), 2):
-            if not _same(now[a], now[b], least):
+            if not same(now[a], now[b], least):
                 add(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
         for u in UNEXPLAINED:
             if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
@@ -403,21 +393,13 @@ class Search:
                 found.append(Option(view, self.score(to)))
         return found
 
-    def _readings(self, i: int, body: Array, view: str) -> _Readings:
+    def _readings(self, i: int, body: Array, view: str) -> Readings:
         """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
         view = "" if view.startswith("gravity") else view  # which is none of a mistake's business
         key = (i, body.tobytes(), view)
         if key not in self._links:
-            setting, asked = self.space.setting_in(view), self.space.asked_of(i)
-            mended = np.array([m.undone(body, i, setting) for m in asked]).reshape(-1, 10)
-            kept = np.flatnonzero(can_exist(mended, setting.about_origin))
-            inertials = inertials_of(mended[kept], setting.about_origin)
-            self._links[key] = _Readings(tuple(asked[k] for k in kept), inertials, spread(inertials))
-        found = self._links[key]
-        before = inertials_of(body, self.space.setting.about_origin)
-        sizes = _sizes(spread(before)), _sizes(found.spreads)
-        new = np.flatnonzero(~_within(before, found.inertials, *sizes, self.space.tolerances[0]))
-        return _Readings(tuple(found.mistakes[k] for k in new), found.inertials[new], found.spreads[new])
+            self._links[key] = readings(self.space, i, body, view)
+        return self._links[key].beside(inertials_of(body, self.space.setting.about_origin), self.space.tolerances[0])
 
     def _fits_all(self, mistake: Mistake, state: Hypothesis, changes: Mapping[int, tuple[Array, Array]]) -> bool:
         """Return whether every link that the mistake would change can exist without it."""
@@ -426,22 +408,6 @@ class Search:
             i in changes or can_exist(mistake.undone(b, i, self.space.setting_in(state.view)), origin)
             for i, b in enumerate(state.numbers)
         )
-
-
-def _same(a: Array, b: Array, share: float) -> bool:
-    """Return whether two bodies' inertials (10,) are alike within a part of the tolerance of the smaller of them."""
-    return bool(_within(a, b, _sizes(spread(a)), _sizes(spread(b)), share))
-
-
-def _sizes(roots: Array) -> Array:
-    """Return by how much each parameter (..., 10) changes if all numbers are off by a share of 1; (..., 10, 11)."""
-    return np.asarray(np.sqrt(np.sum(roots[..., :10] ** 2, axis=-1)))
-
-
-def _within(a: Array, b: Array, size_a: Array, size_b: Array, share: float) -> NDArray[np.bool_]:
-    masses = np.abs(a[..., 0] - b[..., 0]) <= _SAME * share * np.minimum(np.abs(a[..., 0]), np.abs(b[..., 0]))
-    alike = np.abs(a - b) <= _SAME * share * np.minimum(size_a, size_b) + 1e-12
-    return np.asarray(masses & alike.all(axis=-1))
 
 
 def alike(a: Move, b: Move) -> bool:

@@ -79,6 +79,27 @@ def test_a_release_of_nothing_is_refused(release, changelog, version):
         release.released(changelog, version, "2030-01-02")
 
 
+@pytest.mark.parametrize(
+    "remote", ["https://example.org/me/ident.git\n", "git@example.org:me/ident", "ssh://git@example.org/me/ident.git"]
+)
+def test_a_release_links_to_the_repository_that_it_is_made_in(release, remote):
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    linked = release.linked(text, remote)
+    found, before = tomllib.loads(linked), tomllib.loads(text)
+    urls = found["project"].pop("urls")
+    assert urls["Source"] == "https://example.org/me/ident"
+    assert urls["Issues"] == "https://example.org/me/ident/issues"
+    before["project"].pop("urls", None)
+    assert found == before
+    assert release.linked(linked, remote) == linked  # the next release writes none twice
+
+
+@pytest.mark.parametrize("remote", ["", "/srv/ident.git", "https://example.org"])
+def test_a_release_without_a_home_on_the_web_is_refused(release, remote):
+    with pytest.raises(ValueError, match="is no address of a repository on the web"):
+        release.linked("", remote)
+
+
 def test_a_release_wants_a_version_and_no_changes():
     done = subprocess.run([ROOT / ".ci" / "release", "next"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "wanted a version such as 0.2.0\n")

@@ -135,8 +135,17 @@ def test_thinning_keeps_slow_and_drops_fast_signals_in_phase():
     for bad in (1, 14, 2.5, True):
         with pytest.raises(LogError, match="wanted a whole number from 2 to 13"):
             decimate(x, [bad])
-    with pytest.raises(LogError, match="27 rows are too few to be thinned by 2"):
-        decimate(x[:27], [2])
+    with pytest.raises(LogError, match="1 row cannot be thinned by 2"):
+        decimate(x[:1], [2])
+
+
+@pytest.mark.parametrize("rows", [2, 5, 27, 28, 60])
+def test_a_short_recording_is_thinned_as_far_as_it_goes(rows):
+    line = np.column_stack([np.ones(rows), np.linspace(0.0, 1.0, rows)])
+    thin = decimate(line, [3])
+    assert len(thin) == -(-rows // 3)
+    np.testing.assert_allclose(thin[:, 0], 1.0, atol=0.012)  # 0.05 dB ripple, twice
+    np.testing.assert_allclose(thin[:, 1], line[::3, 1], atol=0.02)
 
 
 @settings(max_examples=cases(30))

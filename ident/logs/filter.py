@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
-from ident.errors import LogError
+from ident.errors import LogError, plural
 
 FORGOTTEN = 1e-11  # a filter's answer to a sample counts as gone when it has decayed to this
 LOWEST = 1e-6  # cut-off relative to the sampling rate, below which the filter's coefficients round to nothing
@@ -176,31 +176,32 @@ def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
     while sum(map(len, begun)) <= _PAD and (block := next(blocks, None)) is not None:
         begun.append(block)
     beginning = np.concatenate(begun)
-    if len(beginning) <= _PAD:
+    pad = min(_PAD, len(beginning) - 1)
+    if pad < 1:
         raise LogError(
-            f"{len(beginning)} rows are too few to be thinned by {factor}",
+            f"{plural(len(beginning), 'row')} cannot be thinned by {factor}",
             key="decimation",
             fix="Use a longer recording or smaller factors",
         )
-    ends = reflected(beginning, 0, _PAD)
+    ends = reflected(beginning, 0, pad)
     state = found.settled(ends[0])
-    panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
+    panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * pad, 8))
     found.forwards(ends, state, panels, 0)
     # `size` rows are in the panels; from `first` on they are the recording's, beginning with its row `row`
-    size, first, row, ends = _PAD, _PAD, 0, ends[:0]
+    size, first, row, ends = pad, pad, 0, ends[:0]
     for block in chain([beginning], blocks):
-        if size + len(block) + _PAD > panels.shape[1]:
-            panels = np.pad(panels[:, :size], ((0, 0), (0, 2 * len(block) + _PAD), (0, 0)))
+        if size + len(block) + pad > panels.shape[1]:
+            panels = np.pad(panels[:, :size], ((0, 0), (0, 2 * len(block) + pad), (0, 0)))
         found.forwards(block, state, panels, size)
-        ends = np.concatenate([ends, block[-_PAD - 1 :]])[-_PAD - 1 :]
+        ends = np.concatenate([ends, block[-pad - 1 :]])[-pad - 1 :]
         size += len(block)
         ready = size - found.memory
         if ready > _MEMORIES * found.memory:
             yield found.backwards(panels, size, first + -row % factor, ready, factor)
             panels[:, : found.memory] = panels[:, ready:size]
             size, first, row = found.memory, 0, row + ready - first
-    found.forwards(reflected(ends, -1, _PAD), state, panels, size)
-    yield found.backwards(panels, size + _PAD, first + -row % factor, size, factor)
+    found.forwards(reflected(ends, -1, pad), state, panels, size)
+    yield found.backwards(panels, size + pad, first + -row % factor, size, factor)
 
 
 def checked(factors: Sequence[int]) -> tuple[int, ...]:

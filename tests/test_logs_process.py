@@ -145,7 +145,7 @@ def test_a_short_recording_is_thinned_as_far_as_it_goes(rows):
     thin = decimate(line, [3])
     assert len(thin) == -(-rows // 3)
     np.testing.assert_allclose(thin[:, 0], 1.0, atol=0.012)  # 0.05 dB ripple, twice
-    np.testing.assert_allclose(thin[:, 1], line[::3, 1], atol=0.02)
+    np.testing.assert_allclose(thin[:, 1], line[::3, 1], atol=0.03)
 
 
 @settings(max_examples=cases(30))

@@ -100,7 +100,13 @@ def _digital(prototype: NDArray[np.complex128], cutoff: float) -> NDArray[np.com
 
 
 def reflected(x: Array, at: int, rows: int) -> Array:
-    """Return `rows` rows before the first (at = 0) or after the last row (at = -1) of x (N, k), by point reflection."""
+    """Return `rows` rows before the first (at = 0) or after the last row (at = -1) of x (N, k), by point reflection.
+
+    At either end in turn where x, two rows or more, is shorter.
+    """
+    if len(x) <= rows:
+        both = np.pad(x, ((rows, rows), (0, 0)), mode="reflect", reflect_type="odd")
+        return both[:rows] if at == 0 else both[-rows:]
     mirrored = x[rows:0:-1] if at == 0 else x[-2 : -rows - 2 : -1]
     return np.asarray(2 * x[at] - mirrored)
 
@@ -176,32 +182,31 @@ def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
     while sum(map(len, begun)) <= _PAD and (block := next(blocks, None)) is not None:
         begun.append(block)
     beginning = np.concatenate(begun)
-    pad = min(_PAD, len(beginning) - 1)
-    if pad < 1:
+    if len(beginning) < 2:
         raise LogError(
             f"{plural(len(beginning), 'row')} cannot be thinned by {factor}",
             key="decimation",
             fix="Use a longer recording or smaller factors",
         )
-    ends = reflected(beginning, 0, pad)
+    ends = reflected(beginning, 0, _PAD)
     state = found.settled(ends[0])
-    panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * pad, 8))
+    panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
     found.forwards(ends, state, panels, 0)
     # `size` rows are in the panels; from `first` on they are the recording's, beginning with its row `row`
-    size, first, row, ends = pad, pad, 0, ends[:0]
+    size, first, row, ends = _PAD, _PAD, 0, ends[:0]
     for block in chain([beginning], blocks):
-        if size + len(block) + pad > panels.shape[1]:
-            panels = np.pad(panels[:, :size], ((0, 0), (0, 2 * len(block) + pad), (0, 0)))
+        if size + len(block) + _PAD > panels.shape[1]:
+            panels = np.pad(panels[:, :size], ((0, 0), (0, 2 * len(block) + _PAD), (0, 0)))
         found.forwards(block, state, panels, size)
-        ends = np.concatenate([ends, block[-pad - 1 :]])[-pad - 1 :]
+        ends = np.concatenate([ends, block[-_PAD - 1 :]])[-_PAD - 1 :]
         size += len(block)
         ready = size - found.memory
         if ready > _MEMORIES * found.memory:
             yield found.backwards(panels, size, first + -row % factor, ready, factor)
             panels[:, : found.memory] = panels[:, ready:size]
             size, first, row = found.memory, 0, row + ready - first
-    found.forwards(reflected(ends, -1, pad), state, panels, size)
-    yield found.backwards(panels, size + pad, first + -row % factor, size, factor)
+    found.forwards(reflected(ends, -1, _PAD), state, panels, size)
+    yield found.backwards(panels, size + _PAD, first + -row % factor, size, factor)
 
 
 def checked(factors: Sequence[int]) -> tuple[int, ...]:

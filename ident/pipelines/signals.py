@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, pi
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.manifest import UNITS, si_factor
 from ident.logs.raw import Column
-from ident.logs.readings import NOISE, resting
+from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
     ALIKE,
     LATE_ROWS,
@@ -71,11 +72,8 @@ class Signals:
 
     def angles(self) -> Array:
         """Return the joints' positions (rows, n) [rad; m]."""
-        q = np.column_stack([c.values for c in self.position])
-        q = q * scales(self.position_unit) * (self.count or 1.0)
-        transmission = self.robot.transmission
-        q = np.asarray(transmission.joint_position(q)) if self.side == "motor" and transmission else q
-        return np.asarray(q + self.zeros) if self.zeros else q
+        scale = scales(self.position_unit) * (self.count or 1.0)
+        return _angles(self.position, scale, self.robot, self.side, self.zeros)
 
     def of_joints(self, robot: Robot) -> Signals:
         """Return the signals of a robot that has some of the joints only."""
@@ -85,6 +83,15 @@ class Signals:
             key: tuple(getattr(self, key)[k] for k in left) for key in (*each, "zeros", "count") if getattr(self, key)
         }
         return replace(self, robot=robot, **own)  # type: ignore[arg-type]
+
+
+def _angles(columns: Sequence[Column], scale: Array, robot: Robot, side: str, zeros: Sequence[float]) -> Array:
+    """Return the joints' positions (rows, n) [rad; m] without leaps by a whole turn; scale: SI of what is written."""
+    turns = [inf if joint.slides else 2.0 * pi for joint in robot.joints]
+    q = np.column_stack(continued([c.values * x for c, x in zip(columns, scale, strict=True)], turns, [])[0])
+    transmission = robot.transmission
+    q = np.asarray(transmission.joint_position(q)) if side == "motor" and transmission else q
+    return np.asarray(q + zeros) if zeros else q
 
 
 #: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
@@ -120,13 +127,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     units, offset = units_of(unit, robot), () if robot is described and not count else zeros(robot, asked)
     scale = scales(units) * (count or 1.0)
 
-    def angles(columns: Sequence[Column]) -> Array:
-        q = np.column_stack([c.values for c in columns]) * scale
-        geared = side == "motor" and robot.transmission is not None
-        q = np.asarray(robot.transmission.joint_position(q)) if geared and robot.transmission else q
-        return np.asarray(q + offset) if offset else q
-
-    q = angles(position.columns)
+    q = _angles(position.columns, scale, robot, side, offset)
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
     seconds = 1.0 / rate if time is None else si_factor(word, "time")
     t = _stamps(time, rows) * seconds
@@ -136,7 +137,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     states = [
         State(
             _stamps(each[time] if time else None, len(each[position.columns[0]].values)) * seconds,
-            angles([each[c] for c in position.columns]),
+            _angles([each[c] for c in position.columns], scale, robot, side, offset),
             each,
         )
         for each in more
@@ -263,6 +264,10 @@ def _position_unit(
     turning = [k for k, j in enumerate(robot.joints) if not j.slides]
     if not turning:
         return ("m" if within(raw, robot) else "mm"), "joint", robot
+    for unit, turn in (("rad", 2.0 * pi), ("deg", 360.0)):
+        if continued(list(raw[:, turning].T), [turn] * len(turning), [])[1]:
+            why["position"] += f"; {unit}, as they leap by a whole turn in it"
+            return unit, "joint", robot
     if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
         why["position"] += "; rad, for in deg they would hardly move"
         return "rad", "joint", robot

@@ -283,6 +283,17 @@ def test_the_fitted_recording_validates_nothing():
     assert "not known" in unknown.warnings[0]
 
 
+def test_a_fitted_motion_that_was_logged_again_is_no_motion_never_seen():
+    c = case()
+    noise = np.random.default_rng(0).normal(size=c.fit.tau.shape) * 0.01 * c.fit.tau.std(axis=0)
+    again = replace(c.fit, name="again", tau=c.fit.tau + noise, q=c.fit.q + 1e-5)
+    found = validate(c.model, again, {"identified": c.wls.phi}, fitted=c.regression)
+    assert (found.recordings[0].held_out, found.unseen) == (True, "repeats of a fitted motion")
+    both = validate(c.model, iter([again, c.other]), {"identified": c.wls.phi}, fitted=c.regression)
+    assert [r.again for r in both.recordings] == [True, False]
+    assert both.unseen == "motions never seen"
+
+
 def test_cad_alone_counts_what_it_does_not_state_as_zero_and_says_so():
     c = case()
     theta, absent = cad_theta(c.model, c.inertials, {"turn.viscous": 0.3})

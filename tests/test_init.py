@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -714,6 +715,21 @@ def test_numbers_that_nobody_changes_are_the_guess_to_the_last_digit():
     for ask in (None, lambda question: "", lambda question: question.guess):
         assert Asked(ask).numbers("gain", "How much?", guess, "so much") == guess
     assert Asked(lambda _: "0.15, 0.3").numbers("gain", "How much?", guess, "so much") == (0.15, 0.3)
+
+
+def test_a_copy_of_a_log_is_left_out_and_validates_nothing(here, sketched):
+    arm(here)
+    for seed, name in enumerate(("one", "two")):
+        t, q, _, tau = log(here, seed=seed, seconds=6.0)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    shutil.copy("one.csv", "three.csv")
+    found = pipelines.init("arm.urdf", ["one.csv", "two.csv", "three.csv"])
+    assert "three.csv: LEFT OUT: it is a copy of one.csv" in found.told
+    assert ident.read_experiment(here).validate == ("two",)
+    shutil.copy("one.csv", "two.csv")  # as somebody does by hand
+    result = pipelines.run(here)
+    assert not result.validation.held_out
+    assert any("'two' is a copy of that of 'one'" in str(w) for w in result.warnings)
 
 
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):

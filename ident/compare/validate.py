@@ -17,7 +17,7 @@ from ident.model.model import Model, torque
 from ident.model.term import RECORDED
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import compress
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, repeated_in
 from ident.shown import Shown, shows
 
 #: Name of the prediction that says no torque at all; its relative error is 1.
@@ -78,12 +78,16 @@ def _relative(squared: Array, energy: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ValidatedRecording:
-    """One recording: its samples per joint (n,), whether it was kept out of the fit (None: not known), predictions."""
+    """One recording: its samples per joint (n,), whether it was kept out of the fit (None: not known), predictions.
+
+    again: whether its motion is one that was fitted.
+    """
 
     recording: str
     held_out: bool | None
     samples: Array
     predictions: tuple[Predicted, ...]
+    again: bool = False
 
     def of(self, name: str) -> Predicted:
         """Return the prediction of that name."""
@@ -131,6 +135,8 @@ class Validation:
     @property
     def unseen(self) -> str:
         """What was kept out of the fit, in words."""
+        if self.held_out and all(r.again for r in self.held_out):
+            return "repeats of a fitted motion"
         return "motions never seen" if self.apart else "other rows of the fitted log"
 
     def missed(self, name: str) -> Array:
@@ -211,7 +217,7 @@ def validate(
     recordings, warnings = [], []
     for recording in regression.recordings:
         part = regression.only([recording])
-        held_out, why = _held_out(part, recording, fitted)
+        held_out, again, why = _held_out(part, recording, fitted)
         if why:
             warnings.append(why)
         energy, rows = part.squared_torques, part.rows
@@ -228,7 +234,7 @@ def validate(
             as_logged = raw.get((recording, name)) if bands else None
             with_still = all_rows[:2] if slow.any() else None
             found.append(Predicted(name, squared, energy, samples.astype(int), as_logged, with_still))
-        recordings.append(ValidatedRecording(recording, held_out, found[0].samples, tuple(found)))
+        recordings.append(ValidatedRecording(recording, held_out, found[0].samples, tuple(found), again))
     return Validation(
         model.robot.joint_names,
         model.robot.units("torque"),
@@ -275,21 +281,24 @@ def _friction(model: Model, base: BaseParameters, phi: Array, slow: Array) -> Ar
 
 def _held_out(
     part: Regression, recording: str, fitted: Regression | Collection[str] | None
-) -> tuple[bool | None, str | None]:
-    """Return whether the fit never saw this recording, and a warning where it did or where that is not known."""
+) -> tuple[bool | None, bool, str | None]:
+    """Return whether the fit never saw this recording, whether it saw its motion, and a warning where it did or where
+    that is not known.
+    """
     if fitted is None:
-        return None, f"It is not known whether the fit saw recording '{recording}'; its errors may flatter."
+        return None, False, f"It is not known whether the fit saw recording '{recording}'; its errors may flatter."
     if isinstance(fitted, Regression):
         seen = {s.identity: s.recording for s in fitted.segments}
         same = [seen[s.identity] for s in part.segments if s.identity in seen]
         names: Collection[str] = fitted.recordings
+        again = repeated_in(part, fitted) is not None
     else:
-        same, names = [], fitted
+        same, names, again = [], fitted, False
     if recording in names:
-        return False, f"Same recording: '{recording}' was fitted; its errors show the fit and validate nothing."
+        return False, True, f"Same recording: '{recording}' was fitted; its errors show the fit and validate nothing."
     if same:
-        return False, f"Same recording: '{recording}' holds the same numbers as '{same[0]}', which was fitted."
-    return True, None
+        return False, True, f"Same recording: '{recording}' holds the same numbers as '{same[0]}', which was fitted."
+    return True, again, None
 
 
 def _phi(base: BaseParameters, model: Model, values: ArrayLike, name: str) -> Array:

@@ -12,8 +12,9 @@ from ident.compare.validate import ZERO, Validation
 from ident.errors import UnusableError
 from ident.estimate.estimate import Estimate, rounded
 
-#: Keys of the provenance: the verdict in words, and the hash of the numbers that it holds for.
-VERDICT, NUMBERS = "validation", "validation of"
+#: Keys of the provenance: the verdict in words, the hash of the numbers that it holds for, which recordings repeat a
+#: fitted motion.
+VERDICT, NUMBERS, AGAIN = "validation", "validation of", "validation on repeats"
 #: How much larger than CAD's the error on held-out recordings may be, by chance, in a fit that passes.
 MARGIN = 1.05
 #: Share of the torque that a fit may miss: what misses more was fitted to another robot, other columns or other units.
@@ -61,7 +62,9 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
         failures.append("over 40 % of the torque is missed: is it this robot, and are columns and units right?")
     error = f"error {100 * total.relative_total:.3g} % of the torque on held-out {where}"
     verdict = f"{_FAILED}: {'; '.join(failures)}; {error}" if failures else f"{_PASSED}: {error}"
-    return replace(estimate, provenance={**estimate.provenance, VERDICT: verdict, NUMBERS: fingerprint(estimate)})
+    again = {AGAIN: names} if (names := ", ".join(r.recording for r in validation.held_out if r.again)) else {}
+    known = {VERDICT: verdict, NUMBERS: fingerprint(estimate)} | again
+    return replace(estimate, provenance={**estimate.provenance, **known})
 
 
 def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:

@@ -14,7 +14,8 @@ from ident.pipelines.factors import fitted, of_recordings
 from ident.pipelines.friction import with_friction
 from ident.pipelines.identified_load import require_load
 from ident.pipelines.loaded import Loaded, load, with_data
-from ident.pipelines.steps import Warned, processing_of, validated
+from ident.pipelines.steps import Warned, processing_of
+from ident.pipelines.validated import validated
 from ident.pipelines.wishes import Sharing
 from ident.tables import Table, read_toml, string, typed
 from ident.tell import Tell, logged

@@ -13,7 +13,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
 from ident.experiment import LEVELS
-from ident.files import file_word, short_names, write_whole
+from ident.files import file_sha256, file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
@@ -83,6 +83,7 @@ def _started(
 ) -> Started:
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
+    logs, copies = _without_copies(logs)
     given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
@@ -111,7 +112,7 @@ def _started(
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
-    lost = [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
+    lost = copies + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
     return Started((*tables, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
 
 
@@ -125,6 +126,16 @@ def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
     if not logs:
         raise InputError("no log is given", fix="Give one log file or more, such as a .csv, .mat or .parquet")
     return cad[0] if cad else None, logs
+
+
+def _without_copies(logs: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return the logs, each content once, and what is left out: a copy is predicted as well as what was fitted."""
+    first: dict[str, Path] = {}
+    for log in logs:
+        first.setdefault(file_sha256(log) if log.is_file() else str(log), log)
+    kept = list(first.values())
+    same = {path: first[file_sha256(path)] for path in logs if path not in kept}
+    return kept, [f"{copy.name}: LEFT OUT: it is a copy of {path.name}" for copy, path in same.items()]
 
 
 def _is_table_of_cad(file: Path) -> bool:

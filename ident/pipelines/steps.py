@@ -18,7 +18,6 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
-from ident.files import FITTED
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 #: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient")
-#: A torque that begins unlike the rest is a measurement where no more than this share of its recording is missed.
-PREDICTED = 0.1
 
 
 @dataclass(frozen=True)
@@ -282,53 +279,6 @@ def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:
         return None
     require_same_model(loaded, estimate)
     return compare_with(estimate, loaded.cad, loaded.joint_values, loaded.cad_source or "")
-
-
-def validated(
-    loaded: Loaded, estimate: Estimate, fitted: Regression | None, warned: list[Warned], tell: Tell = logged
-) -> Validation | None:
-    """Return how well estimate and CAD predict the recordings kept for validation, None when there are none.
-
-    fitted: the factors of the fit, where they are at hand; else the estimate's provenance says what it was fitted on.
-    """
-    from ident.compare import cad_theta
-    from ident.compare import validate as predicted
-
-    experiment = loaded.experiment
-    if not experiment.validate:
-        return None
-    require_same_model(loaded, estimate)
-    predictions = {"identified": estimate.phi}
-    if loaded.cad is not None and not np.isnan(loaded.cad).any():
-        predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
-    seen, told = estimate.provenance.get(FITTED), len(warned)
-    fit, judged = processing_of(loaded)
-    validation = predicted(
-        loaded.model,
-        _that_moved(motions(loaded, experiment.validate, judged, warned, tell), estimate),
-        predictions,
-        fitted=fitted or (None if seen is None else seen.split(", ")),
-        base=loaded.base,
-        standing=fit.min_speed,
-    )
-    well = {r.recording for r in validation.recordings if r.of("identified").relative_total <= PREDICTED}
-    for k, w in enumerate(warned[told:], start=told):
-        if w.kind == "start transient" and w.about in well:
-            warned[k] = Warned(w.about, "predicted start", f"{w.message.rsplit(':', 1)[0]}, but predicted")
-    warned += [Warned("validation", "validation", message) for message in validation.warnings]
-    fits, kept = (
-        {f for n in names for f in loaded.manifest.recording(n).files}
-        for names in (experiment.fit, experiment.validate)
-    )
-    return replace(validation, unusable=unusable(warned[told:]), apart=not kept <= fits)
-
-
-def _that_moved(every: Iterable[Motion], estimate: Estimate) -> Iterator[Motion]:
-    """Yield motions without the rows of joints that rest, as in the fit: what their friction holds nobody knows."""
-    still = estimate.still
-    for motion in every:
-        rests = still & ~motion.qd.any(axis=0)
-        yield replace(motion, keep=motion.keep & ~rests) if rests.any() else motion
 
 
 def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:

@@ -17,7 +17,8 @@ from ident.logs.readers.formats import Chunk
 from ident.pipelines.estimated import as_estimated
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.raw_recording import part_name, stretches
-from ident.pipelines.steps import Warned, validated
+from ident.pipelines.steps import Warned
+from ident.pipelines.validated import validated
 from ident.tell import Tell
 
 if TYPE_CHECKING:

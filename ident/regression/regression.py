@@ -342,6 +342,13 @@ def repeats_joined(regression: Regression) -> Regression:
     return replace(regression, segments=tuple(chain.from_iterable(joined)))
 
 
+def repeated_in(recording: Regression, whole: Regression) -> str | None:
+    """Return the recording of `whole` whose motion one recording shows again, None where there is none."""
+    own = _moments(recording)
+    other = ((name, _moments(whole.only([name]))) for name in whole.recordings)
+    return next((name for name, found in other if _apart(own, found) < ALIKE), None)
+
+
 def _first_alike(moments: dict[str, Array]) -> dict[str, str]:
     """Return the first recording of each one's motion.
 

@@ -259,6 +259,26 @@ def test_where_a_joint_stands_what_friction_holds_is_no_error_and_more_is(share,
     assert np.array_equal(found.samples, np.sum(~slow, axis=0) if told else every.samples)
 
 
+@pytest.mark.parametrize(("left", "told"), [(0.0, True), (0.6, False)])
+def test_where_brakes_hold_a_joint_its_torque_does_not_count(left, told):
+    """The second half of a recording at rest, with so much of the torques that would hold the joints."""
+    c = case()
+    theta = np.array(
+        [0.02 * x if name.endswith(".coulomb") else x for name, x in zip(c.model.names, c.theta, strict=True)]
+    )
+    half = len(c.other.q) // 2
+    still = (np.arange(len(c.other.q)) >= half)[:, None]
+    moves = np.where(still, 0.0, 1.0)
+    held = torque(c.model, theta, c.other.q, 0.0 * c.other.qd, 0.0 * c.other.qdd)
+    q = np.where(still, c.other.q[np.argmax(np.abs(held).sum(axis=1))], c.other.q)
+    tau = torque(c.model, theta, q, c.other.qd * moves, c.other.qdd * moves)
+    motion = replace(c.other, q=q, qd=c.other.qd * moves, qdd=c.other.qdd * moves, tau=np.where(still, left * tau, tau))
+    found = validate(c.model, motion, {"CAD": theta}, fitted=c.regression, standing=0.05)
+    assert (found.total("CAD").relative_total < 1e-6) == told
+    assert any("brakes hold" in w and "their torques are next to zero" in w for w in found.warnings) == told
+    assert (found.total("CAD").every_total or found.total("CAD").relative_total) > 0.1
+
+
 def test_the_fitted_recording_validates_nothing():
     c = case()
     renamed = replace(c.fit, name="another name")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
@@ -24,6 +24,9 @@ from ident.shown import Shown, shows
 ZERO = "zero"
 #: A joint that stands is held by friction where so many times its own is missed: it may be of either sign.
 HELD = 2.0
+#: A standing joint's torques are none where their squares are so small a part of what is missed there, thinning having
+#: smeared those of the motion before and after, and so little is missed where it moves.
+NONE, FOLLOWED = 0.25, 0.15
 #: A slow way there and back [rad; m], in so many rows each.
 WAY, STEPS = 0.1, 201
 
@@ -225,9 +228,9 @@ def validate(
         held = np.zeros(len(slow), dtype=bool)
         if slow.any():
             first = next(iter(phis))
-            still = every[first] - moving[recording, first]
             most = HELD * _friction(model, base, phis[first], slow)
-            held = (moving[recording, first][2] > 0) & (still[0] <= still[2] * most**2)
+            held, braked = _standing(every[first], moving[recording, first], most)
+            warnings += _braked(recording, [j for j, x in zip(model.robot.joint_names, braked, strict=True) if x])
         found = list[Predicted]()
         for name, all_rows in every.items():
             squared, energy, samples = np.where(held, moving.get((recording, name), all_rows), all_rows)
@@ -244,6 +247,28 @@ def validate(
         band_hz=min(bands, default=None),
         noise=np.array(regression.least_noise),
     )
+
+
+def _standing(every: Array, moving: Array, most: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return where (n,) rows in which a joint stands do not count: friction holds it, or something that is not logged.
+
+    every, moving (3, n): sums of squared residuals and torques, and rows, of all and where it moves; most (n,): what
+    friction may hold.
+    """
+    still, moves = every - moving, moving[2] > 0
+    within, followed = still[0] <= still[2] * most**2, moving[0] < FOLLOWED**2 * moving[1]
+    braked = moves & ~within & followed & (still[1] < NONE * still[0])
+    return moves & (within | braked), braked
+
+
+def _braked(recording: str, joints: Sequence[str]) -> list[str]:
+    """Return that torques of standing joints are no measurement of what holds them."""
+    if not joints:
+        return []
+    said = f"{recording}: where {', '.join(joints)} stand, their torques are next to zero, and are not where they move"
+    return [
+        f"{said}: brakes hold them, or the drives are off. These rows do not count; `rows` in dataset.toml cuts them"
+    ]
 
 
 def _full(model: Model, base: BaseParameters, phi: Array) -> Array:

@@ -26,6 +26,8 @@ class Judgement:
 #: misses so much more of what was never seen than of what was fitted, and this share of the torque or more.
 ROUGH, ROUGH_JOINT = 0.15, 0.5
 WORSE, WORSE_SHARE = 3.0, 0.075
+#: The latter of one joint, beyond the noise of its readings.
+WORSE_JOINT = 0.15
 #: Above this share the noise of a joint's readings is not to hide what the model misses of it.
 QUIET = 0.3
 
@@ -134,6 +136,17 @@ def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
         return (
             f"of single joints more is missed than the noise of their readings: {', '.join(rough)}; log motions that"
             " load these joints more, or say in [model] what acts on them"
+        )
+    fitted = np.nan_to_num(estimate.missed)
+    differ = [
+        f"{joint} {percent(missed)}, fitted {percent(own)}"
+        for joint, missed, own in zip(validation.joints, validation.missed(total.name), fitted, strict=True)
+        if missed > max(WORSE * own, WORSE_JOINT)
+    ]
+    if differ:
+        return (
+            f"of single joints far more is missed than where they were fitted ({'; '.join(differ)}), so their friction,"
+            " load or gain differs between the recordings, as of a robot that warms up: fit more of them"
         )
     if total.relative_total > max(WORSE * estimate.relative_total, WORSE_SHARE):
         return (

@@ -455,6 +455,22 @@ def test_a_kept_torque_that_begins_unlike_the_rest_counts_where_it_is_predicted(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("late", [2, 4])
+def test_late_torques_are_read_so_before_friction_is_chosen(two, monkeypatch, late):
+    """Wide friction and hysteresis make up for much of a delay, so what is left looks like a filter, and is less."""
+    for name, seed in (("circle", 1), ("steps", 2)):
+        record(two, name, seed, late=late)
+    change(two / "experiment.toml", "[processing]\nedge_s = 0.1\n", "")
+    change(two / "experiment.toml", "[model]\ncoulomb = { tanh = 0.05 }\n", "")
+    change(two / "experiment.toml", 'truth = "truth.toml"\n', "")
+    monkeypatch.setattr("ident.compare.settled.late_positions", lambda *_: ())
+    result = run(two, two / "out")
+    assert not result.estimate.causes, result.estimate.causes
+    np.testing.assert_allclose([c.value for c in result.estimate.calibration], -late / RATE, atol=0.2 / RATE)
+    assert result.validation.total("identified").relative_total < 0.01
+
+
+@pytest.mark.slow
 def test_torques_that_only_the_doctor_finds_late_are_read_so_unless_signals_are_read_by_hand(two, monkeypatch):
     for name, seed in (("circle", 1), ("steps", 2)):
         record(two, name, seed, late=1)

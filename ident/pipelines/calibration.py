@@ -70,8 +70,7 @@ def with_late_torques(loaded: Loaded, late: float, warned: list[Warned]) -> tupl
     said = f"all torques come {1e3 * late:.3g} ms late"
     warned.append(Warned("torques", "late", f"{said}, as they follow the motion, and are read so"))
     found = tuple(Calibrated(u, -late, float("nan"), said, True) for u in skews(loaded.robot))
-    settled = as_calibrated(replace(loaded, processing=processing_of(loaded)), found)
-    return settled, Found(found, np.zeros((0, 0)))
+    return replace(loaded, late=late), Found(found, np.zeros((0, 0)))
 
 
 def widened(estimate: Estimate, found: Found | None) -> Estimate:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
+#: How often torques are asked by how much they are late, each time with friction chosen for what was found.
+LATER = 4
 _UNEDITED, _ALONE = ExportWishes(), Sharing()
 FILES = ("estimate.json", "parameters.json", "robot.urdf", "robot.xml", "factors.npz", "report.html")
 
@@ -64,14 +66,14 @@ def run(
 def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell, command: str, by: Sharing) -> Result:
     from ident.export import with_validation
 
+    start, before = loaded, list(told)
     loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
             factors, result, late = _judged(loaded, calibration, told, tell, command, client)
-            if late:
-                loaded, calibration = with_late_torques(loaded, late, told)
-                factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
+            if late and (again := _read_late(start, late, before, tell, command, client)) is not None:
+                loaded, calibration, factors, result, told = again
             if (leaner := without_idle(loaded, result.estimate, told)) is not None:
                 loaded = leaner
                 factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
@@ -92,6 +94,24 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
         tell("writing results", 1, 1)
     log_warned(warned)
     return replace(result, warnings=tuple(warned), failed=tuple(failed))
+
+
+def _read_late(
+    start: Loaded, late: float, told: list[Warned], tell: Tell, command: str, client: Client | None
+) -> tuple[Loaded, Found, Factors, Result, list[Warned]] | None:
+    """Return the experiment with torques read as so late [s], friction chosen anew, its factors, fit, and what to say.
+
+    What friction makes up for hides a part of it, so it is asked again; None where something is still wrong then.
+    """
+    for _ in range(LATER):
+        said = list(told)
+        loaded, found = with_late_torques(start, late, said)
+        loaded = with_terms(loaded, said, tell)
+        factors, result, more = _judged(loaded, found, said, tell, command, client)
+        if not more:
+            return None if result.estimate.causes else (loaded, found, factors, result, said)
+        late += more
+    return None
 
 
 def _judged(

@@ -38,7 +38,7 @@ class Loaded:
     notes: what was taken otherwise than it stands, or without being asked for. processing: of fits and of predictions,
     where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
     structure: how joint terms were chosen, where they were; pulls: by what their shapes widen the base parameters'
-    covariance (`ident.structure.shapes`).
+    covariance (`ident.structure.shapes`). late: by how much all torques are late [s], where the logs say so.
     """
 
     experiment: Experiment
@@ -57,6 +57,7 @@ class Loaded:
     described: Robot | None = None
     structure: Structure | None = None
     pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    late: float = 0.0
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

@@ -165,7 +165,8 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     if given[0] is not None and given[1] is not None:
         return given[0], given[1]
     fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
-    fit, judged = settled(loaded.model, fitted, loaded.base)
+    early = np.full(loaded.robot.n, -loaded.late)  # torques that are late are positions that are early
+    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base))
     judged = reaching_kept(loaded, judged)
     if loaded.experiment.by_hand is None:
         return fit, judged

@@ -411,21 +411,23 @@ def test_joints_that_no_name_says_are_those_whose_limits_and_bodies_fit(here):
     assert read(here)[1].joint_names == ("j_one", "j_two", "j_three")
 
 
+@pytest.mark.parametrize("measured", [True, False])
 @pytest.mark.parametrize(("turn", "unit"), [(2 * np.pi, "rad"), (360.0, "deg")])
-def test_positions_that_wrap_are_read_as_the_joints_turned(here, turn, unit):
+def test_positions_that_wrap_are_read_as_the_joints_turned(here, turn, unit, measured):
     """As an encoder without turns gives them: each leap would be a torque without end, and friction of another sign."""
     arm(here)
     for name, seed in (("fit", 5), ("other", 6)):
-        t, q, _, tau = log(here, seed=seed)
+        t, q, qd, tau = log(here, seed=seed)
         values = np.mod(q * turn / (2 * np.pi), turn)
-        speeds = np.random.default_rng(seed).normal(size=q.shape)  # no change of the positions, which says their unit
-        pd.DataFrame({"t": t, **columns("q{}", values), **columns("v{}", speeds), **columns("tau{}", tau)}).to_csv(
+        speeds = qd if measured else np.random.default_rng(seed).normal(size=q.shape)  # which says nothing of units
+        pd.DataFrame({"t": t, **columns("q{}", values), **columns("qd{}", speeds), **columns("tau{}", tau)}).to_csv(
             f"{name}.csv", index=False
         )
     pipelines.init("arm.urdf", ["fit.csv", "other.csv"])
     found, _, manifest = read(here)
     recording = manifest.recordings[0]
     assert recording.position.unit == unit
+    assert (recording.velocity is not None) == measured
     assert (recording.torque.unit, recording.torque.gain) == ("N m", 1.0)
     np.testing.assert_allclose(np.ptp(found.q, axis=0), np.ptp(log(here, seed=5)[1], axis=0), rtol=1e-3)
 

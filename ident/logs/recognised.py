@@ -19,6 +19,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.logs.manifest import UNITS, Quantity, si_factor
 from ident.logs.raw import Column
+from ident.logs.readings import continued
 from ident.robot import Robot
 
 Meaning = Literal["time", "index", "position", "velocity", "torque", "current", "other", ""]
@@ -301,13 +302,20 @@ def _levelled(t: Array, x: Array) -> Array:
     return np.asarray(x - along * (along @ x) / (along @ along))
 
 
+def _unwrapped(position: Array) -> Array:
+    """Return a position without leaps by a whole turn, in radians or degrees."""
+    for turn in (2.0 * np.pi, 360.0):
+        (position,), _ = continued([position], [turn], [])
+    return position
+
+
 def belongs(t: Array, position: Family, velocity: Family) -> tuple[float, tuple[Related | None, ...]]:
     """Return how like the velocities' integrals the positions are in the worst moving joint (0 where none moves)."""
     if len(position.columns) != len(velocity.columns):
         return 0.0, ()
     found: list[Related | None] = []
     for p, v in zip(position.columns, velocity.columns, strict=True):
-        found.append(related(t, p.values, v.values))
+        found.append(related(t, _unwrapped(p.values), v.values))
         if found[-1] is not None and abs(found[-1].alike) < UNLIKE:
             return 0.0, ()
     return min((abs(r.alike) for r in found if r is not None), default=0.0), tuple(found)

@@ -470,7 +470,8 @@ def test_motions_that_are_missed_far_more_than_the_fitted_ones_are_not_ready():
 def test_what_to_mend_comes_first():
     c = case()
     cause = NamedCause(
-        "joint1", "its zero is off by 5 degrees", "robot.toml", 'add -5 degrees; or [calibrate] zeros = ["joint1"]',
+        "joint1", "its zero is off by 5 degrees", "robot.toml",
+        'add -5 degrees; or `zeros = ["joint1"]` below [calibrate]',
         ("joint2: it turns the other way",), c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
         9.2, Trace("turn", "N m", "position of lift", "rad", (0.0, 1.0), (0.3, 0.2), (3.0, 4.0), (0.3, 0.4)),
     )  # fmt: skip
@@ -483,7 +484,7 @@ def test_what_to_mend_comes_first():
     assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]
     first = report.sections[0]
     assert first.title == "What to mend first"
-    assert first.blocks[0].words == 'robot.toml: add -5 degrees; or [calibrate] zeros = ["joint1"]'
+    assert first.blocks[0].words == 'robot.toml: add -5 degrees; or `zeros = ["joint1"]` below [calibrate]'
     assert first.blocks[0].paste == '[calibrate]\nzeros = ["joint1"]'
     sure, rival = first.blocks[0].items
     assert sure == "The odds are 10,000 to one."

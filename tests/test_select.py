@@ -590,7 +590,7 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
     result = ident.run(two)
     told = [w.message for w in result.warnings if w.kind == "more terms"]
     assert len(told) == 1
-    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add to \[model\] .*spring = ", told[0])
+    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add `spring = .*` below \[model\]", told[0])
     assert any(told[0] in w for w in result.estimate.warnings)
     assert "shoulder.stiffness" not in result.loaded.model.names
     assert "spring =" in (two / "results" / two.name / "report.html").read_text(encoding="utf-8")

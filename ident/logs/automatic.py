@@ -235,5 +235,5 @@ def in_words(processing: Processing) -> str:
     ]
     said += ["rows resampled evenly"] if p.resample_hz else []
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
-    said += [f"joints put right by up to {late * 1e3:.2g} ms"] if late else []
+    said += [f"positions of single joints shifted in time by up to {late * 1e3:.2g} ms"] if late else []
     return ", ".join(said)

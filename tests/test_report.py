@@ -38,7 +38,7 @@ from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, 
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
 from ident.report.symbols import in_short, lengths, numbered
-from ident.report.verdict import verdict
+from ident.report.verdict import questions, verdict
 from ident.robot import read_robot
 from ident.spatial.inertia import Pose, axis_angle, from_com
 
@@ -479,6 +479,10 @@ def test_what_to_mend_comes_first():
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
     assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
     assert "Even so" not in report.verdict.reason
+    _, validation, _ = full()
+    for judged, answer in ((validation, "Yes, but mend first what is named above: "), (None, "Not known: ")):
+        assert questions(estimate, judged)[2].startswith(f"Does it predict? {answer}")
+    assert questions(replace(estimate, causes=()), validation)[2].startswith("Does it predict? Yes: ")
     more = verdict(replace(estimate, causes=(replace(cause, total=(0.5, 0.3)),))).reason
     assert more.endswith("Even so 30.0 % of the torque would be missed: something else is wrong, too.")
     assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]

@@ -28,6 +28,11 @@ Reader = Callable[[Any], Any]
 LARGEST = 1_000_000
 
 
+def below(header: str, *lines: str) -> str:
+    """Return which lines to paste below the header of a table, each valid TOML as it stands."""
+    return f"{' and '.join(f'`{line}`' for line in lines)} below [{header}]"
+
+
 def read_bytes(path: str | Path, error: type[InputError], limit: int = LARGEST) -> bytes:
     """Return the content of a file; raises `error` when it cannot be read or has more than `limit` bytes."""
     try:

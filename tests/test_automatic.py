@@ -1,5 +1,6 @@
 """Filters chosen from positions: noise, band and cut-off found, the motion kept, and what an experiment says of it."""
 
+import tomllib
 from dataclasses import replace
 from math import prod
 
@@ -9,7 +10,7 @@ from logs_data import made_up, smooth
 from seeds import cases
 
 from ident.logs import Processing, process
-from ident.logs.automatic import as_toml, band_of, chosen, factors_below, reaching
+from ident.logs.automatic import as_lines, as_toml, band_of, chosen, factors_below, reaching
 
 T = np.arange(12_000) / 400
 
@@ -109,7 +110,9 @@ def test_factors(ratio, factors):
 def test_what_was_chosen_can_be_pasted():
     fit = Processing(position_hz=20.0, decimation=(5, 2))
     assert as_toml(fit) == "position_hz = 20.0, decimation = [5, 2]"
-    assert as_toml(replace(fit, decimation=(5, 5)), fit) == "decimation = [5, 5]"
+    assert as_lines(replace(fit, decimation=(5, 5)), fit) == ["decimation = [5, 5]"]
+    read = tomllib.loads("\n".join(("[processing]", *as_lines(fit))))
+    assert read["processing"] == {"position_hz": 20.0, "decimation": [5, 2]}
 
 
 def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():

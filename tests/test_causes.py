@@ -1,6 +1,7 @@
 """What is wrong with a robot file or a log is named; what is right is not accused."""
 
 import re
+import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,25 +13,27 @@ from synthetic import states
 
 from ident.cad.table import Cad
 from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary, stands
-from ident.compare.causes.described import described_by
+from ident.compare.causes.described import Described, described_by
 from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table
-from ident.compare.causes.touches import touched
+from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.residuals import SMOOTH
 from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
-from ident.pipelines.doctor import already_doubted, causes_of
+from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report.doctor_text import lines_in
 from ident.robot import Joint, Robot, read_robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import Pose, axis_angle, from_com
+from ident.tables import below
 
 RIGHT = np.pi / 2
 DEGREE = np.pi / 180
@@ -173,13 +176,33 @@ def test_what_to_change_of_gravity_is_pasted_and_read(tmp_path: Path, form: str)
         path.write_text(lines_in(mend))
         assert mend.startswith("a URDF has no place for that; write a robot.toml")
     else:
-        mark = "<worldbody>" if form == "mjcf" else ""
-        path.write_text(path.read_text().replace(mark, mend + "\n" + mark, 1))
+        mark, line = ("<worldbody>", mend) if form == "mjcf" else ("", lines_in(mend))
+        path.write_text(path.read_text().replace(mark, line + "\n" + mark, 1))
     np.testing.assert_allclose(read_robot(path).gravity, [9.81, 0, 0], rtol=1e-3)
-    zero = next(m.mend for m in known if m.kind == "zero" and m.size)
-    assert ("dataset.toml" in zero) == (form != "dh")
-    assert "URDF" not in zero
-    assert described.turned("(1, 0, 0)").startswith("turn gravity" if form != "urdf" else "a URDF has no gravity")
+    zero = next(m for m in known if m.kind == "zero" and m.size)
+    assert zero.file == ("robot" if form == "dh" else "log")  # whose position has an `offset`
+    assert "URDF" not in zero.mend
+    told = described.turned("(1, 0, 0)")
+    assert told.endswith("a URDF has no gravity to turn") == (described.turned_in == "model") == (form == "urdf")
+    assert tomllib.loads(lines_in(told)) == {"calibrate": {"gravity": True}}
+
+
+@pytest.mark.parametrize("form", ["dh", "urdf", "mjcf"])
+def test_all_that_is_proposed_as_toml_can_be_pasted(form: str) -> None:
+    described = Described(form, "r", form == "dh")
+    two = from_dh("two", [DHJoint(d=0.4, alpha=RIGHT), DHJoint(a=0.35)])
+    known = mistakes(two, described=described)
+    mends = [*(m.mend.format("5", factor="1.2") for m in known), MEND + ROBUST, SMOOTH, described.turned("x")]
+    for mend in mends:
+        tomllib.loads(lines_in(mend))
+        for line in re.findall(r"`([^`]* = [^`]*)`", mend):
+            tomllib.loads(line)
+        assert " = " not in re.sub(r"`[^`]*`", "", mend)
+        assert not re.search(r"\] \w+ =", mend)
+    assert lines_in(f"add it: {below('model', 'coulomb = true', 'viscous = true')}").splitlines() == [
+        "[model]", "coulomb = true", "viscous = true"
+    ]  # fmt: skip
+    assert {m.file for m in known if m.kind == "joint order"} == {"log"}
 
 
 def test_what_to_change_of_an_axis_is_said_as_the_description_says_it(tmp_path: Path) -> None:
@@ -256,6 +279,11 @@ def test_a_touch_is_named_with_its_recording_seconds_and_joints() -> None:
     assert "joint2" in cause.what
     assert not cause.ordinary
     assert cause.after < 0.025
+    assert lines_in(cause.mend) == '[fit]\nloss = "huber"'
+    seen = found(model, arm(), pushed(motion, 4.0, 5.5, 0.6))
+    (robust,) = beside_loss(seen).causes  # that is done already
+    assert robust.mend == "log it anew, or leave that out: two recordings with `rows` of one file"
+    assert beside_loss(seen, predicts=True).causes == ()
 
 
 def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:
@@ -317,7 +345,7 @@ def test_values_are_said_with_the_word_of_their_sign() -> None:
     assert gain.words(np.log(0.8))[0].startswith("its torque has to be 20 % smaller")
     assert gain.words(np.log(1.25)) == (
         "its torque has to be 25 % larger (torque constant, gear ratio, unit)",
-        'multiply its torque by 1.25, its `gain`; or [calibrate] gains = ["joint3"]',
+        'multiply its torque by 1.25, its `gain`; or `gains = ["joint3"]` below [calibrate] in experiment.toml',
     )
     (zero,) = (m for m in mistakes(arm()) if m.kind == "zero" and m.where == "joint2" and m.size)
     assert zero.words(-5 * DEGREE)[0] == "its zero is off by -5 degrees"

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pinocchio
 import pytest
+from export_readers import estimate_of
 from identified import URDF, case
+from oracles import random_bodies
 from random_robots import pinocchio_model, random_pair
 
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import EstimationError, InfeasibleError, ModelError, RobotError
 from ident.estimate.estimate import Estimate
-from ident.export import export_to
+from ident.export import export_to, formats
 from ident.export.digits import deserved_base
 from ident.export.identified import exportable
 from ident.export.urdf import new_urdf
-from ident.model import Model, torque
+from ident.model import LoadFriction, Model, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
+from ident.model.term import numbers
+from ident.model.terms import TERMS, units_of
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
 from ident.spatial.inertia import Pose, roll_pitch_yaw, rpy
@@ -186,6 +192,46 @@ def test_json_without_a_robot_names_both_units(tmp_path):
     read = json.loads(written(case().constrained, tmp_path / "p.json").path.read_text())
     assert read["conventions"]["gravity_m_s2"] is None
     assert {t["unit"] for t in read["joint_terms"] if t["name"].endswith("viscous")} == {"N m s/rad; N s/m"}
+
+
+def test_json_gives_the_numbers_of_every_law_with_units(tmp_path):
+    """A Stribeck friction or a smooth Coulomb friction means nothing without its speeds and its exponent."""
+    rng = np.random.default_rng(2)
+    robot = replace(case().robot, inertials=None)
+    turns, slides = (next(j.name for j in robot.joints if j.slides is way) for way in (False, True))
+    terms = (Viscous(), SmoothCoulomb(0.02), Stribeck(0.15, exponent=1.0), Spring((turns,), rest=0.4), Thermal())
+    model = Model(robot, terms)
+    loaded = LoadFriction(inertials=random_bodies(rng, robot.n), joints=(slides,))
+    model = replace(model, terms=(*terms, loaded))
+    theta = np.concatenate([random_bodies(rng, robot.n).ravel(), np.ones(len(model.names) - 10 * robot.n)])
+    estimate = replace(estimate_of(robot, model, theta), shapes=model.shapes)
+    read = json.loads(export_to("json", estimate, tmp_path / "p.json", robot=robot).path.read_text())
+    jsonschema.validate(read, json.loads(Path(formats.__file__).with_name("parameters.schema.json").read_text()))
+    told = {t["name"]: t for t in read["joint_terms"]}
+    assert {
+        name: {k: x["value"] for k, x in t["shape"].items()} for name, t in told.items() if t["shape"]
+    } == model.shapes
+    assert told[f"{turns}.stribeck"]["shape"] == {
+        "speed": {"value": 0.15, "unit": "rad/s"},
+        "width": {"value": 0.01, "unit": "rad/s"},
+        "exponent": {"value": 1.0, "unit": "1"},
+    }
+    assert told[f"{slides}.coulomb"]["shape"] == {"tanh": {"value": 0.02, "unit": "m/s"}}
+    assert told[f"{slides}.coulomb"]["meaning"] == "torque = value * tanh(qd / tanh)"
+    assert told[f"{turns}.viscous"]["shape"] == {}
+    assert told[f"{slides}.load_friction"]["shape"]["1 hx"]["unit"] == "kg m"
+    assert told[f"{turns}.thermal_viscous"]["shape"]["reference"]["unit"] == "degC"
+
+
+def test_the_numbers_of_every_law_have_units():
+    every = {(term.kind.name, x): units_of(f"j.{term.kind.name}", x) for term in TERMS for x in numbers(term)}
+    assert all("SI" not in units for units in every.values())
+    assert every["stiffness", "rest"] == every["coulomb", "dahl"] == ("rad", "m")
+    assert every["warm_up", "time"] == ("s", "s")
+    assert every["balancer", "crank"] == ("m", "m")
+    assert {x for (_, x), units in every.items() if units == ("1", "1")} == {
+        "power", "element", "exponent", "ratio", "per_turn", "intervals"
+    }  # fmt: skip
 
 
 def infeasible(estimate):

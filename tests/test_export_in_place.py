@@ -386,6 +386,33 @@ def test_a_new_mjcf_says_what_was_fixed_and_refuses_a_body_without_mass(tmp_path
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.parametrize("fixed", [(), (FixedBody("world_base", 0, Pose.identity()),)])
+def test_a_base_that_is_called_world_gets_a_name_that_mujoco_and_gazebo_take(tmp_path, fixed):
+    rng = np.random.default_rng(1)
+    robot = replace(random_tree(rng, 4), base="world", fixed=fixed)
+    name, bodies = f"world_base{'_' * len(fixed)}", random_bodies(rng, 4)
+    estimate = estimate_of(robot, Model(robot), bodies.ravel())
+    written = exportable(estimate).reshape(4, 10)
+    out = export_to("mjcf", estimate, tmp_path / "new.xml", robot=robot)
+    note = f"The base 'world' is called '{name}' here: in an MJCF that name is taken."
+    assert note in out.notes
+    assert note in out.path.read_text()
+    q, qd, qdd = rng.uniform(-2, 2, (3, 5, 4))
+    found, model = mujoco_torque(out.path.read_text(), robot.joint_names, q, qd, qdd)
+    wanted = pin_torque(pin_tree(robot, written), q, qd, qdd)
+    assert np.abs(found - wanted).max() < 1e-9 * np.abs(wanted).max()
+    assert model.body(name).id == 1
+    assert read_robot(out.path).joint_names == robot.joint_names
+    again = export_to("mjcf", estimate, tmp_path / "again.xml", robot=robot, source=out.path)  # into what was written
+    close(mujoco_torque(again.path.read_text(), robot.joint_names, q, qd, qdd)[0], wanted)
+    assert not any("is called" in n for n in again.notes)
+    sdf = export_to("sdf", estimate, tmp_path / "new.sdf", robot=robot)
+    reads, gravity = readers.sdf_read(sdf.path.read_text(), robot.gravity)
+    close(torque_of(reads, gravity, robot.joint_names, q, qd, qdd), wanted)
+    assert '"world"' not in sdf.path.read_text()
+    assert f"'{name}' here: in an SDF" in " ".join(sdf.notes)
+
+
 def test_a_body_at_the_edge_of_what_can_exist_is_loaded_by_mujoco(tmp_path):
     rng = np.random.default_rng(5)
     joint = Joint("j", "revolute", -1, Pose.identity(), np.array([0.0, 0, 1]))

@@ -170,7 +170,7 @@ def test_shuffled_columns_in_degrees_and_ms_beside_others_are_read_as_meant(here
     assert [r.rows is None for r in manifest.recordings] == [True, False, False]
     text = (here / "dataset.toml").read_text()
     assert "# by their names" in text
-    assert "left aside: drive_i0 to drive_i2" in text
+    assert "not used: drive_i0 to drive_i2" in text
 
 
 def test_without_names_the_speeds_tell_positions_and_the_bodies_tell_torques(here):

@@ -1,19 +1,25 @@
 """check_log finds what was planted, with the rows of the file, and nothing else."""
 
+import logging
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from logs_data import TWO, made_up
+from oracles import random_bodies, random_tree
 
+from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process
 from ident.logs.filter import decimate
 from ident.logs.log import spans
 from ident.logs.process import rounding_share
 from ident.logs.readings import position_quantum
+from ident.logs.unscaled import weight
+from ident.pipelines.steps import Warned, log_warned
 from ident.pipelines.steps import rounded as _rounded
 from ident.robot import Limits
+from ident.spatial.inertia import from_com
 
 T = np.arange(2000) / 250
 LIMITED = replace(
@@ -95,8 +101,33 @@ def test_units():
     assert kinds(flipped) == ["sign", "sign"]
     raw = replace(log, tau=log.tau / 100)
     assert "is it a current without its gain" in check_log(raw, LIMITED).findings[0].message
+    lone = replace(log, tau=log.tau / [100, 1])  # of several joints one may carry little
+    assert "unit" not in kinds(lone)
+    heavy = replace(LIMITED, inertials=[from_com(m, [0.3, 0, 0], 0.1 * np.eye(3)) for m in (2.0, 1.0)])
+    heavy = heavy.with_gravity([0, 9.81, 0])
+    assert weight(heavy, log.q).max() > 3.0
+    assert "torque of 'joint1' stays below 1 % of its limit" in finding(lone, "unit", heavy).message
+    light = replace(heavy, inertials=0.001 * heavy.inertials)  # what its bodies weigh is what was logged, or less
+    assert "unit" not in kinds(raw, light)
     big = replace(log, tau=log.tau * 1000)
     assert [f.kind for f in check_log(big, LIMITED).findings].count("unit") == 2
+
+
+def test_the_weight_of_links_is_what_holds_them():
+    rng = np.random.default_rng(5)
+    for points in (False, True):
+        robot = random_tree(rng, 6, points=points)
+        bodies, q = random_bodies(rng, 6), rng.uniform(-2, 2, (4, 6))
+        held = np.abs(inverse_dynamics(robot, bodies, q, 0 * q, 0 * q)).max(axis=0)
+        np.testing.assert_allclose(weight(replace(robot, inertials=bodies), q), held, rtol=1e-9, atol=1e-12)
+        assert not weight(replace(robot, inertials=None), q).any()
+
+
+def test_what_is_alike_in_several_recordings_is_told_once(caplog):
+    told = [Warned(name, "unit", "small") for name in "ab"] + [Warned("a", "chosen", x) for x in "xyx"]
+    with caplog.at_level(logging.INFO, logger="ident"):
+        log_warned(told)
+    assert caplog.messages == ["a, b: small", "a: x (1 more like it: in the report)"]
 
 
 def test_quantum():
@@ -239,7 +270,8 @@ def test_a_low_pass_does_not_silence_the_encoder():
     told = {cut: list(_rounded(coarse, report, Processing(position_hz=cut))) for cut in (5.0, None)}
     assert [[w.kind for w in found] for found in told.values()] == [["coarse position"], ["rounded position"]]
     share = rounding_share(coarse, Processing(position_hz=5.0), [step, step])
-    assert f"'joint1' {100 * share[0]:.2g} %, 'joint2' {100 * share[1]:.2g} %" in told[5.0][0].message
+    each = f"{100 * share[0]:.2g} % at 'joint1', {100 * share[1]:.2g} % at 'joint2'"
+    assert told[5.0][0].message == f"part of the accelerations is the encoders' resolution: {each}"
     assert "% too small" in told[None][0].message
     assert not list(_rounded(true, check_log(true, TWO), Processing()))
 

@@ -38,7 +38,7 @@ from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, 
 from ident.report.report import gather
 from ident.report.residual_picture import residual_picture
 from ident.report.symbols import in_short, lengths, numbered
-from ident.report.verdict import verdict
+from ident.report.verdict import questions, verdict
 from ident.robot import read_robot
 from ident.spatial.inertia import Pose, axis_angle, from_com
 
@@ -484,7 +484,8 @@ def test_a_joint_that_is_missed_far_more_than_where_it_was_fitted_is_rough():
 def test_what_to_mend_comes_first():
     c = case()
     cause = NamedCause(
-        "joint1", "its zero is off by 5 degrees", "robot.toml", 'add -5 degrees; or [calibrate] zeros = ["joint1"]',
+        "joint1", "its zero is off by 5 degrees", "robot.toml",
+        'add -5 degrees; or `zeros = ["joint1"]` below [calibrate]',
         ("joint2: it turns the other way",), c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03),
         9.2, Trace("turn", "N m", "position of lift", "rad", (0.0, 1.0), (0.3, 0.2), (3.0, 4.0), (0.3, 0.4)),
     )  # fmt: skip
@@ -492,12 +493,16 @@ def test_what_to_mend_comes_first():
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other)
     assert "Mend first: joint1: its zero is off by 5 degrees" in report.verdict.reason
     assert "Even so" not in report.verdict.reason
+    _, validation, _ = full()
+    for judged, answer in ((validation, "Yes, but mend first what is named above: "), (None, "Not known: ")):
+        assert questions(estimate, judged)[2].startswith(f"Does it predict? {answer}")
+    assert questions(replace(estimate, causes=()), validation)[2].startswith("Does it predict? Yes: ")
     more = verdict(replace(estimate, causes=(replace(cause, total=(0.5, 0.3)),))).reason
     assert more.endswith("Even so 30.0 % of the torque would be missed: something else is wrong, too.")
     assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]
     first = report.sections[0]
     assert first.title == "What to mend first"
-    assert first.blocks[0].words == 'robot.toml: add -5 degrees; or [calibrate] zeros = ["joint1"]'
+    assert first.blocks[0].words == 'robot.toml: add -5 degrees; or `zeros = ["joint1"]` below [calibrate]'
     assert first.blocks[0].paste == '[calibrate]\nzeros = ["joint1"]'
     sure, rival = first.blocks[0].items
     assert sure == "The odds are 10,000 to one."

@@ -244,7 +244,7 @@ def test_reports_are_accessible(pages, tmp_path, dark):
     """No serious finding of axe-core, with all tables open; a page that has one is noticed."""
     c = case()
     cause = NamedCause(
-        "lift", "its zero is off", "robot.toml", 'add 5; or [calibrate] zeros = ["lift"]', ("turn: other way",),
+        "lift", "its zero is off", "robot.toml", 'add 5; or `zeros = ["lift"]` below [calibrate]', ("turn: other way",),
         c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03), 9.2,
         Trace("turn", "N m", "position of lift", "rad", (0.0, 1.0), (0.3, 0.2), (3.0, 4.0), (0.3, 0.4)),
     )  # fmt: skip

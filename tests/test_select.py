@@ -41,6 +41,7 @@ from ident.model import (
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
+from ident.report.doctor_text import lines_in
 from ident.report.outcome_text import shape_sentence
 from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
@@ -590,12 +591,12 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
     result = ident.run(two)
     told = [w.message for w in result.warnings if w.kind == "more terms"]
     assert len(told) == 1
-    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add to \[model\] .*spring = ", told[0])
+    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add `spring = .*` below \[model\]", told[0])
     assert any(told[0] in w for w in result.estimate.warnings)
     assert "shoulder.stiffness" not in result.loaded.model.names
     assert "spring =" in (two / "results" / two.name / "report.html").read_text(encoding="utf-8")
-    lines_ = told[0].partition("[model] ")[2].split("; ")
-    file.write_text(without + "[model]\ncoulomb = true\n" + "\n".join(lines_) + "\n", encoding="utf-8")
+    header, *lines_ = lines_in(told[0]).splitlines()
+    file.write_text(without + "\n".join([header, "coulomb = true", *lines_, ""]), encoding="utf-8")
     assert not [w for w in ident.run(two).warnings if w.kind == "more terms"]
 
 

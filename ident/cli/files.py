@@ -95,7 +95,7 @@ def _show_log(found: LogReport) -> None:
     for kind in dict.fromkeys(f.kind for f in found.findings):
         same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
         for f in same[:1] if note else same:  # notes are alike from joint to joint
-            more = f" (and {len(same) - 1} more of this kind)" if note and len(same) > 1 else ""
+            more = f" ({len(same) - 1} more like it: all by --json)" if note and len(same) > 1 else ""
             say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", style="" if note else "bold red")
     if all(f.kind in NOTES for f in found.findings):
         say("  no problem", style="green")

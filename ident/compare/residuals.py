@@ -28,6 +28,7 @@ from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
+from ident.tables import below
 
 Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]
 #: All that are tried.
@@ -36,7 +37,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _WIDTHS = (0.01, 0.03, 0.15, 0.5)
 
 #: Laws of Coulomb friction without a jump.
-SMOOTH = "coulomb = { tanh = 0.05 }, or { dahl = 0.001 },"
+SMOOTH = below("model", "coulomb = { tanh = 0.05 }") + ", or `coulomb = { dahl = 0.001 }` in its place"
 #: A hint lowers the squared residual of its joint by at least this share of what is left, and of what there was.
 LEAST, LEAST_AT_FIRST = 0.05, 0.03
 _SAMPLES = 60_000  # looked at where the log is thinned by filters
@@ -345,7 +346,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         "at low speed": "friction near standstill is "
         + ("larger" if value > 0 else "smaller")
         + " than the law says; "
-        + f"try {f'{Stribeck.kind.key} = {Stribeck.kind.example}' if value > 0 else SMOOTH} in [model]",
+        + f"try {below('model', f'{Stribeck.kind.key} = {Stribeck.kind.example}') if value > 0 else SMOOTH}",
         "bent": f"friction bends with speed more than its law; try {NonlinearViscous.kind.key}, or another power of it",
         "by direction": f"friction at speed differs between the two directions; try {ViscousAsymmetry.kind.key} = true",
         "by load": f"friction grows with the load on the joint, as that of gears does; try {LoadFriction.kind.key}",

@@ -13,7 +13,7 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import filled, links, number, numbers, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, xml_comment
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
@@ -40,6 +40,9 @@ def write_mjcf(item: Identified) -> Written:
     notes = item.left_out(*PLACES.values())
     if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
+    if item.source is None:
+        robot, called = beside_world(robot, TARGET)
+        notes += called
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from ident.export.identified import Identified, Written
 from ident.export.text import Script, comment, links, number, plain
 from ident.files import csv_cell, csv_text
 from ident.model.term import Kind
-from ident.model.terms import kind_of
+from ident.model.terms import kind_of, law_of, units_of
 from ident.robot.robot import Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import INERTIAL
@@ -28,6 +29,7 @@ JSON_CONVENTIONS = {
     "first_moment": "hx, hy, hz = m * centre of mass in the link frame",
     "tensor_point": "Ixx .. Izz: about the link frame's ORIGIN; about_com: about the centre of mass, link-frame axes",
     "products_of_inertia": "entries of the inertia tensor: Ixy = -integral of x y dm",
+    "shape": "numbers that the meaning of a joint term names, such as widths, speeds and exponents of its law",
     "torque": "on the joint side, as the joint moves the links: M(q) qdd + C qd + g + joint terms",
 }
 
@@ -47,7 +49,7 @@ def write_json(item: Identified) -> Written:
         "conventions": {**JSON_CONVENTIONS, "gravity_m_s2": None if robot is None else robot.gravity.tolist()},
         "links": [_link(link, theta[10 * i : 10 * i + 10], decided) for i, link in enumerate(estimate.links)],
         "joint_terms": [
-            _term(name, None if name in item.unknown else float(theta[k]), decided[name], robot)
+            _term(name, None if name in item.unknown else float(theta[k]), decided[name], item)
             for k, name in enumerate(names)
             if k >= 10 * len(estimate.links)
         ],
@@ -81,10 +83,19 @@ def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _term(name: str, value: float | None, decided: str, robot: Robot | None) -> dict[str, Any]:
-    joint, term, moves = _kind(name, robot)
-    unit = term.unit(moves)
-    return {"name": name, "of": joint, "value": value, "unit": unit, "meaning": term.law, "decided_by": decided}
+def _term(name: str, value: float | None, decided: str, item: Identified) -> dict[str, Any]:
+    joint, term, moves = _kind(name, item.robot)
+    numbers = item.estimate.shapes.get(name, {})
+    units = {number: dataclasses.replace(term, units=units_of(name, number)).unit(moves) for number in numbers}
+    return {
+        "name": name,
+        "of": joint,
+        "value": value,
+        "unit": term.unit(moves),
+        "meaning": law_of(name, numbers) or term.law,
+        "shape": {number: {"value": x, "unit": units[number]} for number, x in numbers.items()},
+        "decided_by": decided,
+    }
 
 
 def _kind(name: str, robot: Robot | None) -> tuple[str, Kind, str]:

@@ -20,7 +20,7 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import DAMPING, FRICTION, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import filled, links, number, numbers, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, xml_comment
 from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
@@ -43,9 +43,11 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    notes = item.left_out(DAMPING, FRICTION)
+    robot, notes = item.geometry(TARGET), item.left_out(DAMPING, FRICTION)
+    if item.source is None:
+        robot, called = beside_world(robot, TARGET)
+        notes += called
     comment = xml_comment((*item.head, *CONVENTIONS, *notes))
-    robot = item.geometry(TARGET)
     if item.source is not None:
         return Written(edited(item.source, item, robot, comment), notes)
     text = filled(

@@ -128,6 +128,16 @@ def placed_links(robot: Robot, frame: Frame) -> list[Link]:
     return found
 
 
+def beside_world(robot: Robot, format: str) -> tuple[Robot, tuple[str, ...]]:
+    """Return the robot with a base of another name where it is called as a format's own world, and a note on that."""
+    name = "world_base"
+    while name in robot.frames:
+        name += "_"
+    if robot.base != "world":
+        return robot, ()
+    return replace(robot, base=name), (f"The base 'world' is called '{name}' here: in {format} that name is taken.",)
+
+
 def links(item: Identified, robot: Robot, places: Sequence[Kind] = (), frame: Frame = "own") -> list[Link]:
     """Return the moving links of a result, in order."""
     found = []

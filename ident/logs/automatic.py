@@ -210,12 +210,17 @@ def _digits(value: float, digits: int = 2) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def as_toml(processing: Processing, default: Processing | None = None) -> str:
+def as_toml(processing: Processing) -> str:
+    """Return what is not the default, as it stands in an inline table."""
+    return ", ".join(as_lines(processing))
+
+
+def as_lines(processing: Processing, default: Processing | None = None) -> list[str]:
     """Return what is not the default, as it stands in [processing], or in [processing.validate] with that for one."""
     default = default or Processing()
     changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
     changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
-    return ", ".join(f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items())
+    return [f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items()]
 
 
 def in_words(processing: Processing) -> str:
@@ -230,5 +235,5 @@ def in_words(processing: Processing) -> str:
     ]
     said += ["rows resampled evenly"] if p.resample_hz else []
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
-    said += [f"joints put right by up to {late * 1e3:.2g} ms"] if late else []
+    said += [f"positions of single joints shifted in time by up to {late * 1e3:.2g} ms"] if late else []
     return ", ".join(said)

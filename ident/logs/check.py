@@ -14,6 +14,7 @@ from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.logs.readings import position_quantum, saturated, spikes
+from ident.logs.unscaled import SMALL, unscaled
 from ident.robot import Robot
 
 #: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
@@ -361,6 +362,10 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
     if not FASTEST <= step <= SLOWEST:
         unit = "milliseconds" if step > SLOWEST else "seconds that were declared as milliseconds"
         yield Finding("unit", (), f"rows are {step:.3g} s apart: is the time in {unit}?")
+    if small := unscaled(log, robot):
+        names = ", ".join(f"'{name}'" for name in small)
+        what = "is it a current without its gain, or on the motor side?"
+        yield Finding("unit", (), f"torque of {names} stays below {100 * SMALL:g} % of its limit: {what}")
     far = out_of_reach(log.q, robot)
     for j, joint in enumerate(robot.joints):
         effort, largest = joint.limits.effort, float(np.abs(log.q[:, j]).max())
@@ -370,11 +375,6 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
             said.append(
                 f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
                 " is it in degrees or on the motor side?"
-            )
-        if isfinite(effort) and 0 < torque < 0.01 * effort:
-            said.append(
-                f"torque of '{joint.name}' stays below {torque:.3g}, 1 % of its limit {effort:.4g}:"
-                " is it a current without its gain, or on the motor side?"
             )
         if isfinite(effort) and torque > 3 * effort > 0:
             said.append(

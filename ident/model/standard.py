@@ -114,6 +114,7 @@ class Coulomb:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
+    formula: ClassVar[str] = "torque = value * sign(qd), 0 where |qd| <= dead_zone"
 
     def __post_init__(self) -> None:
         if not self.dead_zone >= 0:
@@ -145,6 +146,7 @@ class SmoothCoulomb:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
+    formula: ClassVar[str] = "torque = value * tanh(qd / tanh)"
 
     def __post_init__(self) -> None:
         if not self.tanh > 0:
@@ -175,6 +177,7 @@ class Dahl:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
+    formula: ClassVar[str] = "torque = value * z, dz/dq = (1 - z sign(qd)) / dahl"
 
     def __post_init__(self) -> None:
         if not self.dahl > 0:

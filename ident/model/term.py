@@ -105,6 +105,18 @@ def rubs(term: Term) -> bool:
     return term.kind.friction and not getattr(term, "needs", ())
 
 
+#: SI units of the numbers of terms, at a joint that turns and at one that slides, by what their words begin with.
+_UNITS = {
+    "a speed": ("rad/s", "m/s"), "a travel": ("rad", "m"), "a position": ("rad", "m"),
+    "a length": ("m", "m"), "a time": ("s", "s"), "a temperature": ("degC", "degC"),
+}  # fmt: skip
+
+
+def setting_units(words: str) -> tuple[str, str]:
+    """Return the units of a number of a term, "1" for a power, ratio or count."""
+    return next((units for start, units in _UNITS.items() if words.startswith(start)), ("1", "1"))
+
+
 def setting(words: str, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
     """Return a dataclass field that is a key of the term's table; words: what it takes; bounds: gt, ge, lt, le."""
     return dataclasses.field(default=default, metadata={"description": words, **bounds})

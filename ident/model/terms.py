@@ -17,10 +17,11 @@ from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
 from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
 from ident.model.stribeck import Stribeck
-from ident.model.term import Kind, Term, numbers, required
+from ident.model.term import Kind, Term, numbers, required, setting_units
 from ident.model.thermal import Thermal
 from ident.model.viscous_asymmetry import ViscousAsymmetry
 from ident.model.warm_up import WarmUp
+from ident.spatial.inertia import INERTIAL
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.
 TERMS: list[Any] = [
@@ -53,6 +54,23 @@ def kind_of(name: str) -> Kind | None:
     """Return the kind of a parameter, such as of `joint3.viscous` or `joint3.ripple_sine6`; None where it is none."""
     known, ending = kinds(), name.rpartition(".")[2]
     return known.get(ending) or known.get(ending.rstrip("0123456789_"))
+
+
+def law_of(name: str, shape: Mapping[str, float]) -> str:
+    """Return the torque of a parameter as a formula of the numbers of its shape; "" where it is none."""
+    kind = kind_of(name)
+    laws = (x.formula for x in TERMS if x.kind == kind and hasattr(x, "formula") and set(shape) == set(numbers(x)))
+    return str(next(laws, "" if kind is None else kind.law))
+
+
+def units_of(name: str, number: str) -> tuple[str, str]:
+    """Return the units of a number of a parameter's shape, at a joint that turns and at one that slides."""
+    kind, part = kind_of(name), number.rpartition(" ")[2]
+    if part in INERTIAL:  # of a link that loads a joint
+        return (("kg m^2" if part[0] == "I" else "kg m" if part[0] == "h" else "kg"),) * 2
+    fields = [(term.kind == kind, f) for term in TERMS for f in dataclasses.fields(term) if f.name == number]
+    own = next((f for same, f in sorted(fields, key=lambda x: not x[0]) if "description" in f.metadata), None)
+    return ("SI", "SI") if own is None else setting_units(own.metadata["description"])
 
 
 def plain() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
 from ident.compare.causes.mistakes import WEIGHTLESS
 from ident.compare.causes.tables import Table, table_search
+from ident.compare.causes.touches import ROBUST
 from ident.compare.difference import Difference
 from ident.compare.doctor import other_convention, settled_by
 from ident.compare.doctor.doctor import exact_search
@@ -145,7 +146,18 @@ def examination(
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
-    return examined(loaded.model, parts, loaded.prior, others, tell, table, described_by(loaded.experiment.robot))
+    robot = described_by(loaded.experiment.robot)
+    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot)
+    return beside_loss(found) if loaded.experiment.loss == "huber" else found
+
+
+def beside_loss(found: Examination, predicts: bool = False) -> Examination:
+    """Return what is wrong where the loss is huber: it is not proposed again.
+
+    predicts: whether motions never seen are predicted well; then touches, whose rows hardly count, are no causes.
+    """
+    said = (replace(c, mend=c.mend.removesuffix(ROBUST)) for c in found.causes)
+    return replace(found, causes=tuple(c for c in said if not (predicts and c.mistake.kind == "touch")))
 
 
 def screening(loaded: Loaded) -> Screened:
@@ -283,6 +295,8 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         if found:
             return replace(estimate, causes=found), (), 0.0
     seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
+    if loaded.experiment.loss == "huber":
+        seen = beside_loss(seen, predicts=result.validation is not None and not badly_predicted(result))
     found = causes_of(seen, loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = examination(loaded, tell)

@@ -20,7 +20,7 @@ from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
-from ident.logs.automatic import as_toml, in_words
+from ident.logs.automatic import as_lines, in_words
 from ident.logs.check import NOTES
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
@@ -31,6 +31,7 @@ from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusa
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, require_rows
 from ident.regression.storage import load_with_origin
+from ident.tables import below
 from ident.tell import Tell, logged
 
 #: Of files that cannot be used, so many are named.
@@ -374,7 +375,8 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
         yield Warned("processing", "chosen", in_words(fit))
         keys = ", ".join(loaded.experiment.automatic)
         hand = f"{keys} as the logs ask" if keys else "a [processing] of your own replaces all of it"
-        told_so = f"chosen from the positions: {as_toml(fit)}; to validate: {as_toml(judged, fit)} ({hand})"
+        chosen, changed = below("processing", *as_lines(fit)), below("processing.validate", *as_lines(judged, fit))
+        told_so = f"chosen from the positions: {chosen}; to validate: {changed} ({hand})"
         yield Warned("processing", "chosen", told_so)
     if fit.torque_hz is not None and not fit.decimation:
         message = (

@@ -15,6 +15,7 @@ from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
 from ident.regression import base_parameters
 from ident.structure.widths import smoothed, wide
+from ident.tables import below
 
 
 def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None = None) -> Loaded:
@@ -42,7 +43,7 @@ def told(model: Model, why: str) -> Warned:
     """Return what to say of the widths that logs chose."""
     laws = [term for term in model.terms if isinstance(term, SmoothCoulomb)]
     each = ", ".join(f"{{ tanh = {law.tanh:g}, joints = {list(law.joints or ())} }}".replace("'", '"') for law in laws)
-    message = f"chosen by what is left out, {why}: coulomb = [{each}] in [model]"
+    message = f"chosen by what is left out, {why}: {below('model', f'coulomb = [{each}]')}"
     return Warned("friction", "chosen", message)
 
 

@@ -27,6 +27,7 @@ from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
 from ident.structure.lines import lines
 from ident.structure.widths import peaks, wide
+from ident.tables import below
 from ident.tell import Tell, logged
 
 #: Share of the left-out error for which terms beside an experiment's own [model] are named.
@@ -84,8 +85,8 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, re
     if not found.terms:
         return loaded
     shares = f"{percent(found.structure.before)} to {percent(found.structure.honest)}"
-    taken = "; ".join(found.structure.lines)
-    why = f"chosen by what is left out, whose error falls from {shares}: {taken} in [model]"
+    taken = below("model", *found.structure.lines)
+    why = f"chosen by what is left out, whose error falls from {shares}: {taken}"
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
     warned.append(Warned("model", "chosen", f"{why}; {more}"))
     return replace(loaded, pulls=found.pulls)
@@ -144,7 +145,7 @@ def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Wa
         return ()
     shares = f"{percent(found.before)} to {percent(found.honest)}"
     message = f"the logs support more terms, with which the error of what is left out falls from {shares}"
-    return (Warned("model", "more terms", f"{message}: add to [model] {'; '.join(found.lines)}"),)
+    return (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)
 
 
 def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: FirstParts | None = None) -> Selection:
@@ -220,7 +221,7 @@ def tilt_in_place_of_springs(model: Model, motions: Sequence[Motion], prior: Pri
     without = replace(model, terms=(*model.terms, *others))
     for evidence in worthwhile(calibrated(without, [m for m in motions if m.keep.any()], prior, unknowns)):
         if evidence.worth and evidence.gain >= ALIKE * taken[0].gain:
-            return f"a tilted base {evidence}, with two unknowns: [calibrate] gravity = true"
+            return f"a tilted base {evidence}, with two unknowns: {below('calibrate', 'gravity = true')}"
     return ""
 
 

@@ -114,7 +114,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     if over:
         why["position"] += (
             f"; NOTE: the robot has {n} joints that move by themselves, so {', '.join(c.shown for c in over)} and the"
-            " like are left aside"
+            " like are not used"
         )
     robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)

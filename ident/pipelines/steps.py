@@ -63,13 +63,16 @@ def without_advice(estimate: Estimate, warned: list[Warned]) -> Estimate:
 
 
 def log_warned(warned: Sequence[Warned]) -> None:
-    """Log what the user should know, that of one kind about one recording together."""
-    groups: dict[tuple[str, str], list[Warned]] = {}
-    for w in dict.fromkeys(warned):
-        groups.setdefault((w.about, w.kind), []).append(w)
-    for (_, kind), same in groups.items():
-        more = f" (and {len(same) - 1} more of this kind)" if len(same) > 1 else ""
-        LOG.log(logging.INFO if kind in NOTES else logging.WARNING, "%s%s", same[0], more)
+    """Log what the user should know: the same of several recordings once, the first of a kind about each."""
+    once: dict[tuple[str, str], dict[str, None]] = {}
+    for w in warned:
+        once.setdefault((w.kind, w.message), {})[w.about] = None
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (kind, message), about in once.items():
+        groups.setdefault((", ".join(about), kind), []).append(message)
+    for (recordings, kind), same in groups.items():
+        more = f" ({len(same) - 1} more like it: in the report)" if len(same) > 1 else ""
+        LOG.log(logging.INFO if kind in NOTES else logging.WARNING, "%s: %s%s", recordings, same[0], more)
 
 
 @dataclass(frozen=True)
@@ -344,7 +347,7 @@ def first_parts_of(loaded: Loaded) -> FirstParts:
 
 
 #: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.
-ROUNDED = 0.1
+ROUNDED, FINE = 0.1, 1e-3  # and below the other no note
 
 
 def findings_of(name: str, report: LogReport, processing: Processing) -> list[Warned]:
@@ -375,9 +378,9 @@ def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[War
     if processing.velocity == "measured" or not any(f.kind == "coarse position" for f in report.findings):
         return
     shares = rounding_share(log, processing, [step or 0.0 for step in report.quantum])
-    told = [f"'{j}' {100 * s:.2g} %" for j, s in zip(log.joints, shares, strict=True) if s > 0.0]
+    told = [f"{100 * s:.2g} % at '{j}'" for j, s in zip(log.joints, shares, strict=True) if s > FINE]
     if told:
-        message = f"of the acceleration, as processed, the steps of the position are {', '.join(told)}"
+        message = f"part of the accelerations is the encoders' resolution: {', '.join(told)}"
         worst = min(float(np.nanmax(shares)), 1.0)
         if worst > ROUNDED:
             message += f": inertias come out up to {100 * worst**2:.2g} % too small; low-pass the position more"

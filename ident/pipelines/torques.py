@@ -141,7 +141,7 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
             best = [f for f, s in zip(same, shares, strict=True) if s > max(shares) - RIVAL]
             reason = "the robot's bodies explain them alike" if len(best) > 1 else ""
             aside = [f.shown for f in families if f.quantity in ("torque", "current") and f not in same]
-            why = "by their names" + (f" (left aside: {', '.join(aside[:4])})" if aside else "")
+            why = "by their names" + (f" (not used: {', '.join(aside[:4])})" if aside else "")
             return one_of(best, "torques", asked, reason), why
     unnamed = [f for f in families if not f.quantity]
     every = [w for w in windows(unnamed, n) if not _copies(w, log)]

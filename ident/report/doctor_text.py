@@ -52,8 +52,9 @@ def odds_in_words(log_odds: float) -> str:
 
 def lines_in(mend: str) -> str:
     """Return the lines of a file that a remedy names, as they are pasted; "" where it names none."""
-    found = re.search(r"(\[\w+\]) (\w+ = .+)$", mend) or re.search(r'(urdf = "[^"]*"); (\w+ = .+)$', mend)
-    return f"{found[1]}\n{found[2]}" if found else ""
+    named = re.search(r"((?:`[^`]+`(?: and )?)+) below (\[\w+\])", mend)
+    lines = re.findall(r"`(\w+ = [^`]+)`", named[1] if named else mend)
+    return "\n".join([named[2], *lines] if named else lines)
 
 
 def _cause(cause: Cause, file: str, robot: str) -> list[str]:

@@ -10,7 +10,10 @@ from typing import Literal
 from ident.errors import RobotError
 from ident.files import data_path
 from ident.robot.xml import parse_xml, read_bytes
-from ident.tables import read_toml
+from ident.tables import below, read_toml
+
+#: Which file is to be changed: the robot's, the one that says what the log is, the experiment's, a CAD table.
+File = Literal["robot", "log", "model", "table"]
 
 
 @dataclass(frozen=True)
@@ -26,30 +29,40 @@ class Described:
 
     @property
     def offset(self) -> str:
-        """Where a zero is put right."""
-        return "its offset" if self.form == "dh" else "its position: `offset` of the position in dataset.toml, rad or m"
+        """How a zero is put right in the file of `offset_in`."""
+        return "its offset" if self.form == "dh" else "its position, its `offset`, rad or m"
+
+    @property
+    def offset_in(self) -> File:
+        """Which file a zero is put right in: a Denavit-Hartenberg table, else what the log is said to be."""
+        return "robot" if self.form == "dh" else "log"
+
+    @property
+    def turned_in(self) -> File:
+        """Which file a tilt is put right in: a URDF has no gravity, and the experiment finds it."""
+        return "model" if self.form == "urdf" and not self.toml else "robot"
 
     def gravity(self, gravity: Iterable[float]) -> str:
         """Return gravity (3,) [m/s^2] in the base as it is written."""
         words = [f"{x + 0.0:.4g}" for x in gravity]
         if self.form == "mjcf" and not self.toml:
             return f'<option gravity="{" ".join(words)}"/>'
-        return self.keys(f"gravity = [{', '.join(words)}]")
+        return self.keys(f"`gravity = [{', '.join(words)}]`")
 
     def turned(self, about: str) -> str:
         """Return where gravity is turned by `{}` degrees about an axis."""
-        turn = f"turn gravity by {{}} degrees about {about}; or"
-        if self.form == "urdf" and not self.toml:
-            turn = "a URDF has no gravity to turn; in experiment.toml:"
-        return f"{turn} [calibrate] gravity = true"
+        found = below("calibrate", "gravity = true")
+        if self.turned_in == "model":
+            return f"{found}; a URDF has no gravity to turn"
+        return f"turn gravity by {{}} degrees about {about}; or {found} in experiment.toml"
 
     def keys(self, said: str) -> str:
         """Return keys of a robot.toml with the file that they stand in, where there is none yet."""
         if self.toml:
-            return said
+            return f"{said} at its top" if said.startswith("`") else said
         what = "an MJCF" if self.form == "mjcf" else "a URDF"
         beside = "write a robot.toml beside it, and name that as robot in experiment.toml"
-        return f'{what} has no place for that; {beside}: urdf = "{self.name}"; {said}'
+        return f'{what} has no place for that; {beside}: `urdf = "{self.name}"`, then {said}'
 
     def axis(self, xyz: Iterable[float]) -> str:
         """Return a joint's axis (3,) as it is written."""

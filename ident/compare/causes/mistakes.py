@@ -11,10 +11,11 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes import undone
-from ident.compare.causes.described import DH, Described
+from ident.compare.causes.described import DH, Described, File
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.undone import Without
 from ident.robot.robot import Robot
+from ident.tables import below
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
@@ -24,8 +25,8 @@ PRIOR = {
     "delay": 0.01, "load": 0.02, "fading": 0.01, "warming": 0.01, "blur": 0.01, "velocity": 0.01, "touch": 0.01,
     "term": 0.05, "apart": 0.02,
 }  # fmt: skip
-#: Those that are in the robot file; the others are in the log.
-ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "joint order", "coupling"}
+#: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
+ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "coupling"}
 #: Spreads beyond which no value is looked for.
 FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
@@ -77,7 +78,7 @@ class Mistake:
 
     In the latter `{}` stands for its value where it has one, `{factor}` for what that makes of 1. without: the reading
     without it, from a reading and its value. size: of its values, None where it has none. slight: what explains no more
-    than this share of any joint's torque is what any robot has.
+    than this share of any joint's torque is what any robot has. changed: which file to change, where not its kind says.
     """
 
     kind: str
@@ -87,10 +88,13 @@ class Mistake:
     without: Without
     size: Size | None = None
     slight: float = 0.0
+    changed: File | None = None
 
     @property
-    def file(self) -> str:
-        """Which file it is in: "robot", "log", "model" (that of the experiment) or "table" (CAD's)."""
+    def file(self) -> File:
+        """Which file to change."""
+        if self.changed is not None:
+            return self.changed
         if self.kind in ROBOT:
             return "robot"
         return "model" if self.kind == "term" else "table" if self.kind.startswith("CAD ") else "log"
@@ -192,14 +196,21 @@ def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
         one, zero = np.eye(robot.n)[j], undone.zero(j)
         for quarter in () if joint.slides else (90, -90, 180):
             what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {described.offset}"
-            yield Mistake("zero", joint.name, what, mend, undone.fixed(zero, quarter * _DEGREE))
+            change = undone.fixed(zero, quarter * _DEGREE)
+            yield Mistake("zero", joint.name, what, mend, change, changed=described.offset_in)
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
-        mend = f'add {{}} {word} to {described.offset}; or [calibrate] zeros = ["{joint.name}"]'
-        yield Mistake("zero", joint.name, f"its zero is off by {{}} {word}", mend, zero, size)
+        mend = f"add {{}} {word} to {described.offset}; or {_calibrated('zeros', joint.name)}"
+        what = f"its zero is off by {{}} {word}"
+        yield Mistake("zero", joint.name, what, mend, zero, size, changed=described.offset_in)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
         yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
+
+
+def _calibrated(what: str, joint: str) -> str:
+    line = f'{what} = ["{joint}"]'
+    return f"{below('calibrate', line)} in experiment.toml"
 
 
 def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
@@ -242,7 +253,8 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     yield Mistake("torque sign", "all joints", what, mend, undone.torques(-np.ones(n)))
     for factor, was, said in ((_DEGREE, "degrees", "rad"), (1 / _DEGREE, "rad", "degrees")):
         change = undone.positions(np.where(turning, factor, 1.0))
-        yield Mistake("angle unit", "all joints", f"angles are in {was}, not in {said}", f'unit = "{was[:3]}"', change)
+        what, mend = f"angles are in {was}, not in {said}", f'`unit = "{was[:3]}"`'
+        yield Mistake("angle unit", "all joints", what, mend, change)
     for factor, was in ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e3, "seconds, declared as milliseconds")):
         if _DURATIONS[0] < duration * factor < _DURATIONS[1] and _RATES[0] < rate_hz / factor < _RATES[1]:
             change = undone.fixed(undone.longer_seconds, log(factor))
@@ -269,10 +281,10 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         what, mend = "its position has the other sign, its torque has not", "multiply its position by -1, its `gain`"
         yield Mistake("position sign", name, what, mend, undone.positions(1 - 2 * one))
         for factor, was in () if joint.slides else ((_DEGREE, "degrees"), (1 / _DEGREE, "rad")):
-            change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'unit = "{was[:3]}" for its column'
+            change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'`unit = "{was[:3]}"` for its column'
             yield Mistake("angle unit", name, f"its position is in {was}", mend, change)
         what = "its torque has to be {} larger (torque constant, gear ratio, unit)"
-        mend = f'multiply its torque by {{factor}}, its `gain`; or [calibrate] gains = ["{name}"]'
+        mend = f"multiply its torque by {{factor}}, its `gain`; or {_calibrated('gains', name)}"
         yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
         what = "its torque counts {} more at a recording's end than at its beginning, for the same motion"
         mend = "find what warms or fades there (amplifier, gauge), and log it anew"

@@ -18,6 +18,7 @@ from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, Spring, 
 from ident.model.term import Term, names
 from ident.structure.candidates import candidates
 from ident.structure.lines import lines
+from ident.tables import below
 
 #: Shares of a joint's torque that no model of friction has all of, and that other parts may have.
 FRICTION, PART = 0.05, 0.02
@@ -61,5 +62,5 @@ def lacking(
 
 
 def _mistake(where: str, what: str, terms: tuple[Term, ...], slight: float) -> Mistake:
-    mend = f"add it: [model] {'; '.join(lines(terms))}"
+    mend = f"add it: {below('model', *lines(terms))}"
     return Mistake("term", where, what, mend, undone.lacking(terms), slight=slight)

@@ -28,9 +28,9 @@ def tilts(weigher: Weigher, reading: Reading, described: Described) -> Iterator[
     axis = _direction(weigher, reading, across) @ across
     about = "(" + ", ".join(f"{x:.2g}" for x in axis.round(3) + 0.0) + ")"
     what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
-    yield Mistake(
-        "tilt", "robot", what, described.turned(about), undone.tilted(axis), Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
-    )
+    size = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
+    mend, change = described.turned(about), undone.tilted(axis)
+    yield Mistake("tilt", "robot", what, mend, change, size, changed=described.turned_in)
 
 
 def _direction(weigher: Weigher, reading: Reading, across: Array) -> Array:

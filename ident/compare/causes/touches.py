@@ -17,6 +17,7 @@ from ident.compare.causes import undone
 from ident.compare.causes.mistakes import Mistake
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.weighing import Weigher
+from ident.tables import below
 
 #: Lengths of the windows [s].
 WINDOWS_S = (0.3, 0.6, 1.2, 2.4)
@@ -26,6 +27,9 @@ USUAL, ANY = 8.0, 2.5
 SLIGHT = 0.02
 #: It lasts as long as the average stays above this share of its largest.
 LASTS = 0.2
+#: What to do about it, and what else where that is not done yet.
+MEND = "log it anew, or leave that out: two recordings with `rows` of one file"
+ROBUST = "; or " + below("fit", 'loss = "huber"') + " in experiment.toml"
 #: Rows of a window, and windows of a recording, at least.
 _ROWS, _WINDOWS = 3, 5
 #: Time constants of a filter after which its beginning is no matter.
@@ -63,8 +67,7 @@ def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterato
             f"{robot.joint_names[x.joint]} by {x.torque:.2g} {robot.joints[x.joint].unit('torque')}" for x in same
         )
         what = f"something touched the robot from {begin:.1f} to {end:.1f} s, what is left there is off: {joints}"
-        mend = 'log it anew, or leave that out: two recordings with `rows` of one file; or loss = "huber" in [fit]'
-        yield Mistake("touch", f"recording {name}", what, mend, undone.ignored(k, begin, end), slight=SLIGHT)
+        yield Mistake("touch", f"recording {name}", what, MEND + ROBUST, undone.ignored(k, begin, end), slight=SLIGHT)
 
 
 def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:

@@ -39,7 +39,7 @@ def weight(robot: Robot, q: Array) -> Array:
     """
     found = np.zeros((len(q), robot.n))
     if robot.inertials is None:
-        return found.max(axis=0, initial=0.0)
+        return np.zeros(robot.n)
     for own, row in zip(found, q, strict=True):
         poses = robot.poses(row)
         bodies = list(zip(poses, np.nan_to_num(robot.inertials), strict=True))
@@ -49,4 +49,4 @@ def weight(robot: Robot, q: Array) -> Array:
             moment = sum(p.rotation @ b[1:4] + b[0] * p.position for p, b in (bodies[k] for k in robot.carried_by(j)))
             force = mass * robot.gravity
             own[j] = abs(axis @ (force if joint.slides else np.cross(moment - mass * point, robot.gravity)))
-    return found.max(axis=0, initial=0.0)
+    return np.asarray(found.max(axis=0, initial=0.0))

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
 from ident.pipelines.questions import Asked, Question
+from ident.report.doctor_text import lines_in
 from ident.robot.urdf import read_urdf
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
@@ -492,7 +494,9 @@ def test_a_joint_that_rests_where_none_can_be_locked_is_named_and_not_judged(her
     found = ident.run(here)
     said = [str(w) for w in found.warnings if w.kind == "at rest"]
     assert len(said) == 1
-    assert 'in robot.toml beside urdf = "arm.urdf": angle = "rad"; lock = { "j_three" = 0.4 }' in said[0]
+    beside = 'in robot.toml beside `urdf = "arm.urdf"`: `angle = "rad"` and `lock = { "j_three" = 0.4 }`'
+    assert beside in said[0]
+    assert tomllib.loads(lines_in(beside)) == {"urdf": "arm.urdf", "angle": "rad", "lock": {"j_three": 0.4}}
     assert not np.isfinite(found.validation.total("identified").relative[2])
 
 

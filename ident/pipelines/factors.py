@@ -146,11 +146,11 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
     with suppress(IdentError):
         q = next(iter_logs(loaded.manifest, loaded.experiment.fit[0], loaded.robot)).q
         at = ", ".join(f'"{names[j]}" = {round(float(np.median(q[:, j])), 4):g}' for j in still)
-        lines = f"lock = {{ {at} }}"
+        lines = f"`lock = {{ {at} }}`"
         where = f"{own.name} [rad; m]"
         if (source := described_in(own)) is not None:
-            lines = f'angle = "rad"; {lines} (`ident init` does both)'
-            where = own.name if own.suffix == ".toml" else f"robot.toml beside urdf = {json.dumps(source.name)}"
+            lines = f'`angle = "rad"` and {lines} (`ident init` does both)'
+            where = own.name if own.suffix == ".toml" else f"robot.toml beside `urdf = {json.dumps(source.name)}`"
         fix += f", or take its columns out of {loaded.experiment.data.name} and lock it, in {where}: {lines}"
     told += " friction and drive, and where it rests its torque is not judged"
     yield Warned("joints", "at rest", f"{told}; {fix}")

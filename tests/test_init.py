@@ -392,6 +392,36 @@ def test_columns_beyond_the_joints_of_the_robot_are_left_aside_and_named(here):
     assert "NOTE: the robot has 3 joints that move by themselves, so q4" in (here / "dataset.toml").read_text()
 
 
+@pytest.mark.parametrize("place", [1, 4])
+@pytest.mark.parametrize("force", ["Drehmoment", "Kraft"])
+def test_a_joint_that_slides_is_read_in_units_of_its_own(here, place, force):
+    arm(here, FINGER)
+    t, q, qd, tau = log(here, names=("j_one", "j_two", "j_three"))
+    at, change = 0.02 + 0.015 * np.sin(3 * t), 0.045 * np.cos(3 * t)
+    slow = 20 * np.tanh(change / 0.001) + 100 * change
+    table = {"Zeit [s]": t}
+    for turns, values, slides, own in (
+        ("Istposition Achse {} [deg]", np.rad2deg(q), "Istposition Achse {} [mm]", 1e3 * at),
+        ("Istdrehzahl Achse {} [deg/s]", np.rad2deg(qd), "Istgeschwindigkeit Achse {} [mm/s]", 1e3 * change),
+        ("Drehmoment Achse {} [Nm]", tau, force + " Achse {} [N]", slow),
+    ):
+        left = iter(values.T)
+        table |= {
+            slides.format(k) if k == place else turns.format(k): own if k == place else next(left) for k in range(1, 5)
+        }
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, robot, manifest = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three", "finger_joint")
+    signals = manifest.recordings[0]
+    assert signals.position.unit == ("deg", "deg", "deg", "mm")
+    assert signals.velocity.unit == ("deg/s", "deg/s", "deg/s", "mm/s")
+    assert signals.torque.unit == ("N m", "N m", "N m", "N")
+    rows = slice(0, len(read_log.t))
+    np.testing.assert_allclose(read_log.q, np.column_stack([q, at])[rows], atol=1e-5)
+    np.testing.assert_allclose(read_log.tau, np.column_stack([tau, slow])[rows], atol=1e-5)
+
+
 def test_joints_that_no_name_says_are_those_whose_limits_and_bodies_fit(here):
     """Wheels and a head come first in the file; the log is of the arm behind them."""
     before = "".join(

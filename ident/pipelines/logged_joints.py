@@ -47,7 +47,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
         return tuple(name for name in arm.names if name in position.of)
     if size == len(arm.names):
         return arm.names
-    if len(arm.turning()) == size:
+    if len(arm.turning()) == size and not position.lengths:
         return arm.turning()
     guess, why = _guess(position, families, t, arm)
     text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
@@ -58,7 +58,10 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
 def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:
     """Return the likeliest joints, and why."""
     raw = position.values
-    fits = {names: fitting_units(raw, arm.of(names)) for names in dict.fromkeys(_rows(arm, raw.shape[1]))}
+    rows = list(dict.fromkeys(_rows(arm, raw.shape[1])))
+    kinds = [[joint.slides for joint in arm.of(names).joints] for names in rows]
+    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == [*map(bool, position.lengths)]]
+    fits = {names: fitting_units(raw, arm.of(names)) for names in like or rows}
     within = [names for names, units in fits.items() if units]
     left, why = within or list(fits), "their limits hold the positions" if within else "they come first"
     efforts = [f for f in families if f.quantity in ("torque", "current") and len(f.columns) == raw.shape[1]]

@@ -17,7 +17,6 @@ from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
     ALIKE,
     LATE_ROWS,
-    NEAR,
     Family,
     Related,
     belongs,
@@ -105,13 +104,14 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     """
     why: dict[str, str] = {}
     given, n = families, len(arm.names)
-    families = [f.first(n) if f.quantity in _OF_JOINTS else f for f in given]
+    slides = [joint.slides for joint in arm.of(arm.names).joints]
+    families = [f.of_joints(slides) if f.quantity in _OF_JOINTS else f for f in given]
     time = next(iter(clocks(families)), None)
     rows = len(families[0].columns[0].values)
     raw = _stamps(time, rows)
     position = _positions(families, arm, raw, asked, why)
-    over = next((f.columns[n:] for f in given if len(f.columns) > n and set(position.columns) <= set(f.columns)), ())
-    if over:
+    whole = next((f.columns for f in given if set(position.columns) <= set(f.columns)), ())
+    if over := [c for c in whole if c not in position.columns]:
         why["position"] += (
             f"; NOTE: the robot has {n} joints that move by themselves, so {', '.join(c.shown for c in over)} and the"
             " like are left aside"
@@ -124,7 +124,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     described = robot
     unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
-    units, offset = units_of(unit, robot), () if robot is described and not count else zeros(robot, asked)
+    units = units_of(unit, robot, position.sliding)
+    offset = () if robot is described and not count else zeros(robot, asked)
     scale = scales(units) * (count or 1.0)
 
     q = _angles(position.columns, scale, robot, side, offset)
@@ -241,7 +242,7 @@ def _position_unit(
     raw = position.values
     if robot.transmission is not None:
         for unit in (position.unit,) if position.unit else ("rad", "deg"):
-            q = raw * scales(units_of(unit, robot))
+            q = raw * scales(units_of(unit, robot, position.sliding))
             if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
                 why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
                 return unit, "motor", robot
@@ -345,9 +346,10 @@ def _velocity_unit(
     moving = [(joint.slides, x) for joint, x in zip(robot.joints, sizes, strict=True) if x is not None]
     turning = [unit_of(x, "velocity") for slides, x in moving if not slides]
     usual = turning[0] if turning else known or "rad/s"
-    units = tuple("m/s" if joint.slides else usual for joint in robot.joints)
+    sliding = [unit_of(x, "velocity", "length") for slides, x in moving if slides] or [velocity.sliding or "m/s"]
+    units = tuple(sliding[0] if joint.slides else usual for joint in robot.joints)
     why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"
-    if len(set(turning)) > 1 or not usual or any(slides and abs(x - 1.0) > NEAR for slides, x in moving):
+    if len(set(turning)) > 1 or len(set(sliding)) > 1 or not usual or not sliding[0]:
         return ()
     late = float(np.median([r.late for r in relations if r is not None and r.alike > ALIKE] or [0]))
     if late > LATE_ROWS:

@@ -16,7 +16,7 @@ from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
 from ident.pipelines.questions import Asked, one_of, ranked, words
-from ident.robot import Robot
+from ident.robot import Joint, Robot
 
 #: Columns whose explained share is this much below the best are no rivals of it.
 RIVAL = 0.15
@@ -113,21 +113,24 @@ def torques(
     if others:
         names = " and ".join(robot.joint_names[j] for j in others)
         why_order += "; " * bool(why_order) + f"NOTE: {names} may have each other's columns, so their signs stay"
-    turning = not any(robot.joints[j].slides for j in driven)
-    joints = [robot.joint_names[j] for j in driven]
-    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked, turning)
+    joints = [robot.joints[j] for j in driven]
+    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
-    units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
+    units = tuple(_of_force(unit, family) if j.slides else unit for j in robot.joints)
     said = tuple(float(g) for g in gains)
     guessed |= "no motor" in asked.guessed
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
-UNIT_OF_FORCE = {"N m": "N", "kN m": "kN"}
 RAW_UNITS = tuple(u for u, (kind, _) in UNITS["torque"].items() if kind == RAW)
+
+
+def _of_force(unit: str, family: Family) -> str:
+    """Return the unit of joints that slide where those that turn are in `unit`: as names say, else alike."""
+    return unit if unit in RAW_UNITS else family.sliding or ("kN" if unit == "kN m" else "N")
 
 
 def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family, str]:
@@ -189,6 +192,7 @@ def _copies(family: Family, log: _Log) -> bool:
 
 def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:
     """Return the column of each joint, None for one without, and why."""
+    family = family.like(position.of)
     robot, of = log.robot, family.of
     if all(isinstance(name, str) for name in of):
         by_name = dict(zip(of, family.columns, strict=True))
@@ -263,32 +267,34 @@ def _unit_of(counts: Array) -> str:
 
 
 def _unit(
-    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, friction: Array, asked: Asked, turning: bool
+    family: Family, joints: Sequence[Joint], ratio: Array, size: ArrayLike, friction: Array, asked: Asked
 ) -> tuple[str, Array, bool, str]:
     """Return unit, gains of the columns, whether these are a guess, and why.
 
     N m by name or because the bodies weigh so, else what they say.
 
-    joints: of the columns; turning: whether all of them turn. ratio: what each column counts for 1 N m of the bodies'
+    joints: of the columns. ratio: what each column counts for 1 N m of the bodies'
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
     unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
-    scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
-    ratio, size = ratio * scale, np.append(size, np.nan) * scale
+    each = [_of_force(unit, family) if joint.slides else unit for joint in joints]
+    scale = np.array([si_factor(unit, "torque") for unit in each])
+    ratio, size = ratio * scale, np.append(size * scale if np.size(size) else (), np.nan)
+    names = [joint.name for joint in joints]
     bodies = np.sign(np.nan_to_num(ratio))
     sign = _signs(ratio, friction)
-    known, turned = ratio[sign * bodies > 0], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
+    known, turned = ratio[sign * bodies > 0], [name for name, x in zip(names, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}"
-    doubted, sized = [joint for joint, x in zip(joints, sign * bodies, strict=True) if x < 0], False
+    doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False
     why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
         turned
     )
     why_turned += ", or the bodies ask for it" * bool(np.any(friction[sign < 0] == 0))
     unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
-    other = _unit_of(np.abs(known)) if unsure and scale == 1.0 and turning else ""
+    other = _unit_of(np.abs(known)) if unsure and {*each} <= {"N m", "A"} else ""
     if other:
         reason = f"{like}, at every joint that says something: as in {other}"
         answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))

@@ -113,6 +113,17 @@ def here(tmp_path, monkeypatch):
         ("Motorstrom 2", "current", "", ""),
         ("posición_4", "position", "", ""),
         ("Zeit [µs]", "time", "", "us"),
+        ("trq_Ncm_1", "torque", "", "N cm"),
+        ("tau_mNm_2", "torque", "", "mN m"),
+        ("torque_Nmm", "torque", "", "N mm"),
+        ("axis1_torque_mNm", "torque", "", "mN m"),
+        ("T [kNm]", "torque", "", "kN m"),
+        ("trq_Nm_1_filtered", "torque", "", "N m"),
+        ("Drehmoment [Nm] Achse 3", "torque", "", "N m"),
+        ("Strom [A] Achse 3", "current", "", "A"),
+        ("Achse 3 Ist-Moment [%]", "torque", "measured", "%"),
+        ("Speed [%]", "velocity", "", ""),
+        ("override [%]", "", "", ""),
     ],
 )
 def test_names_say_what_a_column_is(label, quantity, origin, unit):

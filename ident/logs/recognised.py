@@ -43,7 +43,7 @@ _ORIGINS: dict[Origin, str] = {
     " planned sp qr qg qc soll",
     "measured": "act actual meas measured read fb feedback mes real qm ist",
 }
-#: Words of units, alone or side by side, in the order in which they are looked for; what each is of.
+#: Words of units, alone or side by side, in the order in which they are looked for; what each is of ("": of much).
 _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((f"{a} s", f"{u}/s", "velocity") for a, u in (("deg", "deg"), ("rad", "rad"), ("rev", "rev"), ("mm", "mm"))),
     *((f"{a} per {s}", f"{a}/s", "velocity") for a in ("deg", "rad", "rev", "m", "mm") for s in ("s", "sec")),
@@ -53,7 +53,9 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     ("rpm", "rpm", "velocity"),
     *((w, u, "torque") for w, u in (("m nm", "mN m"), ("k nm", "kN m"), ("mnm", "mN m"), ("knm", "kN m"))),
     *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
-    ("nmm", "N mm", "torque"),
+    *((w, "N cm", "torque") for w in ("ncm", "n cm")),
+    *((w, "N mm", "torque") for w in ("nmm", "n mm")),
+    *((w, "%", "") for w in ("percent", "pct")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
     *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
     *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
@@ -66,6 +68,8 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "N", "torque") for w in ("n", "newton")),
     *((w, "kN", "torque") for w in ("kn", "k n")),
 )
+#: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
+_AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")
 _UNIT_WORDS = {word for words, *_ in _UNITS for word in words.split()}
 _KINDS = {unit: kind for units in UNITS.values() for unit, (kind, _) in units.items()}
 
@@ -93,6 +97,8 @@ def named(label: str, joints: Sequence[str]) -> Named:
     letters = [w for w in words if not w.isdigit()]
     joined = re.findall(r"(?<![A-Za-z])[A-Za-z](?=\d)", rest)  # the letter of "A1" is no unit
     unit, of = _unit(letters if not joined else [w for w in letters if w not in {x.lower() for x in joined}])
+    for bracket in re.findall(r"[\[(]([^\d\])]+)[\])]", rest):
+        unit, of = _unit(_tokens(bracket), alone=True) if not unit else (unit, of)
     counted = [w for w in letters if _has([w], "index") or _has([w], "time")]  # "sample_time" is a time
     quantity: Meaning = "other" if _has(letters, "other") else "index" if _has(counted[-1:], "index") else ""
     if not quantity:
@@ -100,7 +106,10 @@ def named(label: str, joints: Sequence[str]) -> Named:
         quantity = said[0] if said else of
         if quantity == "torque" and of == "current":
             quantity = "current"  # "torque [A]": what the drive counts
-    if of not in (quantity, "") and not (of == "torque" and quantity == "current"):
+        if of == "torque" and quantity == "time":
+            quantity = of  # "T [Nm]"
+    drives = {"torque": ("torque", ""), "current": ("current", "torque", "")}  # "" is %, of which a drive's are told
+    if of not in drives.get(quantity, (quantity or "other",)):
         unit = ""
     origin: Origin = next((o for o, known in _ORIGINS.items() if set(letters) & set(known.split())), "")
     return Named(quantity, origin, unit, joint, numbers, re.sub(r"\d+", "#", rest.lower()))
@@ -125,19 +134,20 @@ def _tokens(text: str) -> list[str]:
 
     Accents are dropped, and what German writes before a word is one of its own: Istposition.
     """
-    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u"))
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", re.sub(r"N\s*[*·.]?\s*m\b", "nm", text))
+    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u").replace("%", " percent "))
+    text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
+    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text)
     text = re.sub("[\u0300-\u036f]", "", text)
     text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]
 
 
-def _unit(words: Sequence[str]) -> tuple[str, Meaning]:
-    """Return the unit that the last words of a name are, and of what; "" for none."""
+def _unit(words: Sequence[str], *, alone: bool = False) -> tuple[str, Meaning]:
+    """Return the unit that words of a name are, and of what; "" for none. alone: whether a letter by itself is one."""
     text = f" {' '.join(words)} "
     for word, unit, of in _UNITS:
-        at = text.endswith(f" {word} ") if len(word) < 3 else f" {word} " in text
-        if at and text.strip() not in ("s", "a", "m", "n"):
+        at = text.endswith(f" {word} ") if word in _AT_END else f" {word} " in text
+        if at and (alone or text.strip() not in ("s", "a", "m", "n")):
             return unit, of
     return "", ""
 

@@ -279,6 +279,21 @@ def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
 
 
+@pytest.mark.parametrize(("pattern", "asked"), [("Ist-Moment {} [%]", "1 % of"), ("tau{}", "1 of the unit of tau1")])
+def test_a_gain_is_asked_for_1_of_what_the_name_says(here, pattern, asked):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    sizes = np.array([0.2, 0.03, 0.05])
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns(pattern, sizes * tau)}).to_csv("log.csv", index=False)
+    ((question, answer),) = pipelines.init("arm.urdf", ["log.csv"]).answers
+    assert f"is {asked}" in question.text
+    assert "so much the bodies in the description would ask for, and where they say nothing" in question.why
+    np.testing.assert_allclose([float(x) for x in answer.split(",")][1:], 1 / sizes[1:], rtol=0.3)
+    manifest = ident.read_manifest("dataset.toml")
+    assert manifest.recordings[0].torque.guessed
+    assert manifest.recordings[0].torque.unit == ("%" if "%" in pattern else "count")
+
+
 def test_a_motor_that_turns_against_its_joint_has_no_other_sign(here):
     arm(here)
     motors = '[transmission]\nmotors = ["m1", "m2", "m3"]\nratios = [60, 80, -50]\n'
@@ -332,6 +347,7 @@ def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_fi
         "other sign at j_two, friction does not: gravity, an axis, a zero or a sign in the robot file may be"
         in question.why
     )
+    assert "so much the bodies" not in question.why  # who would not ask for 1, 1, 1
 
 
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):

@@ -125,6 +125,8 @@ def torques(
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
+#: The raw unit of columns whose names say none.
+UNKNOWN = "count"
 RAW_UNITS = tuple(u for u, (kind, _) in UNITS["torque"].items() if kind == RAW)
 
 
@@ -277,7 +279,7 @@ def _unit(
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
-    unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
+    unit = family.unit or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
     each = [_of_force(unit, family) if joint.slides else unit for joint in joints]
     scale = np.array([si_factor(unit, "torque") for unit in each])
     ratio, size = ratio * scale, np.append(size * scale if np.size(size) else (), np.nan)
@@ -294,20 +296,23 @@ def _unit(
     )
     why_turned += ", or the bodies ask for it" * bool(np.any(friction[sign < 0] == 0))
     unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
-    other = _unit_of(np.abs(known)) if unsure and {*each} <= {"N m", "A"} else ""
+    other = _unit_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else ""
     if other:
         reason = f"{like}, at every joint that says something: as in {other}"
         answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
         if answer != "A":
             return answer, sign, False, (reason if answer == other else "N m, as answered") + why_turned
-    if family.quantity == "torque" and not (typical < low or typical > high):
+        unit = answer
+    if family.quantity == "torque" and unit in RAW_UNITS:
+        reason = f"they are called {unit}" if family.unit else f"{unit}, as answered"
+    elif family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
             called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"
             return unit, np.ones(len(ratio)), False, called + (f" ({like})" if len(known) else "")
-        ratio, reason, sized = np.ones(len(ratio)), "they are called torques", True
+        reason, sized = f"they are called {family.unit or 'torques'}", True
     elif family.quantity == "torque":
-        reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
-        unit = unit if family.unit else "A"
+        reason = f"they are called {family.unit or 'torques'}, but {like}: of the motors, or currents?"
+        unit = family.unit or UNKNOWN
     elif not family.quantity and len(known) and low < typical < high and not turned:
         unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
@@ -315,10 +320,8 @@ def _unit(
         reason = f"{unit}, as answered"
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
-    guess = np.array([float(f"{1 / abs(x):.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
-    usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
-    guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
-    source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
+    guess, source = _gains(ratio, known, typical)
+    guess, source = (np.ones(len(ratio)), f"taken for {unit} as they are") if sized else (guess, source)
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
         guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were N m", True
@@ -328,9 +331,19 @@ def _unit(
         reason += " axis, a zero or a sign in the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     guess = sign * guess
-    gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
+    per = "of the unit" if unit == UNKNOWN else unit
+    gains = asked.numbers("gain", f"How many N m (N) is 1 {per} of {family.shown}, with sign?", tuple(guess), why)
     given = asked.typed
     return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
+
+
+def _gains(ratio: Array, known: Array, typical: float) -> tuple[Array, str]:
+    """Return the gain of each column [N m or N for 1], of those that say nothing the usual one of the others; why."""
+    found = np.array([float(f"{1 / abs(x):.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
+    usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
+    source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
+    source += ", and where they say nothing the middle of these" * bool(len(known) and np.isnan(found).any())
+    return np.where(np.isnan(found), np.nanmedian(found) if len(known) else usual, found), source
 
 
 def _signs(ratio: Array, friction: Array) -> Array:

@@ -350,6 +350,18 @@ def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_fi
     assert "so much the bodies" not in question.why  # who would not ask for 1, 1, 1
 
 
+def test_bodies_whose_centre_of_mass_is_next_to_the_axis_ask_for_no_other_sign(here):
+    file = arm(here, masses=(6.0, 9.0, 9.0))
+    head, _, tail = file.read_text().rpartition('xyz="0.1 0.02 0.05"')
+    file.write_text(f'{head}xyz="-0.04 0 0.05"{tail}')
+    t, q, _, tau = log(here, seconds=24.0, period=12.0)
+    file.write_text(f'{head}xyz="0.002 0 0.05"{tail}')
+    said = evidence(read_urdf(file), read_urdf(file).inertials, t, q, tau)
+    assert said.ratio[2, 2] < 0 < said.sign[2, 2]
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
+    assert not pipelines.init("arm.urdf", ["log.csv"]).answers
+
+
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -30,6 +30,9 @@ OTHER_UNITS = ("mN m", "kN m", "kgf m", "lbf in")
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
 BETTER = 0.05
+#: Bodies contradict friction where their centre of mass is farther from the axis than this share of the robot's reach:
+#: nearer, one that is a little off the described one turns the sign.
+LEVER = 0.005
 #: A column that is so much like a position or its change is no torque.
 COPY = 0.998
 
@@ -110,6 +113,7 @@ def torques(
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
     friction, others = (found.sign * way[:, None])[at], _of_others(found) if len(driven) == robot.n else []
     ratio[others], friction[others] = np.nan, 0.0
+    ratio[(found.lever[driven] < LEVER * robot.reach) & (ratio * friction < 0)] = np.nan
     if others:
         names = " and ".join(robot.joint_names[j] for j in others)
         why_order += "; " * bool(why_order) + f"NOTE: {names} may have each other's columns, so their signs stay"

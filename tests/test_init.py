@@ -362,6 +362,29 @@ def test_bodies_whose_centre_of_mass_is_next_to_the_axis_ask_for_no_other_sign(h
     assert not pipelines.init("arm.urdf", ["log.csv"]).answers
 
 
+@pytest.mark.parametrize("side", ["", "right"])
+def test_names_that_joints_of_two_arms_end_in_are_asked_about(here, side):
+    ends = ("s0", "e0", "w0")
+    left, right = ([f"{word}_{end}" for end in ends] for word in ("left", "right"))
+    links = "".join(LINK.format(name=n, mass=3.0) for n in "def")
+    places = zip(right, ("base", "d", "e"), "def", (0, 1.5708, 0), strict=True)
+    other = "".join(JOINT.format(name=n, parent=p, child=c, roll=r, speed=3.0) for n, p, c, r in places)
+    arm(here, links + other, names=left)
+    t, q, _, tau = log(here, names=left)
+    signals = {f"{end}_{what}": x[:, k] for what, x in (("pos", q), ("torque", tau)) for k, end in enumerate(ends)}
+    pd.DataFrame({"time": t, **signals}).to_csv("log.csv", index=False)
+    found = pipelines.init(
+        "arm.urdf", ["log.csv"], ask=lambda question: side if question.key == "side" and side else None
+    )
+    assert (found.answers[0][0].text, found.answers[0][1]) == ("Whose joints are s0, e0, w0?", side or "left")
+    assert read(here)[1].joint_names == tuple(right if side else left)
+    assert ("side" in found.guessed) is not bool(side)
+    said = (here / "dataset.toml").read_text(encoding="utf-8")
+    assert (
+        "right, as answered" if side else "of left: left and right have such joints, and the first is a GUESS"
+    ) in said
+
+
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -21,7 +21,7 @@ from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.logged_joints import Arm, followers, misfit
+from ident.pipelines.logged_joints import Arm, followers, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
@@ -83,7 +83,9 @@ def _started(
 ) -> Started:
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
-    given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
+    raw = [read_raw(path) for path in logs]
+    arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
+    given = [log.parts() for log in _recordings(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
     own = {r.name: r.said for r in recordings if r.said}
@@ -207,7 +209,8 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
 
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
     hint = named(table.file.stem, ()).quantity
-    return families(table.columns, arm.names, hint if hint in _QUANTITIES else "")
+    found = families(table.columns, (*arm.called, *arm.names), hint if hint in _QUANTITIES else "")
+    return tuple(replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found)
 
 
 def _quantities(table: RawTable, arm: Arm) -> set[str]:

@@ -116,6 +116,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
             f"; NOTE: the robot has {n} joints that move by themselves, so {', '.join(c.shown for c in over)} and the"
             " like are left aside"
         )
+    why["position"] += f"; {arm.said}" * bool(arm.said)
     robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)
     time = next(iter(clocks(families, position.columns[0].label)), None)

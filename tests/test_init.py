@@ -857,6 +857,31 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)
 
 
+def test_positions_of_motors_by_name_have_guessed_ratios_and_the_example_asked_with_is_an_answer(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    ratios = np.array([50.0, 80.0, 120.0])
+    names = columns("motor_pos_{}", q * ratios) | columns("motor_torque_{}", tau / ratios)
+    pd.DataFrame({"t": t, **names}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    question, answer = found.answers[0]
+    assert "position unit" in found.guessed
+    guess = [float(x) for x in answer.split(",")]
+    assert all(0 < x <= ratio for x, ratio in zip(guess, ratios, strict=True))
+    _, robot, manifest = read(here)
+    np.testing.assert_allclose(robot.transmission.matrix, np.diag(guess))
+    signals = manifest.recordings[0]
+    assert (signals.position.side, signals.position.unit, signals.torque.guessed) == ("motor", "rad", True)
+    assert "# by their names; " + answer + " is a guess" in (here / "robot.toml").read_text(encoding="utf-8")
+    example = re.search(r"such as (.*; \S+ \d+)", question.text)[1]
+    for path in found.files:
+        path.unlink()
+    answers = {"position unit": example}
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key, ""))
+    assert not read(here)[2].recordings[0].torque.guessed
+    np.testing.assert_allclose(read(here)[1].transmission.matrix, [[100, 0, 0], [0, -80, 0], [0, 50, 50]])
+
+
 def test_without_names_half_of_few_columns_are_positions(here):
     """A gripper that turns is not in the log: what is no whole number of all joints is one of fewer."""
     turning = FINGER.replace("prismatic", "revolute").replace('upper="0.04"', 'upper="0.5"')

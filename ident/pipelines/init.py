@@ -102,7 +102,7 @@ def _started(
     texts = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}
     source = robot
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
-        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot, held)
+        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals, held)
         source = folder / "robot.toml"
     about = [f"robot = {_toml(_path(source, folder, LEVELS))}", 'data = "dataset.toml"']
     about += [f"cad = {_toml(_path(cad, folder, LEVELS))}"] if cad else []
@@ -337,7 +337,8 @@ def _parts(
     return [halves[0].name, *some], [halves[1].name], found, tuple(why)
 
 
-def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[str, float]) -> str:
+def _robot_toml(urdf: Path, folder: Path, arm: Arm, signals: Signals, held: Mapping[str, float]) -> str:
+    robot, why = signals.robot, signals.why["position"]
     locked = [name for name in arm.names if name not in robot.joint_names and name not in held]
     lines = [
         "# Written by `ident init`: the joints that move in the logs; others are locked, at zero if not in `lock`."
@@ -349,7 +350,7 @@ def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[
         at = dict(held) | dict(followers(urdf, held))
         lines += ["# rests in every log, there; to free it, take it out, and add it to keep and to dataset.toml"]
         lines += ['angle = "rad"', f"lock = {{ {', '.join(f'{_toml(name)} = {x:g}' for name, x in at.items())} }}"]
-    lines += [] if robot.transmission is None else transmission_toml(robot.transmission, robot)
+    lines += [] if robot.transmission is None else transmission_toml(robot.transmission, robot, why)
     return "\n".join([*lines, ""])
 
 

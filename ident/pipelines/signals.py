@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, pi
@@ -32,7 +33,7 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.gears import counts_of, unit_or_ratios, zeros
+from ident.pipelines.gears import counts_of, least_ratios, unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import State, torques
@@ -93,6 +94,7 @@ def _angles(columns: Sequence[Column], scale: Array, robot: Robot, side: str, ze
     return np.asarray(q + zeros) if zeros else q
 
 
+_MOTORS = re.compile(r"(?i)(?<![a-z])(motor|moteur|mot(?![a-z]))")
 #: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
 _OF_JOINTS = ("position", "velocity", "torque", "current")
 
@@ -125,6 +127,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     described = robot
     unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
+    unsure = side == "motor" and robot is not described and not asked.typed  # of ratios
     units = units_of(unit, robot, position.sliding)
     offset = () if robot is described and not count else zeros(robot, asked)
     scale = scales(units) * (count or 1.0)
@@ -152,8 +155,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     why["torque"] = torque.why
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
-        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain,
-        torque.guessed, offset, count, why,
+        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit,
+        torque.gain or (1.0,) * robot.n * unsure, torque.guessed or unsure, offset, count, why,
     )  # fmt: skip
 
 
@@ -277,14 +280,15 @@ def _position_unit(
         why["position"] += "; whole numbers far beyond the joints' limits: an encoder's counts"
         return "count", "joint", robot
     guess, reason = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad", "both keep the joints' limits"
-    if fits == ("deg",):
+    if "rad" not in fits and _MOTORS.search(position.shown):
+        guess, reason = least_ratios(raw, robot), "motors by their names, and so they keep the joints' limits"
+    elif fits == ("deg",):
         guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"
     elif not fits:
         reason = "neither keeps the joints' limits: motors, or another zero?"
     unit, geared = unit_or_ratios(guess, reason, robot, asked)
-    why["position"] += (
-        f"; {asked.because(f'{guess}: {reason}' if fits == ('deg',) else f'{guess} is a guess: {reason}')}"
-    )
+    told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
+    why["position"] += f"; {asked.because(told)}"
     return unit, "joint" if geared is robot else "motor", geared
 
 

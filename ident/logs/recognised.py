@@ -55,7 +55,6 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
     *((w, "N cm", "torque") for w in ("ncm", "n cm")),
     *((w, "N mm", "torque") for w in ("nmm", "n mm")),
-    *((w, "%", "") for w in ("percent", "pct")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
     *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
     *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
@@ -67,6 +66,7 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     ("m", "m", "position"),
     *((w, "N", "torque") for w in ("n", "newton")),
     *((w, "kN", "torque") for w in ("kn", "k n")),
+    *((w, "%", "") for w in ("percent", "pct")),
 )
 #: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
 _AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")

@@ -294,6 +294,17 @@ def test_a_gain_is_asked_for_1_of_what_the_name_says(here, pattern, asked):
     assert manifest.recordings[0].torque.unit == ("%" if "%" in pattern else "count")
 
 
+def test_a_unit_of_the_names_is_the_one_that_is_told_of(here):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    signals = columns("q{}", q) | columns("tau_mNm_{}", 1e3 * tau * [1, -1, 1])
+    pd.DataFrame({"t": t, **signals}).to_csv("log.csv", index=False)
+    ((question, answer),) = pipelines.init("arm.urdf", ["log.csv"]).answers
+    assert answer == "1, -1, 1"
+    assert "is 1 mN m of" in question.text
+    assert re.search(r"counts (0\.\d+|1\.\d+|1) N m, as if they were mN m", question.why)
+
+
 def test_a_motor_that_turns_against_its_joint_has_no_other_sign(here):
     arm(here)
     motors = '[transmission]\nmotors = ["m1", "m2", "m3"]\nratios = [60, 80, -50]\n'

@@ -293,7 +293,7 @@ def _unit(
     known, turned = ratio[sign * bodies > 0], [name for name, x in zip(names, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
-    like = f"1 N m of the bodies in the description counts {typical:.2g}"
+    like = f"1 N m of the bodies in the description counts {typical:.2g}{' N m' * bool(np.any(scale != 1.0))}"
     doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False
     why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
         turned
@@ -328,7 +328,11 @@ def _unit(
     guess, source = (np.ones(len(ratio)), f"taken for {unit} as they are") if sized else (guess, source)
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
-        guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were N m", True
+        guess, source, sized = (
+            np.ones(len(ratio)),
+            f"{like}, as if they were {'N m' if unit in RAW_UNITS else unit}",
+            True,
+        )
     source += why_turned
     if doubted:
         reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"

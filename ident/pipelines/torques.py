@@ -295,10 +295,7 @@ def _unit(
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}{' N m' * bool(np.any(scale != 1.0))}"
     doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False
-    why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
-        turned
-    )
-    why_turned += ", or the bodies ask for it" * bool(np.any(friction[sign < 0] == 0))
+    why_turned = _why_turned(turned, bool(np.any(friction[sign < 0] == 0)))
     unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
     other = _unit_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else ""
     if other:
@@ -343,6 +340,12 @@ def _unit(
     gains = asked.numbers("gain", f"How many N m (N) is 1 {per} of {family.shown}, with sign?", tuple(guess), why)
     given = asked.typed
     return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
+
+
+def _why_turned(names: Sequence[str], silent: bool) -> str:
+    """Say why joints have the other sign, "" for no joints; silent: whether friction says nothing of one of them."""
+    told = f"; the sign of {', '.join(names)} is the other one, for friction would drive the joint" if names else ""
+    return told + ", or the bodies ask for it" * silent
 
 
 def _gains(ratio: Array, known: Array, typical: float) -> tuple[Array, str]:
